@@ -1,0 +1,15 @@
+// jest-light-runner runs the tests in bare Node (native ES modules and TypeScript). In child processes and not in
+// worker threads, where signals, umask and chdir are missing and a test's process.exit() hangs the whole run.
+// It knows no testTimeout: e2e/setup/jest-setup.ts gives every test its deadline.
+export default {
+  runner: "jest-light-runner/child-process",
+  testMatch: ["**/*.test.ts", "**/*.test.tsx"],
+  extensionsToTreatAsEsm: [".ts", ".tsx"],
+  moduleFileExtensions: ["ts", "tsx", "js", "mjs", "cjs", "json"],
+  transform: {},
+  setupFilesAfterEnv: ["<rootDir>/e2e/setup/jest-setup.ts"],
+  testPathIgnorePatterns: ["/node_modules/", "/fixtures/", "<rootDir>/data/", "<rootDir>/.cache/"],
+  modulePathIgnorePatterns: ["/fixtures/", "<rootDir>/data/", "<rootDir>/.cache/"],
+  maxWorkers: 2,
+  watchman: false,
+};
