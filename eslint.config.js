@@ -1,0 +1,139 @@
+// The rules of CONTRIBUTING.md ("How the code reads"), as errors. The import table lives in .dependency-cruiser.js.
+import path from "node:path";
+import { defineConfig, globalIgnores } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+const tests = ["**/*.test.{ts,tsx}", "core/src/contracts/**"];
+const tools = ["e2e/**", "bench/**"];
+const configs = ["*.{js,mjs,ts}", "**/*.config.{js,mjs,ts}", ".dependency-cruiser.js"];
+
+/** Files are named after their main export, in kebab-case; an `index.ts` would be a barrel. */
+const fileName = {
+  meta: {
+    type: "problem",
+    schema: [],
+    messages: {
+      case: "Name the file in kebab-case: '{{name}}' should be '{{wanted}}'.",
+      barrel: "No barrel files: name the file after its main export and import it by that name.",
+    },
+  },
+  create(context) {
+    const name = path.basename(context.filename);
+    const wanted = name.replace(/([a-z0-9])([A-Z])/g, "$1-$2").replace(/[_ ]/g, "-").toLowerCase();
+    return {
+      Program(node) {
+        if (/^index\.[cm]?[jt]sx?$/.test(name)) context.report({ node, messageId: "barrel" });
+        else if (name !== wanted) context.report({ node, messageId: "case", data: { name, wanted } });
+      },
+    };
+  },
+};
+
+const shape = {
+  "wherry/file-name": "error",
+  complexity: ["error", { max: 10, variant: "modified" }],
+  eqeqeq: "error",
+  "max-lines": ["error", 400],
+  "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }],
+  "max-params": ["error", 4],
+  "no-console": "error",
+  "no-restricted-exports": [
+    "error",
+    {
+      restrictDefaultExports: {
+        direct: true,
+        named: true,
+        defaultFrom: true,
+        namedFrom: true,
+        namespaceFrom: true,
+      },
+    },
+  ],
+  "no-restricted-properties": [
+    "error",
+    { object: "process", property: "env", message: "Only a program's config.ts reads the environment." },
+  ],
+  "no-restricted-imports": [
+    "error",
+    {
+      paths: [
+        { name: "node:process", importNames: ["env"], message: "Only a program's config.ts reads the environment." },
+        { name: "process", message: "Write node:process." },
+      ],
+    },
+  ],
+  "no-var": "error",
+  "object-shorthand": "error",
+  "prefer-const": "error",
+};
+
+const typed = {
+  "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "separate-type-imports" }],
+  "@typescript-eslint/no-explicit-any": "error",
+  "@typescript-eslint/no-floating-promises": "error",
+  "@typescript-eslint/no-misused-promises": "error",
+  "@typescript-eslint/no-non-null-assertion": "error",
+  "@typescript-eslint/no-unused-vars": [
+    "error",
+    { argsIgnorePattern: "^_", varsIgnorePattern: "^_", ignoreRestSiblings: true },
+  ],
+  "@typescript-eslint/only-throw-error": "error",
+  "@typescript-eslint/return-await": ["error", "error-handling-correctness-only"],
+  "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+  // A number or a flag in a text says what it means; objects, null and undefined do not.
+  "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+  // An implementation of a port is async because the port is.
+  "@typescript-eslint/require-await": "off",
+};
+
+/** Pure code: time, sockets and the process come in as arguments. */
+const pureGlobals = [
+  "setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate",
+  "fetch", "WebSocket", "EventSource", "process", "require",
+].map((name) => ({ name, message: "core is pure: no I/O, no timers, no environment." }));
+
+export default defineConfig(
+  globalIgnores(["**/node_modules/", "**/fixtures/", "**/dist/", "coverage/", "data/", ".cache/"]),
+  { linterOptions: { reportUnusedDisableDirectives: "error" } },
+  {
+    files: ["**/*.{ts,tsx}"],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: typed,
+  },
+  {
+    files: ["**/*.{ts,tsx,js,mjs}"],
+    plugins: { wherry: { rules: { "file-name": fileName } } },
+    rules: shape,
+  },
+  {
+    files: ["core/src/**"],
+    ignores: tests,
+    rules: {
+      "no-restricted-globals": ["error", ...pureGlobals],
+      "no-restricted-properties": ["error", { object: "Date", property: "now", message: "Take a Clock." }],
+      "no-restricted-syntax": [
+        "error",
+        { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: "Take a Clock." },
+      ],
+    },
+  },
+  { files: ["**/config.ts"], rules: { "no-restricted-properties": "off", "no-restricted-imports": "off" } },
+  {
+    files: [...tests, ...tools, ...configs],
+    rules: { "no-console": "off", "no-restricted-properties": "off", "no-restricted-imports": "off" },
+  },
+  {
+    files: tests,
+    rules: {
+      // A describe block is a list, and a test reads from top to bottom.
+      "max-lines-per-function": "off",
+      "@typescript-eslint/no-non-null-assertion": "off",
+      "@typescript-eslint/no-unsafe-argument": "off",
+      "@typescript-eslint/no-unsafe-assignment": "off",
+      "@typescript-eslint/no-unsafe-member-access": "off",
+      "@typescript-eslint/unbound-method": "off",
+    },
+  },
+  { files: configs, rules: { "no-restricted-exports": "off" } },
+);
