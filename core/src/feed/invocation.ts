@@ -1,0 +1,26 @@
+/*
+ * What router and runtime say to each other beside the call itself. A caller's own `X-Wherry-*` headers never get here
+ * (R5), so these can be believed once the token is right.
+ */
+
+/** Request: the instance's invocation token (S2). Anything else is answered 401. */
+export const TOKEN_HEADER = 'x-wherry-token';
+/** Request: JSON of InvocationContext, base64url. */
+export const CONTEXT_HEADER = 'x-wherry-context';
+/** Response: how the call ended where its status cannot say: `error` (it threw), `timeout`. */
+export const OUTCOME_HEADER = 'x-wherry-outcome';
+
+/** What the router found out about a call. */
+export interface InvocationContext {
+  requestId: string;
+  /** Milliseconds since 1970 UTC, with a fraction. */
+  requestedAt: number;
+  /** Milliseconds from `requestedAt` to the timeout. */
+  timeoutMs: number;
+  /** Path parameters, percent-decoded once; `*` is the rest. */
+  params: Record<string, string>;
+  /** `http` or `https`, as the caller saw it. */
+  scheme: 'http' | 'https';
+  /** The key that the caller presented, for functions with key groups. */
+  key?: { id: string; name: string; groupId: string; groupName: string };
+}

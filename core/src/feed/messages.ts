@@ -1,0 +1,191 @@
+import * as z from 'zod/mini';
+
+/*
+ * The feed: lines of JSON, two ways, between the operator and each router and runtime. A snapshot first, then changes,
+ * then heartbeats, down; reports up. zod/mini, because the runtime reads them and full zod costs it 13 MiB.
+ */
+
+/** Seconds between heartbeats; a client that hears nothing for three of them reconnects. */
+export const HEARTBEAT_SECONDS = 2;
+
+const address = z.union([
+  z.strictObject({ path: z.string() }),
+  z.strictObject({ host: z.string(), port: z.int() }),
+]);
+
+/** An instance that takes calls. */
+export const routerInstanceSchema = z.strictObject({
+  id: z.string(),
+  revision: z.string(),
+  address,
+  /** Proves to the runtime that a call comes from a router (S2). */
+  token: z.string(),
+});
+export type RouterInstance = z.infer<typeof routerInstanceSchema>;
+
+/** An enabled function that holds its route, as the router knows it. */
+export const routerFunctionSchema = z.strictObject({
+  /** `metadata.name`. */
+  id: z.string(),
+  namespace: z.string(),
+  /** The route pattern. */
+  route: z.string(),
+  methods: z.array(z.string()),
+  /** Ids of the key groups that may call; null: anybody. */
+  keyGroups: z.nullable(z.array(z.string())),
+  cors: z.nullable(
+    z.strictObject({
+      origins: z.array(z.string()),
+      credentials: z.boolean(),
+      /** Seconds. */
+      maxAge: z.int(),
+      allowHeaders: z.array(z.string()),
+      exposeHeaders: z.array(z.string()),
+    }),
+  ),
+  timeoutMs: z.int(),
+  maxRequestBytes: z.int(),
+  maxConcurrency: z.nullable(z.int()),
+  /** The revision that answers; null while there never was a good one. */
+  revision: z.nullable(z.string()),
+  instances: z.array(routerInstanceSchema),
+  /** Why a function that never had a good revision has none: the answer to its calls. */
+  failure: z.nullable(
+    z.strictObject({
+      code: z.enum(['handler_not_found', 'handler_syntax_error', 'handler_export_error', 'handler_load_error']),
+      message: z.string(),
+    }),
+  ),
+});
+export type RouterFunction = z.infer<typeof routerFunctionSchema>;
+
+/** A usable API key: disabled ones are not sent. */
+export const routerKeySchema = z.strictObject({
+  /** HMAC-SHA256 of the value under the digest key, base64url. The router never holds the value. */
+  digest: z.string(),
+  id: z.string(),
+  /** The key's display name. */
+  name: z.string(),
+  groupId: z.string(),
+  groupName: z.string(),
+  /** Milliseconds since 1970 UTC. */
+  expiresAt: z.nullable(z.number()),
+});
+export type RouterKey = z.infer<typeof routerKeySchema>;
+
+const routerSettings = z.strictObject({ logLevel: z.string() });
+
+/** Down to a router. `version` counts the operator's states and never goes back within an `epoch`. */
+export const routerDownSchema = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('snapshot'),
+    epoch: z.string(),
+    version: z.int(),
+    /** The newest resourceVersion that the state reflects. */
+    resourceVersion: z.string(),
+    /** base64url; HMAC key of the keys' digests. */
+    digestKey: z.string(),
+    settings: routerSettings,
+    functions: z.array(routerFunctionSchema),
+    keys: z.array(routerKeySchema),
+  }),
+  /** Applied as a whole, in one step. */
+  z.strictObject({
+    type: z.literal('change'),
+    version: z.int(),
+    resourceVersion: z.string(),
+    settings: z.optional(routerSettings),
+    functions: z.optional(z.array(routerFunctionSchema)),
+    removedFunctions: z.optional(z.array(z.string())),
+    keys: z.optional(z.array(routerKeySchema)),
+    /** Digests. */
+    removedKeys: z.optional(z.array(z.string())),
+  }),
+  z.strictObject({ type: z.literal('heartbeat'), version: z.int(), resourceVersion: z.string() }),
+]);
+export type RouterDown = z.infer<typeof routerDownSchema>;
+
+const logEntry = z.strictObject({
+  functionName: z.string(),
+  requestId: z.string(),
+  level: z.string(),
+  message: z.string(),
+  args: z.nullable(z.string()),
+  sequence: z.int(),
+  timestamp: z.number(),
+});
+
+/** Up from a router. */
+export const routerUpSchema = z.discriminatedUnion('type', [
+  /** It has applied this version. */
+  z.strictObject({ type: z.literal('applied'), version: z.int() }),
+  /** Calls in flight and waiting by function; at once when a call begins to wait, else each second when it differs. */
+  z.strictObject({
+    type: z.literal('demand'),
+    functions: z.record(z.string(), z.strictObject({ inFlight: z.int(), waiting: z.int() })),
+  }),
+  /** Embedded only: in a cluster telemetry goes to the manager's internal listener. */
+  z.strictObject({ type: z.literal('logs'), entries: z.array(logEntry), dropped: z.int() }),
+]);
+export type RouterUp = z.infer<typeof routerUpSchema>;
+
+/** What a runtime tells its handler about the function. */
+export const runtimeFunctionSchema = z.strictObject({
+  id: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  description: z.nullable(z.string()),
+  handler: z.string(),
+  route: z.string(),
+  methods: z.array(z.string()),
+  keyGroups: z.nullable(z.array(z.string())),
+  debug: z.boolean(),
+});
+export type RuntimeFunction = z.infer<typeof runtimeFunctionSchema>;
+
+/** A secret that this function may see: its scope, and whose it is for scopes group and key. */
+export const runtimeSecretSchema = z.strictObject({
+  name: z.string(),
+  value: z.string(),
+  scope: z.enum(['global', 'function', 'group', 'key']),
+  /** Id of the group or key. */
+  owner: z.nullable(z.string()),
+});
+export type RuntimeSecret = z.infer<typeof runtimeSecretSchema>;
+
+const runtimeState = z.strictObject({
+  function: runtimeFunctionSchema,
+  settings: z.strictObject({ logLevel: z.string() }),
+  secrets: z.array(runtimeSecretSchema),
+});
+export type RuntimeState = z.infer<typeof runtimeState>;
+
+/** Down to a runtime. */
+export const runtimeDownSchema = z.discriminatedUnion('type', [
+  /** Once: what this process is for. It loads the artifact, listens, and reports. */
+  z.strictObject({
+    type: z.literal('start'),
+    revision: z.string(),
+    /** The artifact: one ES module with its inline source map. Its SHA-256 is the revision (B4). */
+    artifact: z.string(),
+    invocationToken: z.string(),
+    /** Where to listen. */
+    listen: address,
+    state: runtimeState,
+  }),
+  /** What may change while it runs. */
+  z.strictObject({ type: z.literal('state'), state: runtimeState }),
+  z.strictObject({ type: z.literal('heartbeat') }),
+]);
+export type RuntimeDown = z.infer<typeof runtimeDownSchema>;
+
+/** Up from a runtime. */
+export const runtimeUpSchema = z.discriminatedUnion('type', [
+  /** It takes calls at this address. */
+  z.strictObject({ type: z.literal('loaded'), address }),
+  /** Its code does not load; it ends itself after this. */
+  z.strictObject({ type: z.literal('failed'), reason: z.enum(['ExportError', 'LoadError']), message: z.string() }),
+  /** Embedded only, as with routers. */
+  z.strictObject({ type: z.literal('logs'), entries: z.array(logEntry), dropped: z.int() }),
+]);
+export type RuntimeUp = z.infer<typeof runtimeUpSchema>;

@@ -1,0 +1,10 @@
+/** One end of a feed connection: whole messages, in order. `service/feed/json-lines.ts` makes one of a stream. */
+export interface FeedChannel {
+  /** Queues a message. A peer that reads too slowly is cut off: `closed` resolves. */
+  send(message: object): void;
+  /** Parsed, not validated: check each with its schema. Ends when the peer does. Iterate once. */
+  messages(): AsyncIterable<unknown>;
+  close(): void;
+  /** Resolves, never rejects, when either side has ended the connection. */
+  readonly closed: Promise<void>;
+}

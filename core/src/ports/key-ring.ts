@@ -1,0 +1,8 @@
+import type { KeyObject } from 'node:crypto';
+
+/** The master encryption keys, each 32 bytes, by version. New envelopes are made with the current one. */
+export interface KeyRing {
+  current(): { version: number; key: KeyObject };
+  /** Undefined for a version that the ring does not hold. */
+  get(version: number): KeyObject | undefined;
+}

@@ -1,0 +1,25 @@
+import type { Digest } from '../resources/meta.ts';
+import type { FeedChannel } from './feed-channel.ts';
+import type { InstanceAddress, WorkloadFailure } from './workloads.ts';
+
+/** Which instance speaks on a runtime's feed connection. */
+export interface RuntimeIdentity {
+  instanceId: string;
+  workload: string;
+  functionName: string;
+  revision: Digest;
+  /** Where it shall listen. */
+  listen: InstanceAddress;
+}
+
+/** How the start of a runtime ended; `closed` when the connection went first. */
+export type RuntimeOutcome =
+  | { type: 'loaded'; address: InstanceAddress }
+  | { type: 'failed'; reason: Exclude<WorkloadFailure['reason'], 'CrashLoop'>; message: string }
+  | { type: 'closed' };
+
+/** The operator's side of the runtimes' feed: gives each its artifact and state, and keeps the state current. */
+export interface RuntimeFeed {
+  /** Serves one runtime until its connection ends. The outcome resolves once and never rejects. */
+  attach(channel: FeedChannel, identity: RuntimeIdentity): { outcome: Promise<RuntimeOutcome> };
+}

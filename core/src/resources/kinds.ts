@@ -1,0 +1,67 @@
+import type { z } from 'zod';
+import { apiKeySpecSchema, apiKeyStatusSchema, type ApiKeySpec, type ApiKeyStatus } from './api-key.ts';
+import { codeSourceSpecSchema, codeSourceStatusSchema, type CodeSourceSpec, type CodeSourceStatus } from './code-source.ts';
+import { functionSecretSpecSchema, functionSecretStatusSchema } from './function-secret.ts';
+import type { FunctionSecretSpec, FunctionSecretStatus } from './function-secret.ts';
+import { functionSpecSchema, functionStatusSchema, type FunctionSpec, type FunctionStatus } from './function.ts';
+import { keyGroupSpecSchema, keyGroupStatusSchema, type KeyGroupSpec, type KeyGroupStatus } from './key-group.ts';
+import type { ObjectMeta } from './meta.ts';
+import { settingsSpecSchema, settingsStatusSchema, type SettingsSpec, type SettingsStatus } from './settings.ts';
+
+/** Spec and status of each kind. */
+export interface KindTypes {
+  Function: { spec: FunctionSpec; status: FunctionStatus };
+  CodeSource: { spec: CodeSourceSpec; status: CodeSourceStatus };
+  KeyGroup: { spec: KeyGroupSpec; status: KeyGroupStatus };
+  ApiKey: { spec: ApiKeySpec; status: ApiKeyStatus };
+  FunctionSecret: { spec: FunctionSecretSpec; status: FunctionSecretStatus };
+  Settings: { spec: SettingsSpec; status: SettingsStatus };
+}
+export type Kind = keyof KindTypes;
+
+/** A stored object: the same shape in SQLite and in a cluster. */
+export interface Resource<K extends Kind = Kind> {
+  apiVersion: string;
+  kind: K;
+  metadata: ObjectMeta;
+  spec: KindTypes[K]['spec'];
+  status: KindTypes[K]['status'];
+}
+
+export type FunctionResource = Resource<'Function'>;
+export type CodeSourceResource = Resource<'CodeSource'>;
+export type KeyGroupResource = Resource<'KeyGroup'>;
+export type ApiKeyResource = Resource<'ApiKey'>;
+export type FunctionSecretResource = Resource<'FunctionSecret'>;
+export type SettingsResource = Resource<'Settings'>;
+
+/** Names and schemas of one kind. */
+export interface KindDefinition<K extends Kind> {
+  kind: K;
+  plural: string;
+  shortName: string;
+  spec: z.ZodType<KindTypes[K]['spec']>;
+  status: z.ZodType<KindTypes[K]['status']>;
+}
+
+export const KINDS: { [K in Kind]: KindDefinition<K> } = {
+  Function: { kind: 'Function', plural: 'functions', shortName: 'fn', spec: functionSpecSchema, status: functionStatusSchema },
+  CodeSource: { kind: 'CodeSource', plural: 'codesources', shortName: 'cs', spec: codeSourceSpecSchema, status: codeSourceStatusSchema },
+  KeyGroup: { kind: 'KeyGroup', plural: 'keygroups', shortName: 'kg', spec: keyGroupSpecSchema, status: keyGroupStatusSchema },
+  ApiKey: { kind: 'ApiKey', plural: 'apikeys', shortName: 'ak', spec: apiKeySpecSchema, status: apiKeyStatusSchema },
+  FunctionSecret: {
+    kind: 'FunctionSecret',
+    plural: 'functionsecrets',
+    shortName: 'fsec',
+    spec: functionSecretSpecSchema,
+    status: functionSecretStatusSchema,
+  },
+  Settings: { kind: 'Settings', plural: 'settings', shortName: 'wset', spec: settingsSpecSchema, status: settingsStatusSchema },
+};
+
+export const ALL_KINDS = Object.keys(KINDS) as Kind[];
+
+/** What a person calls the object: `spec.displayName`, else `metadata.name`. */
+export function displayName(resource: Resource<'Function' | 'CodeSource' | 'KeyGroup' | 'ApiKey'>): string {
+  return resource.spec.displayName ?? resource.metadata.name;
+}
