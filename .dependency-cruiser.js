@@ -1,0 +1,119 @@
+// The import table of ARCHITECTURE.md, as errors: the parts point one way and have no cycle.
+
+/** Each part and the parts that it may import. */
+export const importTable = {
+  core: [],
+  service: ["core"],
+  operator: ["core", "service", "content"],
+  builder: ["core", "service"],
+  router: ["core", "service"],
+  "runtime-image": ["core", "service"],
+  manager: ["core", "service", "content"],
+  content: ["core", "service"],
+  kube: ["core", "service"],
+  embedded: ["core", "service", "operator", "builder", "router", "runtime-image", "manager", "content"],
+  cli: ["core", "service"],
+  crds: ["core"],
+  e2e: [],
+};
+
+const parts = [...Object.keys(importTable), "bench"];
+const anyPart = `^(${parts.join("|")})/`;
+const testFiles = "\\.test\\.tsx?$|^core/src/contracts/";
+/** The programs that may load the Kubernetes adapter, lazily. */
+const kubePrograms = ["operator", "manager"];
+
+function importRule([part, allowed]) {
+  const lazyKube = kubePrograms.includes(part) ? [{
+    name: `${part}-loads-kube-lazily`,
+    comment: `Only ${part}/src/main.ts may import kube, and only with import(): loading its client takes half a second.`,
+    severity: "error",
+    from: { path: `^${part}/` },
+    to: { path: "^kube/", dependencyTypesNot: ["dynamic-import"] },
+  }, {
+    name: `${part}-only-main-loads-kube`,
+    comment: `Only ${part}/src/main.ts may import kube.`,
+    severity: "error",
+    from: { path: `^${part}/`, pathNot: `^${part}/src/main\\.ts$` },
+    to: { path: "^kube/" },
+  }] : [];
+  const reachable = [part, ...allowed, ...(lazyKube.length > 0 ? ["kube"] : [])];
+  return [{
+    name: `${part}-imports`,
+    comment: `${part} may import ${allowed.join(", ") || "no other part"}.`,
+    severity: "error",
+    from: { path: `^${part}/` },
+    to: { path: anyPart, pathNot: `^(${reachable.join("|")})/` },
+  }, ...lazyKube];
+}
+
+export default {
+  forbidden: [
+    ...Object.entries(importTable).flatMap(importRule),
+    {
+      name: "no-cycle",
+      comment: "Imports have no cycle, those of types included.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "unresolved",
+      comment: "The import leads nowhere; what is not resolved is not checked either.",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: "unlisted-package",
+      comment: "Name the package in the package.json of the part that imports it.",
+      severity: "error",
+      from: { pathNot: `${testFiles}|^e2e/setup/|^[^/]+$` },
+      to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] },
+    },
+    {
+      name: "dev-package-in-product",
+      comment: "What runs in production comes from `dependencies`, not from `devDependencies`.",
+      severity: "error",
+      from: { path: "^[^/]+/src/", pathNot: testFiles },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"], pathNot: "node_modules/@types/" },
+    },
+    {
+      name: "part-by-relative-path",
+      comment: "Import another part by its package name (@wherry/core/…), so that its exports hold.",
+      severity: "error",
+      from: { path: anyPart },
+      to: { path: anyPart, pathNot: "^$1/", dependencyTypes: ["local"] },
+    },
+    {
+      name: "core-packages",
+      comment: "core imports zod and no other package.",
+      severity: "error",
+      from: { path: "^core/src/", pathNot: testFiles },
+      to: { path: "node_modules/", pathNot: "node_modules/zod/" },
+    },
+    {
+      name: "core-is-pure",
+      comment: "core does no I/O and has no timers: of Node's modules only the pure ones.",
+      severity: "error",
+      from: { path: "^core/src/", pathNot: testFiles },
+      to: { dependencyTypes: ["core"], pathNot: "^(node:)?(assert|buffer|crypto|querystring|string_decoder|url|util)$" },
+    },
+    {
+      name: "test-in-product",
+      comment: "Only tests import tests.",
+      severity: "error",
+      from: { pathNot: testFiles },
+      to: { path: "\\.test\\.tsx?$" },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "(^|/)fixtures/" },
+    combinedDependencies: false,
+    builtInModules: { add: ["node:sqlite", "node:test", "node:sea"] },
+    enhancedResolveOptions: { conditionNames: ["import", "types", "node", "default"], exportsFields: ["exports"] },
+  },
+};
