@@ -185,6 +185,8 @@ export const runtimeUpSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('loaded'), address }),
   /** Its code does not load; it ends itself after this. */
   z.strictObject({ type: z.literal('failed'), reason: z.enum(['ExportError', 'LoadError']), message: z.string() }),
+  /** Its answer to each heartbeat: a runtime whose event loop is blocked gives none, and is killed for it (S3). */
+  z.strictObject({ type: z.literal('alive') }),
   /** Embedded only, as with routers. */
   z.strictObject({ type: z.literal('logs'), entries: z.array(logEntry), dropped: z.int() }),
 ]);

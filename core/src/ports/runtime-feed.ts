@@ -18,8 +18,19 @@ export type RuntimeOutcome =
   | { type: 'failed'; reason: Exclude<WorkloadFailure['reason'], 'CrashLoop'>; message: string }
   | { type: 'closed' };
 
+/** One runtime's connection. */
+export interface RuntimeSession {
+  /** Resolves once and never rejects. */
+  outcome: Promise<RuntimeOutcome>;
+  /**
+   * When the runtime last said anything, in the clock's monotonic milliseconds; at first, when it was attached. It
+   * answers every heartbeat (each HEARTBEAT_SECONDS), so a long silence means a blocked event loop.
+   */
+  lastHeard(): number;
+}
+
 /** The operator's side of the runtimes' feed: gives each its artifact and state, and keeps the state current. */
 export interface RuntimeFeed {
-  /** Serves one runtime until its connection ends. The outcome resolves once and never rejects. */
-  attach(channel: FeedChannel, identity: RuntimeIdentity): { outcome: Promise<RuntimeOutcome> };
+  /** Serves one runtime until its connection ends: `start` at once, then states and heartbeats. */
+  attach(channel: FeedChannel, identity: RuntimeIdentity): RuntimeSession;
 }
