@@ -1,0 +1,31 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { KeyRing } from '../ports/key-ring.ts';
+
+/** Bytes of a master key. */
+export const MASTER_KEY_BYTES = 32;
+const MAX_VERSION = 0xffff_ffff;
+
+/**
+ * A ring of master keys; the highest version is the current one. The secrets are copied.
+ * @throws RangeError when there is no key, one is not 32 bytes, or a version is no whole number from 1 or stands twice.
+ */
+export function createKeyRing(keys: { version: number; secret: Uint8Array }[]): KeyRing {
+  const byVersion = new Map<number, KeyObject>();
+  for (const { version, secret } of keys) {
+    if (!Number.isInteger(version) || version < 1 || version > MAX_VERSION) {
+      throw new RangeError(`encryption key version ${version} must be a whole number from 1 to ${MAX_VERSION}`);
+    }
+    if (byVersion.has(version)) throw new RangeError(`encryption key version ${version} must stand once`);
+    if (secret.byteLength !== MASTER_KEY_BYTES) {
+      throw new RangeError(`encryption key version ${version} must be ${MASTER_KEY_BYTES} bytes (it has ${secret.byteLength})`);
+    }
+    byVersion.set(version, createSecretKey(secret));
+  }
+  const version = Math.max(...byVersion.keys());
+  const key = byVersion.get(version);
+  if (key === undefined) throw new RangeError('there must be at least one encryption key');
+  return {
+    current: () => ({ version, key }),
+    get: (wanted) => byVersion.get(wanted),
+  };
+}

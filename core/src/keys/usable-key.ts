@@ -1,0 +1,38 @@
+import type { KeyObject } from 'node:crypto';
+import { keyDigest } from '../crypto/key-digest.ts';
+import type { RouterKey } from '../feed/messages.ts';
+import type { KeyRing } from '../ports/key-ring.ts';
+import { openConfidential } from '../resources/confidential-fields.ts';
+import { displayName, type ApiKeyResource, type KeyGroupResource } from '../resources/kinds.ts';
+
+/**
+ * A key as routers know it: by its digest, without its value.
+ * @param group the KeyGroup that the key names.
+ * @returns undefined for a key that opens nothing: disabled, being deleted, or its group is gone. An expired one is
+ *   given all the same, with its time: routers compare it with their own clocks at each call.
+ * @throws EnvelopeError when the value does not open.
+ */
+export function routerKey(
+  apiKey: ApiKeyResource,
+  group: KeyGroupResource | undefined,
+  keyRing: KeyRing,
+  digestKey: KeyObject,
+): RouterKey | undefined {
+  if (!apiKey.spec.enabled || apiKey.metadata.deletionTimestamp !== undefined) return undefined;
+  if (group?.metadata.name !== apiKey.spec.keyGroup || group.metadata.deletionTimestamp !== undefined) return undefined;
+  return {
+    digest: keyDigest(digestKey, openConfidential(keyRing, apiKey, 'spec.value')),
+    id: apiKey.metadata.name,
+    name: displayName(apiKey),
+    groupId: group.metadata.name,
+    groupName: displayName(group),
+    expiresAt: expiry(apiKey.spec.expiresAt),
+  };
+}
+
+/** A time that cannot be read counts as past: it never opens a door. */
+function expiry(time: string | undefined): number | null {
+  if (time === undefined) return null;
+  const milliseconds = Date.parse(time);
+  return Number.isNaN(milliseconds) ? 0 : milliseconds;
+}

@@ -1,0 +1,104 @@
+import { EnvelopeError } from '../crypto/envelope-error.ts';
+import { open, seal, type EnvelopeBinding } from '../crypto/envelope.ts';
+import type { KeyRing } from '../ports/key-ring.ts';
+import type { Confidential } from './confidential.ts';
+import type { Kind, Resource } from './kinds.ts';
+
+/**
+ * Every confidential field of every kind, by its path in the object, which is also the `field` of its envelope's
+ * binding. Encryption, rotation, redaction and export walk this one list; a test fails when a schema holds a
+ * confidential field that is not in it.
+ */
+export const CONFIDENTIAL_FIELDS = {
+  Function: [],
+  CodeSource: ['spec.git.authToken', 'spec.sync.webhook.secret'],
+  KeyGroup: [],
+  ApiKey: ['spec.value'],
+  FunctionSecret: ['spec.value'],
+  Settings: [],
+} as const satisfies Record<Kind, readonly string[]>;
+export type ConfidentialField<K extends Kind = Kind> = (typeof CONFIDENTIAL_FIELDS)[K][number];
+
+/** What stands in the place of a confidential value wherever it must not be shown. */
+export const REDACTED = '***REDACTED***';
+
+/** What the functions below need to know of an object, so that they also take one that is not stored yet. */
+export interface ConfidentialOwner<K extends Kind = Kind> {
+  kind: K;
+  metadata: { namespace: string; name: string };
+}
+
+/** Where the envelope of an object's field belongs. */
+export function bindingOf<K extends Kind>(owner: ConfidentialOwner<K>, field: ConfidentialField<K>): EnvelopeBinding {
+  return { kind: owner.kind, namespace: owner.metadata.namespace, name: owner.metadata.name, field };
+}
+
+/** Seals a value for an object's field, as the field holds it. */
+export function sealConfidential<K extends Kind>(
+  keyRing: KeyRing,
+  owner: ConfidentialOwner<K>,
+  field: ConfidentialField<K>,
+  plaintext: string,
+): Confidential {
+  return { encrypted: seal(keyRing, bindingOf(owner, field), plaintext) };
+}
+
+/**
+ * Opens the value of an object's field.
+ * @throws EnvelopeError; code `no_envelope` when the field is absent or refers to a Kubernetes Secret.
+ */
+export function openConfidential<K extends Kind>(keyRing: KeyRing, resource: Resource<K>, field: ConfidentialField<K>): string {
+  const encrypted = read(resource, field)?.encrypted;
+  if (encrypted === undefined) throw new EnvelopeError('no_envelope', `of ${field} is not in the object itself`);
+  return open(keyRing, bindingOf(resource, field), encrypted);
+}
+
+/** The confidential values that an object holds now. */
+export function confidentialValues<K extends Kind>(
+  resource: Resource<K>,
+): { field: ConfidentialField<K>; value: Confidential; binding: EnvelopeBinding }[] {
+  return fieldsOf(resource.kind).flatMap((field) => {
+    const value = read(resource, field);
+    return value === undefined ? [] : [{ field, value, binding: bindingOf(resource, field) }];
+  });
+}
+
+/** A copy of the object in which each confidential value that it holds is replaced. */
+export function mapConfidential<K extends Kind>(
+  resource: Resource<K>,
+  replace: (value: Confidential, field: ConfidentialField<K>) => Confidential,
+): Resource<K> {
+  const copy = structuredClone(resource);
+  for (const field of fieldsOf(resource.kind)) {
+    const path = field.split('.');
+    const last = path.pop() ?? '';
+    const parent = step(copy, path);
+    const value = parent?.[last];
+    if (parent !== undefined && value !== undefined) parent[last] = replace(value, field) as Node;
+  }
+  return copy;
+}
+
+/** A copy of the object for logs and readers: no envelope is left in it. References to Secrets stay. */
+export function redact<K extends Kind>(resource: Resource<K>): Resource<K> {
+  return mapConfidential(resource, (value) => (value.encrypted === undefined ? value : { encrypted: REDACTED }));
+}
+
+function fieldsOf<K extends Kind>(kind: K): readonly ConfidentialField<K>[] {
+  return CONFIDENTIAL_FIELDS[kind];
+}
+
+function read(resource: object, field: string): Confidential | undefined {
+  return step(resource, field.split('.'));
+}
+
+interface Node {
+  [name: string]: Node | undefined;
+}
+
+/** Objects were validated when they were stored, so only what is absent needs care here. */
+function step(from: object, path: readonly string[]): Node | undefined {
+  let node: Node | undefined = from as Node;
+  for (const name of path) node = node?.[name];
+  return node;
+}
