@@ -1,21 +1,25 @@
 /** Longest path of a file in a source, in bytes of UTF-8. */
 export const MAX_PATH_BYTES = 1024;
 
+/** What a path must not be or hold, and the sentence's end that says so. */
+const RULES: [broken: (path: string) => boolean, problem: string][] = [
+  [(path) => path === '', 'must not be empty'],
+  [(path) => Buffer.byteLength(path) > MAX_PATH_BYTES, `must be at most ${MAX_PATH_BYTES} bytes`],
+  [(path) => !path.isWellFormed(), 'must be well-formed Unicode'],
+   
+  [(path) => /[\0-\x1f\x7f]/.test(path), 'must not hold control characters'],
+  [(path) => path.includes('\\'), 'must not hold a backslash'],
+  [(path) => path.startsWith('/'), 'must not be absolute'],
+  [(path) => /^[a-zA-Z]:/.test(path), 'must not begin with a drive letter'],
+  [(path) => path.split('/').includes(''), 'must not hold an empty segment'],
+  [(path) => path.split('/').some((segment) => segment === '.' || segment === '..'), 'must not hold . or .. segments'],
+  [(path) => path.split('/').some((segment) => segment.toLowerCase() === '.git'), 'must not lie under .git/'],
+];
+
 /**
  * Checks a path of a file in a source (F1), after its one decode.
  * @returns what is wrong, undefined when nothing is.
  */
 export function filePathProblem(path: string): string | undefined {
-  if (path === '') return 'must not be empty';
-  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return `must be at most ${MAX_PATH_BYTES} bytes`;
-  if (!path.isWellFormed()) return 'must be well-formed Unicode';
-  if (/[\0-\x1f\x7f]/.test(path)) return 'must not hold control characters';
-  if (path.includes('\\')) return 'must not hold a backslash';
-  if (path.startsWith('/')) return 'must not be absolute';
-  if (/^[a-zA-Z]:/.test(path)) return 'must not begin with a drive letter';
-  const segments = path.split('/');
-  if (segments.includes('')) return 'must not hold an empty segment';
-  if (segments.some((segment) => segment === '.' || segment === '..')) return 'must not hold . or .. segments';
-  if (segments.some((segment) => segment.toLowerCase() === '.git')) return 'must not lie under .git/';
-  return undefined;
+  return RULES.find(([broken]) => broken(path))?.[1];
 }

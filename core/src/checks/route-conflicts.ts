@@ -1,0 +1,76 @@
+import { byAge } from '../age.ts';
+import { findCondition } from '../conditions.ts';
+import type { Method } from '../resources/function.ts';
+import type { FunctionResource } from '../resources/kinds.ts';
+import { isRoutePattern, routeShape } from '../routes/route-pattern.ts';
+
+/** Whether a function has its route, or else the `metadata.name` of the one that has it. */
+export type RouteDecision = { accepted: true } | { accepted: false; holder: string };
+
+/**
+ * Decides who has which route. Functions of one shape conflict where their methods overlap; then the one that holds it
+ * keeps it, else the earlier created-at has it, else the smaller name. A function is accepted with all of its methods
+ * or not at all. HEAD and OPTIONS count only where they are listed.
+ *
+ * A disabled function keeps its claim: enabling it again must not fail because somebody moved in meanwhile. One that
+ * is being deleted has none, and neither has one whose route cannot be parsed: both are missing from the result.
+ */
+export function acceptRoutes(functions: readonly FunctionResource[]): Map<string, RouteDecision> {
+  const decisions = new Map<string, RouteDecision>();
+  const claims = functions.filter((fn) => hasClaim(fn) && isRoutePattern(fn.spec.route));
+  for (const rivals of Map.groupBy(claims, (fn) => routeShape(fn.spec.route)).values()) {
+    const holders = new Map<Method, string>();
+    for (const fn of rivals.sort(byRight)) {
+      const holder = fn.spec.methods.map((method) => holders.get(method)).find((name) => name !== undefined);
+      decisions.set(fn.metadata.name, holder === undefined ? { accepted: true } : { accepted: false, holder });
+      if (holder !== undefined) continue;
+      for (const method of fn.spec.methods) holders.set(method, fn.metadata.name);
+    }
+  }
+  return decisions;
+}
+
+/** A definition that is about to be written. `name` is the `metadata.name` of the function that it changes. */
+export interface RouteCandidate {
+  name?: string;
+  route: string;
+  methods: readonly Method[];
+}
+
+/**
+ * The function that a definition would conflict with, the one of the best right where there are several: REST refuses
+ * the definition with 409 and names it. Disabled functions count.
+ */
+export function conflictingFunction(
+  candidate: RouteCandidate,
+  functions: readonly FunctionResource[],
+): FunctionResource | undefined {
+  const shape = routeShape(candidate.route);
+  const depth = candidate.route.split('/').length;
+  return functions
+    .filter((fn) => fn.metadata.name !== candidate.name && hasClaim(fn))
+    .filter((fn) => fn.spec.methods.some((method) => candidate.methods.includes(method)))
+    // Parsing is dear among thousands: only what has as many segments can have the same shape.
+    .filter((fn) => fn.spec.route.split('/').length === depth && isRoutePattern(fn.spec.route))
+    .filter((fn) => routeShape(fn.spec.route) === shape)
+    .sort(byRight)[0];
+}
+
+function hasClaim(fn: FunctionResource): boolean {
+  return fn.metadata.deletionTimestamp === undefined;
+}
+
+function byRight(a: FunctionResource, b: FunctionResource): number {
+  return holding(a) - holding(b) || byAge(a, b);
+}
+
+/**
+ * 0 where the function holds the very route of its spec, 1 where it was accepted for an earlier spec, 2 where it never
+ * was. So no edit of a function, be it to another's route, takes anything from one that holds it; and an edit that has
+ * nothing to do with the route does not lose it to one that waits for it.
+ */
+function holding(fn: FunctionResource): 0 | 1 | 2 {
+  const condition = findCondition(fn.status.conditions, 'RouteAccepted');
+  if (condition?.status !== 'True') return 2;
+  return condition.observedGeneration === fn.metadata.generation ? 0 : 1;
+}
