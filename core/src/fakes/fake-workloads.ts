@@ -1,0 +1,157 @@
+import type { Digest } from '../resources/meta.ts';
+import type {
+  DesiredWorkload, ObservedInstance, ObservedWorkload, WorkloadFailure, Workloads,
+} from '../ports/workloads.ts';
+
+/** A call that runs in an instance. */
+export interface FakeCall {
+  finish(): void;
+  /** `cut` when the instance died first. */
+  ended: Promise<'answered' | 'cut'>;
+}
+
+interface Instance extends ObservedInstance {
+  calls: Set<(end: 'answered' | 'cut') => void>;
+}
+
+interface Running {
+  desired: DesiredWorkload;
+  instances: Instance[];
+  failure?: WorkloadFailure;
+}
+
+/** Workloads without processes: a test says which instances get ready, fail and die. */
+export class FakeWorkloads implements Workloads {
+  /** What was asked for, in order. */
+  readonly requests: ({ ensure: DesiredWorkload } | { remove: string })[] = [];
+  readonly #running = new Map<string, Running>();
+  readonly #watchers = new Set<(name: string, functionName: string) => void>();
+  readonly #broken = new Map<Digest, WorkloadFailure>();
+  readonly #automatic: boolean;
+  #count = 0;
+  #refusal: Error | undefined;
+
+  /** @param automatic instances get ready by themselves, unless `breakRevision` named theirs. */
+  constructor({ automatic = false }: { automatic?: boolean } = {}) {
+    this.#automatic = automatic;
+  }
+
+  async ensure(desired: DesiredWorkload): Promise<void> {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    this.requests.push({ ensure: structuredClone(desired) });
+    const running = this.#running.get(desired.name);
+    if (running !== undefined && running.desired.replicas === desired.replicas) return;
+    this.#running.set(desired.name, { ...(running ?? { instances: [] }), desired: structuredClone(desired) });
+    this.#fill(desired.name);
+  }
+
+  async remove(name: string): Promise<void> {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    this.requests.push({ remove: name });
+    const running = this.#running.get(name);
+    // Calls that still run hold on to their instance alone: nothing lists it any more, and they finish.
+    if (running !== undefined && this.#running.delete(name)) this.#tell(running);
+  }
+
+  list(): ObservedWorkload[] {
+    return [...this.#running.values()].map(({ desired, instances, failure }) => ({
+      name: desired.name,
+      functionName: desired.functionName,
+      revision: desired.revision,
+      replicas: desired.replicas,
+      instances: instances.map(({ id, address, ready }) => ({ id, ready, ...(address === undefined ? {} : { address: { ...address } }) })),
+      ...(failure === undefined ? {} : { failure: { ...failure } }),
+    }));
+  }
+
+  watch(onChange: (name: string, functionName: string) => void): () => void {
+    const watcher = (name: string, functionName: string): void => onChange(name, functionName);
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Makes `ensure` and `remove` reject with this error, until it is called with undefined. */
+  refuse(error: Error | undefined): void {
+    this.#refusal = error;
+  }
+
+  /** Makes so many instances of a workload ready, all when no number is given. */
+  markReady(name: string, count = Infinity): void {
+    const running = this.#find(name);
+    for (const instance of running.instances.filter(({ ready }) => !ready).slice(0, count)) this.#start(instance);
+    delete running.failure;
+    this.#tell(running);
+  }
+
+  /** No instance of the workload gets ready, for this reason. */
+  fail(name: string, failure: WorkloadFailure): void {
+    const running = this.#find(name);
+    running.failure = failure;
+    for (const instance of running.instances) instance.ready = false;
+    this.#tell(running);
+  }
+
+  /** With `automatic`: workloads of this revision fail. */
+  breakRevision(revision: Digest, failure: WorkloadFailure): void {
+    this.#broken.set(revision, failure);
+  }
+
+  /** Ends an instance as a crash does: its calls are cut, and another one takes its place. */
+  kill(instanceId: string): void {
+    for (const running of this.#running.values()) {
+      const dead = running.instances.find(({ id }) => id === instanceId);
+      if (dead === undefined) continue;
+      for (const end of dead.calls) end('cut');
+      running.instances = running.instances.filter((instance) => instance !== dead);
+      this.#tell(running);
+      this.#fill(running.desired.name);
+      return;
+    }
+    throw new Error(`there is no instance ${instanceId}`);
+  }
+
+  /** Begins a call in an instance. */
+  call(instanceId: string): FakeCall {
+    const instances = [...this.#running.values()].flatMap((running) => running.instances);
+    const instance = instances.find(({ id }) => id === instanceId);
+    if (instance === undefined) throw new Error(`there is no instance ${instanceId}`);
+    const { promise, resolve } = Promise.withResolvers<'answered' | 'cut'>();
+    instance.calls.add(resolve);
+    return { finish: () => resolve('answered'), ended: promise };
+  }
+
+  #fill(name: string): void {
+    const running = this.#find(name);
+    const { replicas } = running.desired;
+    running.instances.length = Math.min(running.instances.length, replicas);
+    while (running.instances.length < replicas) {
+      this.#count += 1;
+      running.instances.push({ id: `${name}-${this.#count}`, ready: false, calls: new Set() });
+    }
+    this.#tell(running);
+    if (this.#automatic) queueMicrotask(() => this.#settle(running));
+  }
+
+  #settle(running: Running): void {
+    const { name, revision } = running.desired;
+    if (!this.#running.has(name)) return;
+    const failure = this.#broken.get(revision);
+    if (failure === undefined) this.markReady(name);
+    else this.fail(name, failure);
+  }
+
+  #start(instance: Instance): void {
+    instance.address = { path: `/run/fake/${instance.id}.sock` };
+    instance.ready = true;
+  }
+
+  #find(name: string): Running {
+    const running = this.#running.get(name);
+    if (running === undefined) throw new Error(`there is no workload ${name}`);
+    return running;
+  }
+
+  #tell({ desired }: Running): void {
+    for (const watcher of this.#watchers) watcher(desired.name, desired.functionName);
+  }
+}
