@@ -83,7 +83,7 @@ export class FakeBuilder implements Builder {
     const entry = fileAt(trees, file);
     if (entry === undefined) return refused('ImportNotFound', `There is no file ${file}.`, inputs);
     inputs.push({ source, path, digest: entry.digest });
-    const text = (await this.#content?.get(entry.digest))?.toString('utf8') ?? '';
+    const text = await this.#text(entry);
     const mistake = SYNTAX_ERROR.exec(text);
     if (mistake !== null) return syntaxError(file, text, mistake, inputs);
     for (const [, specifier = ''] of text.matchAll(IMPORT)) {
@@ -91,6 +91,11 @@ export class FakeBuilder implements Builder {
       if (failure !== undefined) return failure;
     }
     return undefined;
+  }
+
+  async #text(entry: TreeEntry): Promise<string> {
+    const bytes = await this.#content?.get(entry.digest);
+    return bytes?.toString('utf8') ?? '';
   }
 }
 

@@ -39,10 +39,11 @@ export class FakeWorkloads implements Workloads {
   async ensure(desired: DesiredWorkload): Promise<void> {
     if (this.#refusal !== undefined) throw this.#refusal;
     this.requests.push({ ensure: structuredClone(desired) });
-    const running = this.#running.get(desired.name);
-    if (running !== undefined && running.desired.replicas === desired.replicas) return;
-    this.#running.set(desired.name, { ...(running ?? { instances: [] }), desired: structuredClone(desired) });
-    this.#fill(desired.name);
+    const running = this.#running.get(desired.name) ?? { desired, instances: [] };
+    const same = this.#running.has(desired.name) && running.desired.replicas === desired.replicas;
+    running.desired = structuredClone(desired);
+    this.#running.set(desired.name, running);
+    if (!same) this.#fill(desired.name);
   }
 
   async remove(name: string): Promise<void> {
