@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { jsonLines } from './json-lines.ts';
+
+async function socketPair(): Promise<[Socket, Socket]> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const accepted = once(server, 'connection');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [peer] = (await accepted) as [Socket];
+  server.close();
+  return [client, peer];
+}
+
+async function collect(messages: AsyncIterable<unknown>): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for await (const message of messages) all.push(message);
+  return all;
+}
+
+describe('jsonLines', () => {
+  it('carries whole messages in order, both ways', async () => {
+    const [a, b] = (await socketPair()).map((socket) => jsonLines(socket));
+    const atA = collect(a!.messages());
+    const reader = b!.messages()[Symbol.asyncIterator]();
+    a!.send({ n: 1, text: 'line\nbreak é' });
+    a!.send({ n: 2, text: 'x'.repeat(300_000) });
+    expect((await reader.next()).value).toEqual({ n: 1, text: 'line\nbreak é' });
+    expect((await reader.next()).value).toEqual({ n: 2, text: 'x'.repeat(300_000) });
+    b!.send({ answer: true });
+    await new Promise((resolve) => setImmediate(resolve));
+    await reader.return?.(undefined);
+    expect(await atA).toEqual([{ answer: true }]);
+    await Promise.all([a!.closed, b!.closed]);
+  });
+
+  it('joins lines however the bytes are cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.jsonValue(), { maxLength: 8 }), fc.infiniteStream(fc.integer({ min: 1, max: 7 })), async (values, cuts) => {
+        const [a, b] = await socketPair();
+        const received = collect(jsonLines(b).messages());
+        const bytes = Buffer.from(values.map((value) => `${JSON.stringify({ value })}\n`).join(''));
+        for (let at = 0; at < bytes.length; ) {
+          const size = cuts.next().value;
+          a.write(bytes.subarray(at, at + size));
+          at += size;
+        }
+        a.end();
+        expect(await received).toEqual(values.map((value) => JSON.parse(JSON.stringify({ value })) as unknown));
+        a.destroy();
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('ends the connection at a line that is no JSON, or too long', async () => {
+    for (const bad of ['{"a":\n', `"${'x'.repeat(2000)}"\n`]) {
+      const [a, b] = await socketPair();
+      const channel = jsonLines(b, { maxLineBytes: 1000 });
+      a.on('error', () => undefined);
+      a.write(`{"first":1}\n${bad}`.padEnd(70_000, ' '));
+      expect((await collect(channel.messages()))[0]).toEqual({ first: 1 });
+      await channel.closed;
+      a.destroy();
+    }
+  });
+
+  it('cuts off a peer that does not read, and takes no more', async () => {
+    const [a, b] = await socketPair();
+    b.pause();
+    const channel = jsonLines(a, { maxBufferedBytes: 100_000 });
+    for (let n = 0; n < 500; n += 1) channel.send({ filler: 'x'.repeat(50_000) });
+    await channel.closed;
+    expect(() => channel.send({ late: true })).not.toThrow();
+    b.destroy();
+  });
+});

@@ -1,0 +1,60 @@
+import type { Duplex } from 'node:stream';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+
+const NEWLINE = 0x0a;
+
+export interface JsonLinesOptions {
+  /** Bytes queued for a peer that does not read, before it is cut off. */
+  maxBufferedBytes?: number;
+  /** Longest line taken, in bytes; a longer one ends the connection. */
+  maxLineBytes?: number;
+}
+
+/** A FeedChannel over a stream: one JSON text a line. It owns the stream and destroys it at the end. */
+export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedChannel {
+  const maxBuffered = options.maxBufferedBytes ?? 128 * 1024 * 1024;
+  const maxLine = options.maxLineBytes ?? 64 * 1024 * 1024;
+  const closed = new Promise<void>((resolve) => stream.once('close', resolve));
+  // The end of a connection shows in `closed` and in the end of `messages`; why it ended changes nothing for its users.
+  stream.on('error', () => stream.destroy());
+  // A peer that half-closes is gone: there is nothing to say to it any more.
+  stream.once('end', () => stream.destroy());
+
+  return {
+    closed,
+    close: () => stream.destroy(),
+    send(message) {
+      if (stream.destroyed || stream.writableEnded) return;
+      stream.write(`${JSON.stringify(message)}\n`);
+      if (stream.writableLength > maxBuffered) stream.destroy();
+    },
+    async *messages() {
+      try {
+        for await (const line of lines(stream, maxLine)) yield JSON.parse(line.toString('utf8')) as unknown;
+      } catch {
+        // A line that is too long or not JSON, or a reset: the connection is of no more use.
+      } finally {
+        stream.destroy();
+      }
+    },
+  };
+}
+
+async function* lines(stream: AsyncIterable<Buffer>, limit: number): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      const tail = chunk.subarray(start, end);
+      yield parts.length === 0 ? tail : Buffer.concat([...parts, tail]);
+      parts = [];
+      length = 0;
+      start = end + 1;
+    }
+    if (start === chunk.length) continue;
+    parts.push(chunk.subarray(start));
+    length += chunk.length - start;
+    if (length > limit) throw new RangeError('a line of the feed is too long');
+  }
+}

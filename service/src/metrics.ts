@@ -1,0 +1,41 @@
+import type { Counter, Gauge, Histogram, Labels, Metrics } from '@wherry/core/ports/metrics.ts';
+import * as prometheus from 'prom-client';
+
+const PREFIX = 'wherry_';
+/** Seconds: from a warm call's overhead up to the longest timeouts. */
+const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** The Metrics port over prom-client, and the registry that `/metrics` prints. */
+export function createMetrics(): { metrics: Metrics; registry: prometheus.Registry } {
+  const registry = new prometheus.Registry();
+  const options = (name: string, help: string, labels: readonly string[] = []) => ({
+    name: PREFIX + name,
+    help,
+    labelNames: [...labels],
+    registers: [registry],
+  });
+  return {
+    registry,
+    metrics: {
+      counter: (name, help, labels) => counter(new prometheus.Counter(options(name, help, labels))),
+      gauge: (name, help, labels) => gauge(new prometheus.Gauge(options(name, help, labels))),
+      histogram: (name, help, labels) =>
+        histogram(new prometheus.Histogram({ ...options(name, help, labels), buckets: BUCKETS })),
+    },
+  };
+}
+
+function counter(metric: prometheus.Counter): Counter {
+  return { inc: (labels: Labels = {}, by = 1) => metric.inc(labels, by) };
+}
+
+function gauge(metric: prometheus.Gauge): Gauge {
+  return {
+    set: (value: number, labels: Labels = {}) => metric.set(labels, value),
+    inc: (labels: Labels = {}, by = 1) => metric.inc(labels, by),
+  };
+}
+
+function histogram(metric: prometheus.Histogram): Histogram {
+  return { observe: (value: number, labels: Labels = {}) => metric.observe(labels, value) };
+}

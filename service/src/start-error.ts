@@ -1,0 +1,12 @@
+/** Why a program does not start: one line for a person, without a stack. `main.ts` prints it and exits with 1. */
+export class StartError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'StartError';
+  }
+}
+
+/** Whether the error is a StartError; by name, since a class has an identity a realm. */
+export function isStartError(error: unknown): error is StartError {
+  return error instanceof Error && error.name === 'StartError';
+}
