@@ -6,6 +6,8 @@ import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
 const FIRST_BACKOFF_MS = 100;
 const LAST_BACKOFF_MS = 10_000;
 
+type ChangeCallback<K extends Kind> = (name: string, object: Resource<K> | undefined) => void;
+
 export interface InformerOptions<K extends Kind> {
   store: ResourceStore;
   kind: K;
@@ -27,89 +29,115 @@ export interface Informer<K extends Kind> {
   /** The newest state that the cache reflects; "0" before the first list. */
   resourceVersion(): string;
   /** Calls back after each change of the cache, `undefined` for an object that is gone. Returns how to stop. */
-  onChange(callback: (name: string, object: Resource<K> | undefined) => void): () => void;
+  onChange(callback: ChangeCallback<K>): () => void;
 }
 
 export function createInformer<K extends Kind>(options: InformerOptions<K>): Informer<K> {
-  const { store, kind, clock } = options;
-  const logger = options.logger.child({ informer: kind });
-  const cache = new Map<string, Resource<K>>();
-  const callbacks = new Set<(name: string, object: Resource<K> | undefined) => void>();
-  const synced = Promise.withResolvers<undefined>();
-  const stopping = new AbortController();
-  let version = '0';
-  let backoff = FIRST_BACKOFF_MS;
-  let running: Promise<void> | undefined;
+  return new StoreInformer(options);
+}
 
-  function tell(name: string, object: Resource<K> | undefined): void {
-    if (object === undefined) cache.delete(name);
-    else cache.set(name, object);
-    for (const callback of callbacks) {
+class StoreInformer<K extends Kind> implements Informer<K> {
+  readonly #options: InformerOptions<K>;
+  readonly #logger: Logger;
+  readonly #cache = new Map<string, Resource<K>>();
+  readonly #callbacks = new Set<ChangeCallback<K>>();
+  readonly #synced = Promise.withResolvers<undefined>();
+  readonly #stopping = new AbortController();
+  #version = '0';
+  #backoff = FIRST_BACKOFF_MS;
+  #running: Promise<void> | undefined;
+
+  constructor(options: InformerOptions<K>) {
+    this.#options = options;
+    this.#logger = options.logger.child({ informer: options.kind });
+  }
+
+  start(): Promise<void> {
+    this.#running ??= this.#run();
+    return this.#synced.promise;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    // Whoever still waits for a first list waits in vain.
+    this.#synced.resolve(undefined);
+  }
+
+  get(name: string): Resource<K> | undefined {
+    return this.#cache.get(name);
+  }
+
+  list(): Resource<K>[] {
+    return [...this.#cache.values()];
+  }
+
+  resourceVersion(): string {
+    return this.#version;
+  }
+
+  onChange(callback: ChangeCallback<K>): () => void {
+    this.#callbacks.add(callback);
+    return () => this.#callbacks.delete(callback);
+  }
+
+  async #run(): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await this.#listAndWatch();
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#logger.warn({ err: error, retryInMs: this.#backoff }, 'list or watch failed');
+      }
+      await clock.sleep(this.#backoff * (0.5 + Math.random() / 2), signal).catch(() => undefined);
+      this.#backoff = Math.min(this.#backoff * 2, LAST_BACKOFF_MS);
+    }
+  }
+
+  async #listAndWatch(): Promise<void> {
+    const { store, kind } = this.#options;
+    this.#replaceAll(await store.list(kind));
+    const watch = store.watch(kind, { resourceVersion: this.#version, signal: this.#stopping.signal });
+    for await (const event of watch) this.#apply(event);
+  }
+
+  #replaceAll(list: { items: Resource<K>[]; resourceVersion: string }): void {
+    const present = new Set(list.items.map((item) => item.metadata.name));
+    this.#version = list.resourceVersion;
+    for (const name of [...this.#cache.keys()]) if (!present.has(name)) this.#set(name, undefined);
+    for (const item of list.items) {
+      if (!sameState(this.#cache.get(item.metadata.name), item)) this.#set(item.metadata.name, item);
+    }
+    this.#synced.resolve(undefined);
+  }
+
+  #apply(event: WatchEvent<K>): void {
+    // A watch that brings something works: the next fault starts with a short wait again.
+    this.#backoff = FIRST_BACKOFF_MS;
+    if (event.type === 'bookmark') {
+      this.#version = event.resourceVersion;
+      return;
+    }
+    this.#version = event.object.metadata.resourceVersion;
+    this.#set(event.object.metadata.name, event.type === 'deleted' ? undefined : event.object);
+  }
+
+  #set(name: string, object: Resource<K> | undefined): void {
+    if (object === undefined) this.#cache.delete(name);
+    else this.#cache.set(name, object);
+    for (const callback of this.#callbacks) {
       try {
         callback(name, object);
       } catch (error) {
         // One handler's fault must not end the watch for all others.
-        logger.error({ err: error, object: name }, 'a change handler threw');
+        this.#logger.error({ err: error, object: name }, 'a change handler threw');
       }
     }
   }
-
-  async function relist(): Promise<void> {
-    const list = await store.list(kind);
-    const present = new Set(list.items.map((item) => item.metadata.name));
-    version = list.resourceVersion;
-    for (const name of [...cache.keys()]) if (!present.has(name)) tell(name, undefined);
-    for (const item of list.items) {
-      if (!sameObject(cache.get(item.metadata.name), item)) tell(item.metadata.name, item);
-    }
-    synced.resolve(undefined);
-  }
-
-  function apply(event: WatchEvent<K>): void {
-    backoff = FIRST_BACKOFF_MS;
-    if (event.type === 'bookmark') {
-      version = event.resourceVersion;
-      return;
-    }
-    version = event.object.metadata.resourceVersion;
-    tell(event.object.metadata.name, event.type === 'deleted' ? undefined : event.object);
-  }
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        await relist();
-        for await (const event of store.watch(kind, { resourceVersion: version, signal: stopping.signal })) apply(event);
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        logger.warn({ err: error, retryInMs: backoff }, 'list or watch failed');
-      }
-      await clock.sleep(backoff * (0.5 + Math.random() / 2), stopping.signal).catch(() => undefined);
-      backoff = Math.min(backoff * 2, LAST_BACKOFF_MS);
-    }
-  }
-
-  return {
-    start() {
-      running ??= run();
-      return synced.promise;
-    },
-    async stop() {
-      stopping.abort();
-      await running;
-      // Whoever still waits for a first list waits in vain.
-      synced.resolve(undefined);
-    },
-    get: (name) => cache.get(name),
-    list: () => [...cache.values()],
-    resourceVersion: () => version,
-    onChange(callback) {
-      callbacks.add(callback);
-      return () => callbacks.delete(callback);
-    },
-  };
 }
 
-function sameObject(a: Resource | undefined, b: Resource): boolean {
+function sameState(a: Resource | undefined, b: Resource): boolean {
   return a?.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;
 }
