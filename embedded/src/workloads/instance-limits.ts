@@ -1,0 +1,24 @@
+/** How long an instance may take for what. Milliseconds. */
+export interface InstanceLimits {
+  /** How long it may give no sign of life until it has loaded. The whole of loading is timed by the runtime itself. */
+  startMs: number;
+  /**
+   * How long its event loop may be blocked. A call that computes for 2 s must survive (the runtime answers heartbeats
+   * each 2 s), one that never ends must be gone, and a new instance ready, within 5 s of its function's timeout (S3).
+   */
+  blockedMs: number;
+  /** For the lame-duck second and the way out, on top of the time that running calls have. */
+  drainGraceMs: number;
+  /** Between two looks at an instance's memory and its last sign of life. */
+  checkMs: number;
+  /** An instance that was ready for so long before it died was no part of a crash loop. */
+  stableMs: number;
+}
+
+export const INSTANCE_LIMITS: InstanceLimits = {
+  startMs: 10_000,
+  blockedMs: 5000,
+  drainGraceMs: 5000,
+  checkMs: 250,
+  stableMs: 10_000,
+};

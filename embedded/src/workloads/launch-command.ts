@@ -1,0 +1,48 @@
+import { runtimeNodeFlags } from '@wherry/runtime/node-flags.ts';
+
+/** What a child process is started with. */
+export interface LaunchOptions {
+  node: string;
+  bundle: string;
+  /** The only folder that its code may read and write. */
+  temporaryFolder: string;
+  memoryMiB: number;
+  /** Path of util-linux's `setpriv`, where there is one. */
+  setpriv: string | undefined;
+  /** IANA name. */
+  timeZone: string;
+}
+
+export interface LaunchCommand {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+}
+
+/**
+ * The command line and the whole environment of a runtime. `WHERRY_FUNCTION` and `WHERRY_REVISION` are set by the
+ * runtime itself when it is told what it is for: a pre-started one does not know yet.
+ */
+export function launchCommand(options: LaunchOptions): LaunchCommand {
+  const command = [...guard(options.setpriv), options.node, ...flags(options), options.bundle];
+  return {
+    command: command[0] ?? options.node,
+    args: command.slice(1),
+    env: { NODE_ENV: 'production', TZ: options.timeZone, TMPDIR: options.temporaryFolder },
+  };
+}
+
+/**
+ * Dies with the service, even in an endless loop that never sees the end of its feed (the kernel kills it); and gains
+ * no rights by whatever it executes.
+ */
+function guard(setpriv: string | undefined): string[] {
+  return setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--no-new-privs', '--'];
+}
+
+function flags({ memoryMiB, temporaryFolder }: LaunchOptions): string[] {
+  // The young generation is beside the old space that the runtime's own flags limit: up to three semi-spaces.
+  const semiSpaceMiB = Math.min(16, Math.max(4, Math.floor(memoryMiB / 16)));
+  const common = runtimeNodeFlags({ memoryMiB, temporaryDirectory: temporaryFolder });
+  return [...common, `--max-semi-space-size=${semiSpaceMiB}`];
+}

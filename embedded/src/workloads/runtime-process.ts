@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import type { ProcessExit } from './exit-message.ts';
+import { launchCommand } from './launch-command.ts';
+import { outputTail } from './output-tail.ts';
+import type { InstanceFolder, RunDirectory } from './run-directory.ts';
+import type { UidPool } from './uid-pool.ts';
+
+/** A runtime that runs. It is nobody's until its channel is attached to the feed, which tells it what it is for. */
+export interface RuntimeProcess {
+  readonly pid: number | undefined;
+  readonly folder: InstanceFolder;
+  readonly memoryMiB: number;
+  readonly channel: FeedChannel;
+  /** Resolves once and never rejects; messages that it sent before may still be in the channel. */
+  readonly exited: Promise<ProcessExit>;
+  kill(signal: NodeJS.Signals): void;
+  /** Resolves when it has exited and nothing of it is left. */
+  readonly gone: Promise<void>;
+}
+
+export interface Launcher {
+  /** @throws where there is no room for one more: no disk, no descriptor, no user id. */
+  launch(memoryMiB: number): RuntimeProcess;
+}
+
+export interface LauncherOptions {
+  run: RunDirectory;
+  /** Undefined: instances run as the service's own user. */
+  uids: UidPool | undefined;
+  clock: Clock;
+}
+
+const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'];
+/** Under memory pressure the kernel ends instances before the service. */
+const OOM_SCORE = '500';
+const OUTPUT_WITHIN_MS = 500;
+
+/** Starts runtimes: each as its own user where that is possible, in its own folder, with the feed as its fd 3. */
+export function createLauncher({ run, uids, clock }: LauncherOptions): Launcher {
+  const setpriv = SETPRIV.find((file) => existsSync(file));
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+
+  function spawnIn(folder: InstanceFolder, memoryMiB: number, uid: number | undefined): ChildProcess {
+    const temporaryFolder = folder.temporary;
+    const { command, args, env } = launchCommand({ ...run, temporaryFolder, memoryMiB, setpriv, timeZone });
+    return spawn(command, args, {
+      cwd: temporaryFolder,
+      env,
+      // A handler's output is captured inside; what is left for stderr is what Node says when it dies.
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      // A session of its own, so that a terminal's Ctrl-C reaches the service alone, which then drains.
+      detached: true,
+      ...(uid === undefined ? {} : { uid, gid: uid }),
+    });
+  }
+
+  function launchAs(uid: number | undefined, memoryMiB: number): RuntimeProcess {
+    const folder = run.createFolder(uid);
+    const child = spawnIn(folder, memoryMiB, uid);
+    if (child.pid !== undefined) {
+      run.record(folder, child.pid);
+      exposeToOom(child.pid);
+    }
+    const { channel, exited } = watchChild(child, clock);
+    const gone = exited.then(async () => {
+      await run.removeFolder(folder);
+      if (uid !== undefined) uids?.give(uid);
+    });
+    return { pid: child.pid, folder, memoryMiB, channel, exited, gone, kill: (signal) => void child.kill(signal) };
+  }
+
+  return {
+    launch(memoryMiB) {
+      const uid = uids?.take();
+      try {
+        return launchAs(uid, memoryMiB);
+      } catch (error) {
+        if (uid !== undefined) uids?.give(uid);
+        throw error;
+      }
+    },
+  };
+}
+
+function watchChild(child: ChildProcess, clock: Clock): { channel: FeedChannel; exited: Promise<ProcessExit> } {
+  const tail = child.stderr === null ? undefined : outputTail(child.stderr, clock);
+  // Node makes each such pipe a socket pair: one descriptor, both ways.
+  const channel = jsonLines(child.stdio[3] as Duplex);
+  const exited = new Promise<ProcessExit>((resolve) => {
+    child.once('error', (error) => resolve({ code: null, signal: null, output: '', error }));
+    child.once('exit', (code, signal) => {
+      const cancel = clock.after(OUTPUT_WITHIN_MS, done);
+      void tail?.ended.then(done);
+      function done(): void {
+        cancel();
+        resolve({ code, signal, output: tail?.text() ?? '' });
+      }
+    });
+  });
+  return { channel, exited };
+}
+
+function exposeToOom(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE);
+  } catch {
+    // Not Linux, or it is gone already: only a preference is lost.
+  }
+}
