@@ -1,0 +1,26 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import { MIGRATIONS } from './object-table.ts';
+import { openDatabase } from './open-database.ts';
+import { SqliteStore } from './sqlite-store.ts';
+
+export interface SqliteStoreOptions {
+  /** The database; created where it does not exist. */
+  file: string;
+  namespace: string;
+  clock: Pick<Clock, 'now'>;
+  /** How many changes are kept for watches; 10,000 by default. A watch further behind is told `Expired:`. */
+  history?: number;
+}
+
+const HISTORY = 10_000;
+
+/**
+ * A ResourceStore on one SQLite file: each write is one transaction, on disk when it is acknowledged. Watches are woken
+ * by the writes of this very store, so the file must have no other writer (the data directory's lock sees to that).
+ * @throws StartError where the file is damaged, of a newer version, or cannot be opened
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+  const database = openDatabase(options.file, MIGRATIONS);
+  return new SqliteStore(database, { history: HISTORY, ...options });
+}
+
