@@ -1,0 +1,56 @@
+import { registerHooks } from 'node:module';
+import process from 'node:process';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import { describeLoadError } from './describe-load-error.ts';
+import { HANDLER_URL } from './handler-url.ts';
+import { handlerOf, type Handler } from './handler-of.ts';
+
+export type LoadResult =
+  | { ok: true; handler: Handler }
+  | { ok: false; reason: 'ExportError' | 'LoadError'; message: string };
+
+export interface LoadOptions {
+  clock: Clock;
+  timeoutMs: number;
+  /** Where `node:sqlite` is no wall's business (a pod), it may be used. */
+  allowSqlite: boolean;
+}
+
+/**
+ * Loads the artifact from memory: no file of it exists for another function to read (S1). Stack traces name the
+ * author's files, by its inline source map. Once a process.
+ */
+export async function loadArtifact(artifact: string, options: LoadOptions): Promise<LoadResult> {
+  serveFromMemory(artifact, options.allowSqlite);
+  process.setSourceMapsEnabled(true);
+  const late = Promise.withResolvers<'late'>();
+  const cancel = options.clock.after(options.timeoutMs, () => late.resolve('late'));
+  try {
+    const module = await Promise.race([import(HANDLER_URL) as Promise<{ default?: unknown }>, late.promise]);
+    if (module === 'late') {
+      const seconds = options.timeoutMs / 1000;
+      return failure(`The handler's top level did not finish within ${seconds} s: an await in it never ends.`);
+    }
+    return handlerOf(module);
+  } catch (error) {
+    return failure(describeLoadError(error));
+  } finally {
+    cancel();
+  }
+}
+
+const failure = (message: string): LoadResult => ({ ok: false, reason: 'LoadError', message });
+
+function serveFromMemory(source: string, allowSqlite: boolean): void {
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === HANDLER_URL) return { url: HANDLER_URL, format: 'module', shortCircuit: true };
+      if (!allowSqlite && /^(?:node:)?sqlite$/.test(specifier)) {
+        throw new Error('node:sqlite cannot be used in a function here: it could open any file of the machine.');
+      }
+      return next(specifier, context);
+    },
+    load: (url, context, next) =>
+      url === HANDLER_URL ? { format: 'module', source, shortCircuit: true } : next(url, context),
+  });
+}

@@ -1,0 +1,145 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { InvocationContext } from '@wherry/core/feed/invocation.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Handler } from '../artifact/handler-of.ts';
+import { sendError } from '../http/error-body.ts';
+import { LazyRequest } from '../http/lazy-request.ts';
+import { readContext, tokenCheck } from '../http/read-context.ts';
+import { RequestUrls } from '../http/request-url.ts';
+import { writeResponse } from '../http/write-response.ts';
+import type { CallLog } from '../logs/call-log.ts';
+import type { FunctionState } from '../function-state.ts';
+import { Call, currentCall } from './call.ts';
+import { HandlerContext } from './handler-context.ts';
+import { invoke } from './invoke.ts';
+import type { RunningCalls } from './running-calls.ts';
+
+export interface AnswerOptions {
+  handler: Handler;
+  invocationToken: string;
+  state: FunctionState;
+  log: CallLog;
+  clock: Clock;
+  running: RunningCalls;
+}
+
+/** The way of a call: token → context → handler → answer. */
+export function callListener(options: AnswerOptions): RequestListener {
+  const hasToken = tokenCheck(options.invocationToken);
+  const urls = new RequestUrls();
+  return (incoming, outgoing) => {
+    if (options.running.draining) outgoing.shouldKeepAlive = false;
+    if (!hasToken(incoming)) return refuse(outgoing, 401, 'unauthorized', 'This address answers the router alone.');
+    const context = readContext(incoming);
+    if (context === undefined) return refuse(outgoing, 400, 'bad_context', 'The call does not say what it belongs to.');
+    const call = startCall(options, context, outgoing);
+    const target = incoming.url ?? '/';
+    const request = new LazyRequest({
+      incoming,
+      method: methodOf(incoming, options.state),
+      url: urls.absolute(context.scheme, incoming.headers.host, target),
+      signal: () => call.signal,
+    });
+    const { secrets: store, route } = options.state;
+    const secrets = store.view(context.key);
+    const ctx = new HandlerContext({ call, route, secrets, search: searchOf(target) });
+    currentCall.run(call, () => answer(options, { call, outgoing }, () => invoke(options.handler, request, ctx, secrets)));
+  };
+}
+
+interface Exchange {
+  call: Call;
+  outgoing: ServerResponse;
+}
+
+/** HEAD is answered through GET where only GET is listed. Node leaves the body out. */
+function methodOf(incoming: IncomingMessage, state: FunctionState): string {
+  return incoming.method === 'HEAD' && state.headThroughGet ? 'GET' : (incoming.method ?? 'GET');
+}
+
+function searchOf(target: string): string {
+  const mark = target.indexOf('?');
+  return mark === -1 ? '' : target.slice(mark + 1);
+}
+
+function refuse(outgoing: ServerResponse, status: number, code: 'unauthorized' | 'bad_context', message: string): void {
+  sendError(outgoing, { status, code, message, requestId: '' });
+}
+
+/** Starts the call's timeout, and watches for the caller's going. */
+function startCall(options: AnswerOptions, context: InvocationContext, outgoing: ServerResponse): Call {
+  const { log, clock, running } = options;
+  running.began();
+  const call: Call = new Call({
+    context,
+    clock,
+    onWaitFailure: (error, of) => log.write('error', [error], of),
+    onEnd: () => {
+      cancelTimeout();
+      running.ended();
+    },
+  });
+  // Whole milliseconds: Node keeps one list of timers for each duration.
+  const cancelTimeout = clock.after(Math.ceil(call.remainingTimeMs()), () => timeOut({ call, outgoing }));
+  outgoing.once('close', () => {
+    if (!outgoing.writableFinished) call.abort(new DOMException('The caller went away.', 'AbortError'));
+    call.answered();
+  });
+  return call;
+}
+
+/** Past the timeout nothing of the call counts any more: neither its answer, nor its stream, nor `waitUntil`. */
+function timeOut({ call, outgoing }: Exchange): void {
+  const seconds = call.context.timeoutMs / 1000;
+  const message = `The function did not finish within its timeout of ${seconds} s.`;
+  call.abort(new DOMException(message, 'TimeoutError'));
+  if (!outgoing.headersSent && !outgoing.destroyed) {
+    const { requestId } = call.context;
+    sendError(outgoing, { status: 504, code: 'timeout', message, requestId, outcome: 'timeout' });
+  } else if (!outgoing.writableFinished) outgoing.destroy();
+  call.end();
+}
+
+function answer(options: AnswerOptions, exchange: Exchange, run: () => unknown): void {
+  let result: unknown;
+  try {
+    result = run();
+  } catch (error) {
+    return fail(options, exchange, error);
+  }
+  if (!isThenable(result)) return respond(options, exchange, result);
+  result.then(
+    (value) => respond(options, exchange, value),
+    (error: unknown) => fail(options, exchange, error),
+  );
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+
+function respond(options: AnswerOptions, exchange: Exchange, value: unknown): void {
+  const { outgoing } = exchange;
+  // The timeout, or the caller, was faster.
+  if (outgoing.headersSent || outgoing.destroyed) return;
+  try {
+    writeResponse(outgoing, value)?.catch((error: unknown) => fail(options, exchange, error));
+  } catch (error) {
+    fail(options, exchange, error);
+  }
+}
+
+/** The handler failed: it is logged, and told to the caller where that is still possible. */
+function fail({ log, state }: AnswerOptions, { call, outgoing }: Exchange, error: unknown): void {
+  // What fails because the call was cut is no failure of its own.
+  if (call.aborted) return;
+  log.write('error', [error], call);
+  if (outgoing.headersSent || outgoing.destroyed) {
+    outgoing.destroy();
+    return;
+  }
+  const message = state.debug ? `The function failed: ${messageOf(error)}` : 'The function failed.';
+  const { requestId } = call.context;
+  sendError(outgoing, { status: 500, code: 'handler_error', message, requestId, outcome: 'error' });
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

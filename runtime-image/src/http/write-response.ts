@@ -1,0 +1,81 @@
+import type { ServerResponse } from 'node:http';
+import { dropEncoding, LightResponse, type ResponseParts } from './light-response.ts';
+import { isWhole, responseHeaders } from './response-headers.ts';
+
+/**
+ * Sends a handler's answer.
+ * @returns undefined when it is on its way whole, a promise where it streams: it rejects with what broke the stream,
+ * which then is cut.
+ * @throws TypeError when the value is no Response, or has a header that cannot be sent; then nothing was.
+ */
+export function writeResponse(outgoing: ServerResponse, value: unknown): Promise<void> | undefined {
+  const { status, statusText, headers, body } = partsOf(value);
+  const flat = responseHeaders({ headers, body });
+  if (body === null || isWhole(body)) {
+    writeHead(outgoing, status, statusText, flat);
+    if (body === null) outgoing.end();
+    else outgoing.end(body);
+    return undefined;
+  }
+  if (body.locked) throw new TypeError('The Response has a body that was read already.');
+  // A length that does not come true would shift the answers that follow on this connection.
+  outgoing.strictContentLength = true;
+  writeHead(outgoing, status, statusText, flat);
+  outgoing.flushHeaders();
+  return pump(body.getReader() as ReadableStreamDefaultReader<unknown>, outgoing);
+}
+
+function writeHead(outgoing: ServerResponse, status: number, statusText: string, headers: string[]): void {
+  if (statusText === '') outgoing.writeHead(status, headers);
+  else outgoing.writeHead(status, statusText, headers);
+}
+
+function partsOf(value: unknown): ResponseParts {
+  if (typeof value !== 'object' || value === null) throw notResponse(value);
+  const parts = LightResponse.parts(value);
+  if (parts !== undefined) return parts;
+  const real = LightResponse.unwrap(value);
+  if (real === undefined) throw notResponse(value);
+  if (real.bodyUsed) throw new TypeError('The Response has a body that was read already.');
+  let headers = real.headers;
+  if (real.url !== '' && headers.has('content-encoding')) dropEncoding((headers = new Headers(headers)));
+  return { status: real.status, statusText: real.statusText, headers, body: real.body };
+}
+
+function notResponse(value: unknown): TypeError {
+  const found = typeof value === 'object' && value !== null ? 'an object that is none' : describe(value);
+  return new TypeError(`The handler must return a Response (c.json(…), c.text(…), new Response(…)), but returned ${found}.`);
+}
+
+const describe = (value: unknown): string => (value === undefined || value === null ? String(value) : `a ${typeof value}`);
+
+/** As fast as the caller reads. Where the caller goes away, or the call is cut, the source is told (`cancel`). */
+async function pump(reader: ReadableStreamDefaultReader<unknown>, outgoing: ServerResponse): Promise<void> {
+  const onClose = (): void => void reader.cancel(new Error('The caller went away.')).catch(() => undefined);
+  outgoing.once('close', onClose);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || outgoing.destroyed) break;
+      if (!(value instanceof Uint8Array)) throw new TypeError('A Response\'s stream must hold Uint8Array chunks.');
+      if (value.byteLength > 0 && !outgoing.write(value)) await drained(outgoing);
+    }
+    outgoing.off('close', onClose);
+    outgoing.end();
+  } catch (error) {
+    outgoing.off('close', onClose);
+    void reader.cancel(error).catch(() => undefined);
+    outgoing.destroy();
+    throw error;
+  }
+}
+
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      outgoing.off('drain', done).off('close', done);
+      resolve();
+    };
+    outgoing.on('drain', done).on('close', done);
+  });
+}
