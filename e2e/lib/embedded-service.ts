@@ -1,0 +1,115 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+const START_DEADLINE_MS = 30_000;
+
+export interface ServiceOptions {
+  /** A folder that an earlier service left; a new one when left out, removed by `dispose`. */
+  dataDirectory?: string;
+  environment?: Record<string, string>;
+}
+
+/** A running service, as a person has it who started it: what it printed, and its process. */
+export interface Service {
+  /** Where `/run` is served, without a trailing slash. */
+  functionUrl: string;
+  /** Where `/api` is served, without a trailing slash. */
+  managementUrl: string;
+  /** Printed on the first start only. */
+  managementKey: string | undefined;
+  dataDirectory: string;
+  process: ChildProcess;
+  /** Standard output and error so far. */
+  output(): string;
+  /** Ends it with a signal and gives the exit code, null when the signal killed it. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  /** `stop` where needed, and no file left. */
+  dispose(): Promise<void>;
+}
+
+/** What a start came to that did not serve. */
+export class StartFailed extends Error {
+  readonly exitCode: number | null;
+  readonly output: string;
+
+  constructor(exitCode: number | null, output: string) {
+    super(`the service ended with ${exitCode} before it was ready:\n${output}`);
+    this.name = 'StartFailed';
+    this.exitCode = exitCode;
+    this.output = output;
+  }
+}
+
+/** The environment of a service under test: ephemeral ports on loopback, nothing inherited that could steer it. */
+export function serviceEnvironment(dataDirectory: string, extra: Record<string, string> = {}): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env;
+  return {
+    PATH,
+    HOME,
+    FUNCTION_PORT: '0',
+    MANAGEMENT_PORT: '0',
+    FUNCTION_HOST: '127.0.0.1',
+    MANAGEMENT_HOST: '127.0.0.1',
+    WHERRY_DATA_DIR: dataDirectory,
+    ...extra,
+  };
+}
+
+/**
+ * Starts the service from the sources and waits until it says that it is ready.
+ * @throws StartFailed when it ends before that.
+ */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'wherry-e2e-')));
+  const child = spawn(process.execPath, ['embedded/src/main.ts'], {
+    cwd: ROOT,
+    env: serviceEnvironment(dataDirectory, options.environment),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const exited = once(child, 'close').then(() => child.exitCode);
+  await untilReady(child, exited, () => output);
+
+  async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    return exited;
+  }
+  return {
+    functionUrl: printed(output, /^ {2}Functions:\s+(\S+?)\/run\//m),
+    managementUrl: printed(output, /^ {2}Management:\s+(\S+?)\/api\//m),
+    managementKey: /^ {2}Management key[^:]*: (\S+)$/m.exec(output)?.[1],
+    dataDirectory,
+    process: child,
+    output: () => output,
+    stop,
+    async dispose() {
+      await stop();
+      if (options.dataDirectory === undefined) await rm(dataDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function untilReady(child: ChildProcess, exited: Promise<number | null>, output: () => string): Promise<void> {
+  const deadline = AbortSignal.timeout(START_DEADLINE_MS);
+  const ended = exited.then((code) => Promise.reject(new StartFailed(code, output())));
+  ended.catch(() => undefined);
+  while (!output().includes('Wherry is ready')) {
+    if (deadline.aborted) {
+      child.kill('SIGKILL');
+      throw new Error(`the service was not ready within ${START_DEADLINE_MS} ms:\n${output()}`);
+    }
+    await Promise.race([ended, once(child.stdout ?? child, 'data', { signal: deadline }).catch(() => undefined)]);
+  }
+}
+
+function printed(output: string, pattern: RegExp): string {
+  const found = pattern.exec(output)?.[1];
+  if (found === undefined) throw new Error(`nothing of ${pattern.source} in what the service printed:\n${output}`);
+  return found;
+}
