@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import process from 'node:process';
 import { workloadsContract } from '@wherry/core/contracts/workloads-contract.ts';
 import { eventually } from '@wherry/core/contracts/eventually.ts';
@@ -36,7 +37,6 @@ describe('createProcessWorkloads', () => {
     const pids = await Promise.all([one, two].map(async ({ address }) => Number(await call(address))));
     await bench.workloads.stop();
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
-    const { readdirSync } = await import('node:fs');
     expect(readdirSync(`${bench.directory}/i`)).toEqual([]);
     expect(readdirSync(`${bench.directory}/pids`)).toEqual([]);
     await expect(bench.workloads.ensure(bench.desire('three', bench.listener(PID)))).rejects.toThrow('stopping');
@@ -58,7 +58,6 @@ describe('createProcessWorkloads', () => {
   it('gives a spare its work, and keeps another one at hand', async () => {
     bench = await TestBench.start({ spares: 1 });
     await eventually(() => expect(bench.metrics.value('replicas', { state: 'spare' })).toBe(1));
-    const { readdirSync } = await import('node:fs');
     const [spare] = readdirSync(`${bench.directory}/i`);
     const { id } = await bench.run(bench.desire('quick', bench.listener(PID)));
     expect(id.endsWith(`-${spare ?? ''}`)).toBe(true);

@@ -1,0 +1,102 @@
+import { eventually } from '@wherry/core/contracts/eventually.ts';
+import type { ObservedInstance } from '@wherry/core/ports/workloads.ts';
+import { call, TestBench } from './fixtures/test-bench.ts';
+
+const LOOP = 'for (;;);';
+const CRASHES = {
+  'an endless loop': LOOP,
+  'process.exit': 'process.exit(3);',
+  'a heap that grows': 'const all = []; for (;;) all.push(new Array(1000).fill(Math.random()));',
+  'Buffers outside of the heap':
+    'const all = []; for (;;) { all.push(Buffer.alloc(8 << 20, 1)); await new Promise((r) => setTimeout(r, 5)); }',
+  'a throw outside of the call': `setTimeout(() => { throw new Error('thrown later'); }); response.end('said before');`,
+  'an unhandled rejection': `void Promise.reject(new Error('nobody cares')); response.end('said before');`,
+  'process.abort': 'process.abort();',
+  'a signal to itself': `process.kill(process.pid, 'SIGKILL');`,
+};
+
+describe('S3: what a handler does to its own instance', () => {
+  let bench: TestBench;
+  beforeEach(async () => void (bench = await TestBench.start()));
+  afterEach(() => bench.stop());
+
+  it.each(Object.entries(CRASHES))('%s ends it alone, and it is ready again within 5 s', async (_name, body) => {
+    const desired = bench.desire('bad', bench.listener(`if (request.url === '/ok') response.end('fine'); else { ${body} }`));
+    const other = bench.desire('good', bench.listener(`response.end('still here')`));
+    const [before, good] = await Promise.all([bench.run(desired), bench.run(other)]);
+
+    const cut = call(before.address).then(() => 'answered', () => 'cut');
+    let after: ObservedInstance | undefined;
+    await eventually(async () => {
+      expect(await call(good.address)).toBe('still here');
+      after = bench.observe(desired.name)?.instances.find(({ id, ready }) => ready && id !== before.id);
+      expect(after).toBeDefined();
+    }, 5000);
+    expect(await call(after!.address!, '/ok')).toBe('fine');
+    expect(await cut).toBe(body.includes('said before') ? 'answered' : 'cut');
+    expect(bench.observe(other.name)?.instances.map(({ id }) => id)).toEqual([good.id]);
+  });
+
+  it('lets a call compute for as long as the limit allows', async () => {
+    const body = `for (const end = Date.now() + 1000; Date.now() < end;); response.end('done');`;
+    const { address } = await bench.run(bench.desire('slow', bench.listener(body)));
+    expect(await call(address)).toBe('done');
+    expect(bench.metrics.value('instance_deaths_total')).toBe(0);
+  });
+
+  it.each([
+    ['blocked', LOOP, 'An instance ended. Its event loop was blocked for 1.5 s.'],
+    ['memory', CRASHES['Buffers outside of the heap'], /It used 1\d\d MiB of its limit of 128 MiB\.$/],
+    ['exit', CRASHES['process.exit'], 'An instance ended. It exited with code 3.'],
+  ])('logs and counts why: %s', async (cause, body, message) => {
+    const desired = bench.desire('bad', bench.listener(body));
+    const { id, address } = await bench.run(desired);
+    await call(address).catch(() => undefined);
+    await bench.ready(desired.name, id);
+    expect(bench.metrics.value('instance_deaths_total', { cause })).toBe(1);
+    expect(bench.logger.of('warn')).toMatchObject([
+      { fields: { workload: desired.name, function: 'bad', cause }, message: expect.stringMatching(message) },
+    ]);
+  });
+});
+
+describe('a workload whose instances do not get ready', () => {
+  let bench: TestBench;
+  beforeEach(async () => void (bench = await TestBench.start()));
+  afterEach(() => bench.stop());
+
+  it('is in a crash loop after three deaths in a row, and shows what was said last', async () => {
+    const desired = bench.desire('bad', bench.artifact(`process._rawDebug('my last words'); process.exit(9);`));
+    await bench.workloads.ensure(desired);
+    await eventually(() => expect(bench.observe(desired.name)?.failure).toBeDefined());
+    expect(bench.observe(desired.name)?.failure).toEqual({
+      reason: 'CrashLoop',
+      message: 'Its instances ended 3 times in a row. It exited with code 9.\nmy last words',
+    });
+  });
+
+  it('has a load error at once when its code blocks at the top', async () => {
+    const desired = bench.desire('bad', bench.artifact(`${LOOP} export default () => {}`));
+    await bench.workloads.ensure(desired);
+    await eventually(() => expect(bench.observe(desired.name)?.failure?.reason).toBe('LoadError'));
+    expect(bench.observe(desired.name)?.failure?.message).toBe('It gave no sign of life for 3 s while its code was loaded.');
+  });
+
+  it('does not keep others from starting', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) {
+      await bench.workloads.ensure(bench.desire(name, bench.artifact(`${LOOP} // ${name}`)));
+    }
+    const started = performance.now();
+    await bench.run(bench.desire('good', bench.listener(`response.end('ok')`)));
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
+  it('has no failure any more once one is ready', async () => {
+    const text = `if (Date.now() < ${Date.now() + 1500}) process.exit(1); export default (q, s) => s.end('ok');`;
+    const desired = bench.desire('late', bench.artifact(text));
+    await bench.workloads.ensure(desired);
+    await eventually(() => expect(bench.observe(desired.name)?.failure?.reason).toBe('CrashLoop'));
+    await bench.ready(desired.name);
+    expect(bench.observe(desired.name)).not.toHaveProperty('failure');
+  });
+});
