@@ -1,0 +1,66 @@
+import { keyDigest } from '../crypto/key-digest.ts';
+import { testDigestKey, testKeyRing } from '../fakes/test-key-ring.ts';
+import { sealConfidential } from '../resources/confidential-fields.ts';
+import type { ApiKeyResource, KeyGroupResource } from '../resources/kinds.ts';
+import type { ObjectMeta } from '../resources/meta.ts';
+import { routerKey } from './usable-key.ts';
+
+const ring = testKeyRing();
+const digestKey = testDigestKey();
+
+function metadata(name: string): ObjectMeta {
+  return { name, namespace: 'wherry', uid: name, resourceVersion: '1', generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' };
+}
+
+function keyOf(spec: Partial<ApiKeyResource['spec']> = {}): ApiKeyResource {
+  const owner = { kind: 'ApiKey' as const, metadata: metadata('key-1') };
+  const value = sealConfidential(ring, owner, 'spec.value', 'wh_the-value-of-it');
+  return { apiVersion: 'wherry.dev/v1alpha1', ...owner, spec: { keyGroup: 'partners', value, enabled: true, ...spec }, status: {} };
+}
+
+const group: KeyGroupResource = {
+  apiVersion: 'wherry.dev/v1alpha1', kind: 'KeyGroup', metadata: metadata('partners'), spec: { displayName: 'our-partners' }, status: {},
+};
+
+describe('routerKey', () => {
+  it('R6: holds the digest of the value, and the value nowhere', () => {
+    const key = routerKey(keyOf({ displayName: 'acme' }), group, ring, digestKey);
+    expect(key).toEqual({
+      digest: keyDigest(digestKey, 'wh_the-value-of-it'),
+      id: 'key-1',
+      name: 'acme',
+      groupId: 'partners',
+      groupName: 'our-partners',
+      expiresAt: null,
+    });
+    expect(JSON.stringify(key)).not.toContain('wh_');
+  });
+
+  it.each([
+    ['2030-01-01T00:00:00Z', Date.UTC(2030, 0, 1)],
+    ['2030-01-01T02:00:00.5+02:00', Date.UTC(2030, 0, 1) + 500],
+    ['no time', 0],
+  ])('R7: gives the time of expiry %s in milliseconds; what is no time is past', (expiresAt, expected) => {
+    expect(routerKey(keyOf({ expiresAt }), group, ring, digestKey)?.expiresAt).toBe(expected);
+  });
+
+  it.each([
+    ['disabled', keyOf({ enabled: false }), group],
+    ['being deleted', { ...keyOf(), metadata: { ...keyOf().metadata, deletionTimestamp: '2026-01-02T00:00:00Z' } }, group],
+    ['of a group that is gone', keyOf(), undefined],
+    ['of a group that is being deleted', keyOf(), { ...group, metadata: { ...group.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' } }],
+    ['of another group', keyOf({ keyGroup: 'others' }), group],
+  ])('R7: gives no key that is %s', (_title, key, itsGroup) => {
+    expect(routerKey(key, itsGroup, ring, digestKey)).toBeUndefined();
+  });
+
+  it('E2: does not take another key\'s envelope', () => {
+    const moved = { ...keyOf(), metadata: metadata('key-2') };
+    expect(() => routerKey(moved, group, ring, digestKey)).toThrow(expect.objectContaining({ name: 'EnvelopeError', code: 'not_authentic' }));
+  });
+
+  it('says that a reference to a Secret holds no envelope', () => {
+    const key = keyOf({ value: { secretKeyRef: { name: 'a', key: 'b' } } });
+    expect(() => routerKey(key, group, ring, digestKey)).toThrow(expect.objectContaining({ code: 'no_envelope' }));
+  });
+});
