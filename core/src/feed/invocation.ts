@@ -10,6 +10,12 @@ export const CONTEXT_HEADER = 'x-wherry-context';
 /** Response: how the call ended where its status cannot say: `error` (it threw), `timeout`. */
 export const OUTCOME_HEADER = 'x-wherry-outcome';
 
+/**
+ * Request, router to manager on equal ports: the address of the router's own peer. The manager believes it on the
+ * router's Unix socket alone, and applies TRUSTED_PROXIES to it and to the caller's X-Forwarded-*, which come verbatim.
+ */
+export const PEER_HEADER = 'x-wherry-peer';
+
 /** What the router found out about a call. */
 export interface InvocationContext {
   requestId: string;

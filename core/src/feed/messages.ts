@@ -117,6 +117,9 @@ const logEntry = z.strictObject({
 
 /** Up from a router. */
 export const routerUpSchema = z.discriminatedUnion('type', [
+  /** Embedded only, first: it listens on the function port, or why it cannot; then it ends itself with exit code 1. */
+  z.strictObject({ type: z.literal('listening'), port: z.int() }),
+  z.strictObject({ type: z.literal('failed'), message: z.string() }),
   /** It has applied this version. */
   z.strictObject({ type: z.literal('applied'), version: z.int() }),
   /** Calls in flight and waiting by function; at once when a call begins to wait, else each second when it differs. */

@@ -1,0 +1,58 @@
+import { isIPv6 } from 'node:net';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+
+const WINDOW_MS = 60_000;
+const MAX_BAD_KEYS = 20;
+/** Addresses that are remembered; past it the one that began first is forgotten, so memory is bounded. */
+const MAX_ADDRESSES = 50_000;
+
+interface Window {
+  startedAt: number;
+  bad: number;
+}
+
+/** Counts bad keys by the caller's address (R10). It never says anything about a good key. */
+export class BadKeyThrottle {
+  readonly #clock: Clock;
+  readonly #windows = new Map<string, Window>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Notes one more bad key from the address.
+   * @returns the seconds after which to try again when there were too many; else undefined.
+   */
+  badKey(address: string): number | undefined {
+    const now = this.#clock.monotonic();
+    const network = networkOf(address);
+    const window = this.#windows.get(network);
+    if (window === undefined || now - window.startedAt >= WINDOW_MS) {
+      this.#windows.delete(network);
+      this.#forgetOldest();
+      this.#windows.set(network, { startedAt: now, bad: 1 });
+      return undefined;
+    }
+    window.bad++;
+    if (window.bad <= MAX_BAD_KEYS) return undefined;
+    return Math.max(1, Math.ceil((window.startedAt + WINDOW_MS - now) / 1000));
+  }
+
+  #forgetOldest(): void {
+    if (this.#windows.size < MAX_ADDRESSES) return;
+    const oldest = this.#windows.keys().next();
+    if (oldest.done !== true) this.#windows.delete(oldest.value);
+  }
+}
+
+/** One caller usually holds a whole /64 of IPv6. */
+function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
+  const groups = [...left, ...Array<string>(zeros).fill('0'), ...right].slice(0, 4);
+  return groups.map((group) => parseInt(group, 16).toString(16)).join(':');
+}

@@ -1,0 +1,38 @@
+import { headerValues } from '../headers/raw-headers.ts';
+import { queryParts } from './query-key.ts';
+
+/**
+ * The key that a caller presents, by the first carrier that is present: `X-API-Key`, `Authorization`, `api_key`. A
+ * carrier that is present decides, an empty one too; a header that stands twice says no one thing, so it is a bad key.
+ * @returns undefined when no carrier is present; `""`, which is no key, for one that cannot be read.
+ */
+export function presentedKey(rawHeaders: readonly string[], query: string | undefined): string | undefined {
+  const [apiKey, ...moreApiKeys] = headerValues(rawHeaders, 'x-api-key');
+  if (apiKey !== undefined) return moreApiKeys.length > 0 ? '' : apiKey;
+  const [authorization, ...moreAuthorizations] = headerValues(rawHeaders, 'authorization');
+  if (authorization !== undefined) return moreAuthorizations.length > 0 ? '' : authorizationKey(authorization);
+  if (query === undefined) return undefined;
+  return queryParts(query).find((part) => part.name === 'api_key')?.value;
+}
+
+/**
+ * Whether a header holds the key (R6): as it is, which catches every carrier and a `Referer` with `?api_key=` too, or
+ * inside Basic credentials.
+ */
+export function holdsKey(lowerName: string, value: string, key: string): boolean {
+  if (value.includes(key)) return true;
+  return lowerName === 'authorization' && basicCredentials(value)?.includes(key) === true;
+}
+
+function authorizationKey(value: string): string {
+  const credentials = basicCredentials(value);
+  // A user name makes them somebody's, not a key.
+  if (credentials !== undefined) return credentials.startsWith(':') ? credentials.slice(1) : '';
+  return /^bearer(?: +|$)/i.test(value) ? value.slice('bearer'.length).trim() : value;
+}
+
+/** The decoded `user:password` of Basic credentials; undefined when it is another scheme. */
+function basicCredentials(value: string): string | undefined {
+  if (!/^basic(?: +|$)/i.test(value)) return undefined;
+  return Buffer.from(value.slice('basic'.length).trim(), 'base64').toString('utf8');
+}

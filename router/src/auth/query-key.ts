@@ -1,0 +1,38 @@
+/** One `name=value` of a raw query. */
+interface QueryPart {
+  raw: string;
+  name: string;
+  value: string;
+}
+
+/** The parts of a raw query, decoded as forms are. */
+export function queryParts(query: string): QueryPart[] {
+  return query.split('&').map((raw) => {
+    const mark = raw.indexOf('=');
+    return mark === -1
+      ? { raw, name: decode(raw), value: '' }
+      : { raw, name: decode(raw.slice(0, mark)), value: decode(raw.slice(mark + 1)) };
+  });
+}
+
+/**
+ * The query without each part that holds the key, however it is escaped (R6); the rest stays byte for byte.
+ * @returns undefined when nothing is left.
+ */
+export function withoutKey(query: string | undefined, key: string): string | undefined {
+  if (query === undefined) return undefined;
+  const parts = queryParts(query);
+  const kept = parts.filter((part) => !part.value.includes(key) && !part.name.includes(key));
+  if (kept.length === parts.length) return query;
+  return kept.length === 0 ? undefined : kept.map((part) => part.raw).join('&');
+}
+
+/** What does not decode stands for itself. */
+function decode(text: string): string {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}

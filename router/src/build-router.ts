@@ -1,0 +1,82 @@
+import type { Server } from 'node:http';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { RouterUp } from '@wherry/core/feed/messages.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import { Authenticator } from './auth/authenticate.ts';
+import { BadKeyThrottle } from './auth/bad-key-throttle.ts';
+import { createChain } from './chain.ts';
+import { DemandReporter } from './feed/demand-reporter.ts';
+import { followFeed } from './feed/feed-client.ts';
+import { UndiciUpstream } from './forward/undici-upstream.ts';
+import type { UpstreamAddress } from './forward/upstream.ts';
+import { trustedProxies } from './headers/peer.ts';
+import { managerPipe } from './manager-pipe/pipe-to-manager.ts';
+import { createFront, type FrontOptions } from './server/create-front.ts';
+import { Drain, type DrainOptions } from './server/drain.ts';
+import { RouterState } from './state/router-state.ts';
+import { CallRecorder } from './telemetry/call-recorder.ts';
+import { LogQueue } from './telemetry/log-queue.ts';
+
+export interface RouterOptions {
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  /** Addresses or CIDR blocks whose X-Forwarded-* are believed. */
+  trustedProxies?: readonly string[];
+  /** Equal ports: where the manager listens, for every path but `/run`. */
+  managerAddress?: UpstreamAddress;
+  front?: FrontOptions;
+}
+
+export interface Router {
+  /** Call `listen` on it. */
+  readonly server: Server;
+  /** Whether it has learned its functions (R8). */
+  isReady(): boolean;
+  /** Follows one feed connection until it ends; the last known state stays in force afterwards. */
+  follow(channel: FeedChannel): Promise<void>;
+  /** Stops accepting, finishes calls, and resolves when all is closed. */
+  drain(options: DrainOptions): Promise<void>;
+}
+
+/** Composes the data plane of the function port. @throws RangeError for a trusted proxy that is no network. */
+export function buildRouter(options: RouterOptions): Router {
+  const { clock, logger, metrics } = options;
+  const open = (address: UpstreamAddress): UndiciUpstream => new UndiciUpstream(address);
+  const state = new RouterState(open, logger);
+  const logs = new LogQueue(clock, metrics);
+  let send: (message: RouterUp) => void = () => undefined;
+  const demand = new DemandReporter(clock, () => state.functions, (message) => send(message));
+  const manager = options.managerAddress === undefined ? undefined : open(options.managerAddress);
+  const chain = createChain({
+    clock,
+    state,
+    recorder: new CallRecorder(clock, metrics, (entry) => logs.write(entry)),
+    authenticator: new Authenticator(clock, new BadKeyThrottle(clock)),
+    trusts: trustedProxies(options.trustedProxies ?? []),
+    onWaiting: () => demand.urge(),
+    pipeToManager: manager === undefined ? undefined : managerPipe(manager, clock),
+  });
+  const server = createFront(chain, options.front);
+  const drain = new Drain(server, clock);
+  demand.start();
+  return {
+    server,
+    isReady: () => state.ready,
+    async follow(channel) {
+      send = (message) => channel.send(message);
+      logs.connect(send);
+      await followFeed(channel, state, logger);
+      send = () => undefined;
+      logs.connect(undefined);
+    },
+    async drain(drainOptions) {
+      await drain.run(drainOptions);
+      demand.stop();
+      logs.flush();
+      await Promise.all([state.close(), manager?.destroy()]);
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import { answerRefusal } from './answer-refusal.ts';
+import type { Authenticator } from './auth/authenticate.ts';
+import type { AdmittedCall, Call, RoutedCall } from './call.ts';
+import { corsHeaders, preflightHeaders, preflightMethod } from './cors/cors-rules.ts';
+import { forwardCall, type ForwardParts } from './forward/forward-call.ts';
+import { checkFraming, checkHeaderSize } from './framing/check-framing.ts';
+import { readPeer, type TrustedProxies } from './headers/peer.ts';
+import { headerValue } from './headers/raw-headers.ts';
+import { bodyInfo, checkSize } from './limit/check-size.ts';
+import { Refusal } from './refusal.ts';
+import type { RoutedFunction } from './state/routed-function.ts';
+import type { RouterState } from './state/router-state.ts';
+import { functionFor, methodsOf } from './table/match-method.ts';
+import type { RouteMatch } from './table/route-table.ts';
+import { isRunPath, parseTarget, type Target } from './target/parse-target.ts';
+
+export interface ChainParts extends ForwardParts {
+  clock: Clock;
+  state: RouterState;
+  authenticator: Authenticator;
+  trusts: TrustedProxies;
+  /** Equal ports: what takes every path but `/run`. */
+  pipeToManager: ((call: Call) => void) | undefined;
+}
+
+export type Chain = (req: IncomingMessage, res: ServerResponse, expectsContinue: boolean) => void;
+
+/**
+ * The way of a call: parse and refuse bad targets → match route → method → CORS → key → size → concurrency limit →
+ * instance. Refusals come in this order.
+ */
+export function createChain(parts: ChainParts): Chain {
+  return (req, res, expectsContinue) => {
+    const call = newCall(req, res, expectsContinue, parts);
+    const malformed = checkFraming(req.rawHeaders, req.httpVersion);
+    if (malformed !== undefined) answerRefusal(call, malformed, parts.clock);
+    else if (parts.pipeToManager !== undefined && !isRunPath(req.url ?? '')) parts.pipeToManager(call);
+    else run(call, parts);
+  };
+}
+
+function run(call: Call, parts: ChainParts): void {
+  const routed = route(call, parts);
+  if (routed === undefined) return;
+  if (routed instanceof Refusal) {
+    answerRefusal(call, routed, parts.clock);
+    return;
+  }
+  const admitted = admit(routed, parts);
+  if (admitted === undefined) return;
+  forwardCall(admitted, parts);
+}
+
+/** Finds the call's function. @returns undefined when the call was a preflight, and is answered. */
+function route(call: Call, parts: ChainParts): RoutedCall | Refusal | undefined {
+  const target = parseTarget(call.req.url ?? '');
+  if (target instanceof Refusal) return target;
+  const tooLarge = checkHeaderSize(call.req.rawHeaders);
+  if (tooLarge !== undefined) return tooLarge;
+  if (target === undefined) return new Refusal('function_not_found');
+  if (!parts.state.ready) return new Refusal('not_ready', ['Retry-After', '1']);
+  const match = parts.state.table.match(target.segments);
+  if (match === undefined) return new Refusal('function_not_found');
+  if (answerPreflight(call, match)) return undefined;
+  return chooseFunction(call, target, match);
+}
+
+function chooseFunction(call: Call, target: Target, match: RouteMatch<RoutedFunction>): RoutedCall | Refusal {
+  const fn = functionFor(match, call.req.method ?? '');
+  if (fn === undefined) return new Refusal('method_not_allowed', ['Allow', methodsOf(match).join(', ')]);
+  return { ...call, target, fn, cors: corsHeaders(fn.spec.cors, headerValue(call.req.rawHeaders, 'origin')) };
+}
+
+/** A preflight needs no key and never reaches a function that has CORS rules: those of the method asked for count. */
+function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>): boolean {
+  const { rawHeaders, method } = call.req;
+  if (method !== 'OPTIONS') return false;
+  const origin = headerValue(rawHeaders, 'origin');
+  const asked = preflightMethod(method, origin, headerValue(rawHeaders, 'access-control-request-method'));
+  if (asked === undefined) return false;
+  const fn = functionFor(match, asked) ?? functionFor(match, 'OPTIONS');
+  if (fn === undefined || fn.spec.cors === null) return false;
+  const route = { methods: methodsOf(match), guarded: fn.keyGroups !== null };
+  call.res.writeHead(204, ['X-Request-Id', call.id, ...preflightHeaders(fn.spec.cors, origin, route)]);
+  call.res.end();
+  return true;
+}
+
+/** Key, size, limit. @returns undefined when the call was refused. */
+function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | undefined {
+  const { fn, target, peer, body } = call;
+  const refuse = (refusal: Refusal, reason: string): undefined => {
+    parts.recorder.rejected(call, refusal, reason);
+    answerRefusal(call, refusal, parts.clock, call.cors);
+  };
+  let auth: AdmittedCall['auth'];
+  if (fn.keyGroups !== null) {
+    const keys = parts.state.keys;
+    if (keys === undefined) return refuse(new Refusal('not_ready', ['Retry-After', '1']), 'not_ready');
+    const carrier = { rawHeaders: call.req.rawHeaders, query: target.query, client: peer.client };
+    const result = parts.authenticator.check(carrier, fn.keyGroups, keys);
+    if (!result.ok) return refuse(result.refusal, result.reason);
+    auth = result;
+  }
+  const tooLarge = checkSize(body, fn.spec.maxRequestBytes);
+  if (tooLarge !== undefined) return refuse(tooLarge, 'too_large');
+  if (!fn.activity.limit.acquire(fn.spec.maxConcurrency)) {
+    return refuse(new Refusal('over_capacity', ['Retry-After', '1']), 'over_capacity');
+  }
+  return { ...call, auth };
+}
+
+function newCall(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean, parts: ChainParts): Call {
+  const { clock } = parts;
+  const peer = readPeer(req.socket.remoteAddress, req.rawHeaders, parts.trusts);
+  return {
+    req,
+    res,
+    id: requestId(peer.trusted ? headerValue(req.rawHeaders, 'x-request-id') : undefined),
+    requestedAt: clock.now(),
+    arrivedAt: clock.monotonic(),
+    peer,
+    body: bodyInfo(req.rawHeaders),
+    expectsContinue,
+  };
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+
+/** A trusted proxy's own id is kept when it is a UUID. */
+function requestId(given: string | undefined): string {
+  return given !== undefined && UUID.test(given) ? given.toLowerCase() : randomUUID();
+}

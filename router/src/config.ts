@@ -1,0 +1,32 @@
+import { loadConfig } from '@wherry/service/config.ts';
+import * as z from 'zod';
+
+const port = (name: string) =>
+  z.coerce.number(`${name} must be a port number`).int().min(0).max(65_535);
+
+const schema = z.object({
+  /** Where calls come in; 0 takes any free port. */
+  FUNCTION_PORT: port('FUNCTION_PORT').default(8000),
+  /** The address to listen on; all of them when unset. */
+  FUNCTION_HOST: z.string().optional(),
+  /** Networks whose X-Forwarded-* headers are believed, comma-separated CIDR blocks or addresses. */
+  TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== '')),
+  /** Equal ports: the manager's Unix socket. */
+  WHERRY_MANAGER_SOCKET: z.string().optional(),
+  /** Several router processes listen on one port. */
+  WHERRY_REUSE_PORT: z.stringbool().default(false),
+  /** Seconds that running calls have to finish when the router stops. */
+  WHERRY_DRAIN_SECONDS: z.coerce.number().int().min(0).max(3600).default(30),
+  WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+});
+
+/** The router's settings from its environment. */
+export type RouterConfig = z.infer<typeof schema>;
+
+/** @throws StartError naming each bad variable. */
+export function routerConfig(environment: Record<string, string | undefined> = process.env): RouterConfig {
+  return loadConfig(schema, environment);
+}

@@ -1,0 +1,220 @@
+import type { InvocationContext } from '@wherry/core/feed/invocation.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import { answerRefusal, discardBody } from '../answer-refusal.ts';
+import { withoutKey } from '../auth/query-key.ts';
+import type { Instance } from '../balance/balancer.ts';
+import type { AdmittedCall } from '../call.ts';
+import { requestHeaders } from '../headers/request-headers.ts';
+import { responseHeaders } from '../headers/response-headers.ts';
+import { Refusal } from '../refusal.ts';
+import { pathParameters } from '../table/path-parameters.ts';
+import type { CallOutcome, CallRecorder } from '../telemetry/call-recorder.ts';
+import { CallerResponse } from './caller-response.ts';
+import { RequestBody } from './request-body.ts';
+import type { UpstreamCall, UpstreamExchange, UpstreamFailure, UpstreamReceiver } from './upstream.ts';
+
+/** How long a call waits for an instance to become ready. */
+const MAX_WAIT_MS = 10_000;
+
+export interface ForwardParts {
+  clock: Clock;
+  recorder: CallRecorder;
+  /** Told at once when a call begins to wait for an instance. */
+  onWaiting: () => void;
+}
+
+/** Takes an admitted call to an instance of its function and the answer back; releases its place in the limit. */
+export function forwardCall(call: AdmittedCall, parts: ForwardParts): void {
+  new ForwardedCall(call, parts).start();
+}
+
+/**
+ * One call under way. It is settled once: by the end of the answer, a failure, the timeout, or the caller's leaving.
+ * The timeout counts from arrival and covers the whole answer, also what a slow caller has not read yet.
+ */
+class ForwardedCall implements UpstreamReceiver {
+  readonly #call: AdmittedCall;
+  readonly #parts: ForwardParts;
+  readonly #response: CallerResponse;
+  #instance: Instance | undefined;
+  #exchange: UpstreamExchange | undefined;
+  #body: RequestBody | null = null;
+  #attempts = 0;
+  #threw = false;
+  #settled = false;
+  #stopWaiting: () => void = () => undefined;
+  #cancelTimeout: () => void = () => undefined;
+
+  constructor(call: AdmittedCall, parts: ForwardParts) {
+    this.#call = call;
+    this.#parts = parts;
+    this.#response = new CallerResponse(call.req, call.res);
+  }
+
+  start(): void {
+    const { clock } = this.#parts;
+    this.#cancelTimeout = clock.after(this.#remainingMs(), () => this.#timeOut());
+    this.#call.res.once('close', () => {
+      this.#cancelTimeout();
+      this.#giveUp('aborted');
+    });
+    this.#findInstance(undefined);
+  }
+
+  head(status: number, headers: string[]): void {
+    const { id, cors, fn } = this.#call;
+    const own = ['X-Request-Id', id, ...cors];
+    const answer = responseHeaders(headers, status, { own, replacesCors: fn.spec.cors !== null });
+    this.#threw = answer.threw;
+    try {
+      this.#response.head(status, answer.headers);
+    } catch {
+      this.#refuse(new Refusal('bad_response'), 'error');
+    }
+  }
+
+  data(chunk: Buffer): boolean {
+    return this.#response.data(chunk, () => this.#exchange?.resume());
+  }
+
+  end(): void {
+    this.#settle(this.#threw ? 'error' : 'ok');
+    this.#response.end();
+    discardBody(this.#call, this.#parts.clock);
+  }
+
+  fail(failure: UpstreamFailure): void {
+    if (this.#settled) return;
+    if (failure === 'unsent' && this.#attempts === 1) {
+      // Not a byte was sent, so the call may go elsewhere, once.
+      const failed = this.#instance;
+      this.#releaseInstance();
+      this.#findInstance(failed);
+      return;
+    }
+    this.#refuse(new Refusal(failure === 'bad_response' ? 'bad_response' : 'runtime_crashed'), 'error');
+  }
+
+  #findInstance(not: Instance | undefined): void {
+    const { spec, activity } = this.#call.fn;
+    const instance = activity.balancer.pick(not);
+    if (instance !== undefined) {
+      this.#send(instance);
+    } else if (spec.revision === null && spec.failure !== null) {
+      this.#refuse(new Refusal(spec.failure.code, [], spec.failure.message), 'rejected');
+    } else {
+      this.#waitForInstance(not);
+    }
+  }
+
+  #waitForInstance(not: Instance | undefined): void {
+    const leaveQueue = this.#call.fn.activity.balancer.wait((instance) => {
+      this.#stopWaiting();
+      this.#send(instance);
+    }, not);
+    const cancelBound = this.#parts.clock.after(Math.min(MAX_WAIT_MS, this.#remainingMs()), () => {
+      this.#refuse(new Refusal('no_instance', ['Retry-After', '1']), 'rejected');
+    });
+    this.#stopWaiting = () => {
+      leaveQueue();
+      cancelBound();
+    };
+    this.#parts.onWaiting();
+  }
+
+  #send(instance: Instance): void {
+    this.#attempts++;
+    this.#instance = instance;
+    instance.inFlight++;
+    if (this.#attempts === 1) {
+      this.#parts.recorder.started(this.#call);
+      this.#body = this.#openBody();
+    }
+    this.#exchange = instance.upstream.forward(this.#upstreamCall(instance), this);
+  }
+
+  #upstreamCall(instance: Instance): UpstreamCall {
+    const { req, target, peer, auth } = this.#call;
+    const query = auth === undefined ? target.query : withoutKey(target.query, auth.value);
+    return {
+      method: req.method ?? 'GET',
+      path: query === undefined ? target.path : `${target.path}?${query}`,
+      headers: requestHeaders({
+        rawHeaders: req.rawHeaders,
+        peer,
+        key: auth?.value,
+        token: instance.token,
+        context: encodeContext(this.#call),
+      }),
+      body: this.#body,
+    };
+  }
+
+  #openBody(): RequestBody | null {
+    const { body, req, res, expectsContinue, fn } = this.#call;
+    if (!body.present) return null;
+    if (expectsContinue) res.writeContinue();
+    return new RequestBody(req, {
+      maxBytes: fn.spec.maxRequestBytes,
+      clock: this.#parts.clock,
+      onFailure: (failure) => this.#refuse(new Refusal(failure === 'too_large' ? 'too_large' : 'request_timeout'), 'aborted'),
+    });
+  }
+
+  #timeOut(): void {
+    // The instance is done with it; a caller that still has not read the answer has had its time.
+    if (this.#settled) this.#response.cut();
+    else this.#refuse(new Refusal('timeout'), 'timeout');
+  }
+
+  /** Ends the call with an error of the router's: as an answer where none has begun, else by cutting it. */
+  #refuse(refusal: Refusal, outcome: CallOutcome): void {
+    if (this.#settled) return;
+    const begun = this.#response.begun;
+    this.#giveUp(outcome, refusal);
+    if (begun) this.#response.cut();
+    else answerRefusal(this.#call, refusal, this.#parts.clock, this.#call.cors);
+  }
+
+  #giveUp(outcome: CallOutcome, refusal?: Refusal): void {
+    if (this.#settled) return;
+    this.#settle(outcome, refusal);
+    this.#exchange?.abort();
+    this.#body?.destroy();
+  }
+
+  #settle(outcome: CallOutcome, refusal?: Refusal): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#stopWaiting();
+    this.#releaseInstance();
+    this.#call.fn.activity.limit.release();
+    this.#parts.recorder.finished(this.#call, outcome, refusal);
+  }
+
+  #releaseInstance(): void {
+    if (this.#instance !== undefined) this.#instance.inFlight--;
+    this.#instance = undefined;
+  }
+
+  #remainingMs(): number {
+    return Math.max(0, this.#call.fn.spec.timeoutMs - (this.#parts.clock.monotonic() - this.#call.arrivedAt));
+  }
+}
+
+function encodeContext(call: AdmittedCall): string {
+  const { id, requestedAt, peer, fn, target, auth } = call;
+  const context: InvocationContext = {
+    requestId: id,
+    requestedAt,
+    timeoutMs: fn.spec.timeoutMs,
+    params: pathParameters(fn.segments, target.segments),
+    scheme: peer.scheme,
+    ...(auth === undefined ? {} : { key: keyOf(auth.key) }),
+  };
+  return Buffer.from(JSON.stringify(context)).toString('base64url');
+}
+
+function keyOf(key: NonNullable<AdmittedCall['auth']>['key']): NonNullable<InvocationContext['key']> {
+  return { id: key.id, name: key.name, groupId: key.groupId, groupName: key.groupName };
+}

@@ -1,0 +1,38 @@
+import { OUTCOME_HEADER } from '@wherry/core/feed/invocation.ts';
+import { hopByHop } from './hop-by-hop.ts';
+import { eachHeader } from './raw-headers.ts';
+
+/** A function's response headers as the caller gets them. */
+export interface ResponseHeaders {
+  headers: string[];
+  /** The runtime said that the handler threw. */
+  threw: boolean;
+}
+
+/**
+ * Drops what ends at this hop (R4) and what is the router's to say: `X-Wherry-*`, `X-Request-Id`, and the CORS headers
+ * where CORS is configured. A 204 has no length.
+ * @param own what the router adds.
+ */
+export function responseHeaders(
+  rawHeaders: readonly string[],
+  status: number,
+  options: { own: readonly string[]; replacesCors: boolean },
+): ResponseHeaders {
+  const endsHere = hopByHop(rawHeaders);
+  const headers: string[] = [];
+  let threw = false;
+  eachHeader(rawHeaders, (lower, value, name) => {
+    if (lower === OUTCOME_HEADER) threw = value === 'error';
+    if (endsHere(lower) || isRouters(lower, options.replacesCors)) return;
+    if (status === 204 && lower === 'content-length') return;
+    headers.push(name, value);
+  });
+  headers.push(...options.own);
+  return { headers, threw };
+}
+
+function isRouters(lower: string, replacesCors: boolean): boolean {
+  if (lower.startsWith('x-wherry-') || lower === 'x-request-id') return true;
+  return replacesCors && lower.startsWith('access-control-');
+}

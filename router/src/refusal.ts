@@ -1,0 +1,50 @@
+/** Every way in which the router itself refuses a call: the status, and the sentence for the caller. */
+const REFUSALS = {
+  bad_request: [400, 'The request is malformed.'],
+  bad_target: [400, 'The request target is not acceptable: send a plain path without dot segments, //, \\, %2F, %5C or %00.'],
+  unauthorized: [401, 'A valid API key is required.'],
+  function_not_found: [404, 'No function answers at this path.'],
+  method_not_allowed: [405, 'The function at this path does not answer this method.'],
+  request_timeout: [408, 'The request was not received in time.'],
+  too_large: [413, 'The request body is larger than this function accepts.'],
+  uri_too_long: [414, 'The request target is longer than 8192 bytes.'],
+  expectation_failed: [417, 'The only expectation that is met is 100-continue.'],
+  throttled: [429, 'Too many invalid API keys from this address. Try again later.'],
+  over_capacity: [429, 'The function is at its limit of concurrent calls. Try again shortly.'],
+  headers_too_large: [431, 'The request headers are larger than 16384 bytes.'],
+  handler_not_found: [404, 'The handler of this function does not exist.'],
+  handler_syntax_error: [500, 'The handler of this function does not compile.'],
+  handler_export_error: [500, 'The handler of this function does not export a function.'],
+  handler_load_error: [500, 'The handler of this function does not load.'],
+  internal_error: [500, 'The router failed on this call.'],
+  runtime_crashed: [502, 'The function ended before it had answered.'],
+  bad_response: [502, 'The function sent a response that is not valid HTTP.'],
+  manager_unavailable: [502, 'The management service does not answer.'],
+  not_ready: [503, 'The router has not learned its functions yet. Try again shortly.'],
+  no_instance: [503, 'No instance of the function became ready in time.'],
+  timeout: [504, 'The function did not finish in time.'],
+} as const satisfies Record<string, readonly [status: number, message: string]>;
+
+export type RefusalCode = keyof typeof REFUSALS;
+export const REFUSAL_CODES = Object.keys(REFUSALS) as RefusalCode[];
+
+/** A call that ends in the router. A value, not an exception: an attacker makes many of them. */
+export class Refusal {
+  readonly code: RefusalCode;
+  readonly status: number;
+  readonly message: string;
+  /** Flat list of names and values. */
+  readonly headers: readonly string[];
+
+  constructor(code: RefusalCode, headers: readonly string[] = [], message?: string) {
+    this.code = code;
+    this.status = REFUSALS[code][0];
+    this.message = message ?? REFUSALS[code][1];
+    this.headers = headers;
+  }
+}
+
+/** The error body of the REST contract. */
+export function errorBody(refusal: Refusal, requestId: string): string {
+  return JSON.stringify({ error: refusal.message, code: refusal.code, requestId });
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Chain } from '../chain.ts';
+import { answerOnSocket, refusalOf, type ParseError } from '../framing/answer-parse-error.ts';
+import { Refusal } from '../refusal.ts';
+
+/** What Node's parser holds of a head. Over the limits of R9, so that the chain can say which one was broken. */
+const MAX_HEAD_BYTES = 32_768;
+const HEADERS_TIMEOUT_MS = 10_000;
+/** How often Node looks for connections whose head is late: they are gone a second after the limit (R11). */
+const CHECK_INTERVAL_MS = 1000;
+/** Longer than the idle time of common load balancers, so that they close first. */
+const KEEP_ALIVE_MS = 65_000;
+
+export interface FrontOptions {
+  /** Milliseconds until a head must be complete. */
+  headersTimeoutMs?: number;
+}
+
+/**
+ * The HTTP server of the function port: strict parsing (R3), limits on heads (R9, R11), and every refusal of the parser
+ * in the API's error shape. `Upgrade` is ignored (the call is answered in HTTP/1.1); CONNECT is refused.
+ */
+export function createFront(chain: Chain, options: FrontOptions = {}): Server {
+  const server = createServer({
+    insecureHTTPParser: false,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    headersTimeout: options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    // A body is held to a pace and to the function's timeout instead.
+    requestTimeout: 0,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The chain refuses it, in the API's error shape.
+    requireHostHeader: false,
+    joinDuplicateHeaders: false,
+    noDelay: true,
+  });
+  // By default headers after the 1,000th are dropped without a word.
+  server.maxHeadersCount = 0;
+  const onRequest = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) =>
+    chain(req, res, expectsContinue);
+  server.on('request', onRequest(false));
+  server.on('checkContinue', onRequest(true));
+  server.on('checkExpectation', (req: IncomingMessage) => refuseOnSocket(req.socket, new Refusal('expectation_failed')));
+  server.on('connect', (_req: IncomingMessage, socket: Duplex) => refuseOnSocket(socket, new Refusal('bad_target')));
+  server.on('clientError', (error: ParseError, socket: Duplex) => onClientError(error, socket as Socket));
+  return server;
+}
+
+function onClientError(error: ParseError, socket: Socket): void {
+  const refusal = refusalOf(error);
+  // Where an answer is already under way, a second one would be taken for its body.
+  if (refusal === undefined || isAnswering(socket)) socket.destroy();
+  else refuseOnSocket(socket, refusal);
+}
+
+function refuseOnSocket(socket: Duplex, refusal: Refusal): void {
+  answerOnSocket(socket, refusal, randomUUID());
+}
+
+/** Node's own link from a socket to the response that it carries now, which its default handler asks in the same way. */
+function isAnswering(socket: Socket & { _httpMessage?: ServerResponse }): boolean {
+  return socket._httpMessage !== undefined && socket._httpMessage !== null;
+}

@@ -1,0 +1,36 @@
+import type { RouterFunction } from '@wherry/core/feed/messages.ts';
+import { parseRoute, type RouteSegment } from '@wherry/core/routes/route-pattern.ts';
+import { Balancer, type OpenUpstream } from '../balance/balancer.ts';
+import { ConcurrencyLimit } from '../limit/concurrency-limit.ts';
+import type { Routed } from '../table/route-table.ts';
+
+/** What goes on in a function; it outlives the versions of its definition. */
+export interface FunctionActivity {
+  readonly balancer: Balancer;
+  readonly limit: ConcurrencyLimit;
+}
+
+/** One version of a function's definition: a call keeps the one that it was matched with. */
+export interface RoutedFunction extends Routed {
+  readonly spec: RouterFunction;
+  readonly segments: readonly RouteSegment[];
+  readonly methods: readonly string[];
+  /** Null: anybody may call. */
+  readonly keyGroups: ReadonlySet<string> | null;
+  readonly activity: FunctionActivity;
+}
+
+/** @throws RangeError for a route that does not parse. */
+export function routedFunction(spec: RouterFunction, activity: FunctionActivity): RoutedFunction {
+  return {
+    spec,
+    segments: parseRoute(spec.route),
+    methods: spec.methods,
+    keyGroups: spec.keyGroups === null ? null : new Set(spec.keyGroups),
+    activity,
+  };
+}
+
+export function newActivity(open: OpenUpstream): FunctionActivity {
+  return { balancer: new Balancer(open), limit: new ConcurrencyLimit() };
+}

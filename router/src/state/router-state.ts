@@ -1,0 +1,125 @@
+import type { RouterDown, RouterFunction } from '@wherry/core/feed/messages.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { KeyIndex } from '../auth/key-index.ts';
+import type { OpenUpstream } from '../balance/balancer.ts';
+import { RouteTable } from '../table/route-table.ts';
+import { newActivity, routedFunction, type RoutedFunction } from './routed-function.ts';
+
+type Snapshot = Extract<RouterDown, { type: 'snapshot' }>;
+type Change = Extract<RouterDown, { type: 'change' }>;
+
+/**
+ * What the router knows: routes, keys, instances. Each message is applied wholly, between two calls; the state never
+ * goes back to an older version within an epoch, and stays in force when the feed is lost (R8).
+ */
+export class RouterState {
+  readonly #open: OpenUpstream;
+  readonly #logger: Logger;
+  #table = RouteTable.empty<RoutedFunction>();
+  #functions = new Map<string, RoutedFunction>();
+  #keys: KeyIndex | undefined;
+  #epoch: string | undefined;
+  #version = -1;
+
+  constructor(open: OpenUpstream, logger: Logger) {
+    this.#open = open;
+    this.#logger = logger;
+  }
+
+  /** Whether there was a snapshot: without one nothing is known, and nothing is let through. */
+  get ready(): boolean {
+    return this.#keys !== undefined;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get table(): RouteTable<RoutedFunction> {
+    return this.#table;
+  }
+
+  /** Undefined until the state is ready. */
+  get keys(): KeyIndex | undefined {
+    return this.#keys;
+  }
+
+  get functions(): Iterable<RoutedFunction> {
+    return this.#functions.values();
+  }
+
+  /** @returns whether the message changed the state; an older one does not. @throws RangeError for a bad digest key. */
+  apply(message: RouterDown): boolean {
+    switch (message.type) {
+      case 'heartbeat':
+        return false;
+      case 'snapshot':
+        return this.#applySnapshot(message);
+      case 'change':
+        return this.#applyChange(message);
+    }
+  }
+
+  /** Gives up all connections to instances. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#functions.values()].map((item) => item.activity.balancer.destroy()));
+  }
+
+  #applySnapshot(message: Snapshot): boolean {
+    if (message.epoch === this.#epoch && message.version < this.#version) return false;
+    const keys = new KeyIndex(message.digestKey, message.keys);
+    const wanted = new Set(message.functions.map((spec) => spec.id));
+    const gone = [...this.#functions.keys()].filter((id) => !wanted.has(id));
+    this.#changeFunctions(gone, message.functions);
+    this.#keys = keys;
+    this.#epoch = message.epoch;
+    this.#version = message.version;
+    return true;
+  }
+
+  #applyChange(message: Change): boolean {
+    if (this.#keys === undefined || message.version <= this.#version) return false;
+    this.#changeFunctions(message.removedFunctions ?? [], message.functions ?? []);
+    for (const digest of message.removedKeys ?? []) this.#keys.delete(digest);
+    for (const key of message.keys ?? []) this.#keys.set(key);
+    this.#version = message.version;
+    return true;
+  }
+
+  #changeFunctions(gone: readonly string[], specs: readonly RouterFunction[]): void {
+    const removed: RoutedFunction[] = [];
+    const added: RoutedFunction[] = [];
+    for (const id of gone) {
+      const old = this.#functions.get(id);
+      if (old === undefined) continue;
+      removed.push(old);
+      this.#functions.delete(id);
+    }
+    const leaving = [...removed];
+    for (const spec of specs) {
+      const old = this.#functions.get(spec.id);
+      const next = this.#routed(spec, old);
+      if (old !== undefined) removed.push(old);
+      if (next === undefined) {
+        if (old !== undefined) leaving.push(old);
+        this.#functions.delete(spec.id);
+        continue;
+      }
+      added.push(next);
+      this.#functions.set(spec.id, next);
+    }
+    this.#table = this.#table.with({ removed, added });
+    for (const item of leaving) item.activity.balancer.update([]);
+    for (const item of added) item.activity.balancer.update(item.spec.instances);
+  }
+
+  /** A route that does not parse closes that function, and no other. */
+  #routed(spec: RouterFunction, old: RoutedFunction | undefined): RoutedFunction | undefined {
+    try {
+      return routedFunction(spec, old?.activity ?? newActivity(this.#open));
+    } catch (error) {
+      this.#logger.error({ function: spec.id, route: spec.route, err: error }, 'The feed holds a route that does not parse');
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Counter, Gauge, Histogram, Metrics } from '@wherry/core/ports/metrics.ts';
+import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import type { AdmittedCall, RoutedCall } from '../call.ts';
+import { headerValue } from '../headers/raw-headers.ts';
+import type { Refusal } from '../refusal.ts';
+
+/**
+ * How a call ended: `ok` (whatever its status), `error` (it threw or crashed), `timeout`, `aborted` (the caller left, or
+ * sent a body that cannot be taken), `rejected` (no instance took it).
+ */
+export type CallOutcome = 'ok' | 'error' | 'timeout' | 'aborted' | 'rejected';
+
+const SUFFIX: Record<CallOutcome, string> = {
+  ok: '',
+  aborted: '',
+  error: ' (error)',
+  rejected: ' (error)',
+  timeout: ' (timeout)',
+};
+/** Order within a call where timestamps are equal: its first and its last entry. */
+const FIRST = 0;
+const LAST = 2_147_483_647;
+const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS']);
+/** What nobody got: the caller had left. */
+const CODE_CLOSED = '499';
+
+/** Writes the platform's own records of calls: log entries and figures. */
+export class CallRecorder {
+  readonly #clock: Clock;
+  readonly #log: (entry: LogEntry) => void;
+  readonly #startedAt = new WeakMap<RoutedCall, number>();
+  readonly #calls: Counter;
+  readonly #seconds: Histogram;
+  readonly #inFlight: Gauge;
+  readonly #overhead: Histogram;
+  readonly #authRejections: Counter;
+  readonly #failures: Counter;
+
+  constructor(clock: Clock, metrics: Metrics, log: (entry: LogEntry) => void) {
+    this.#clock = clock;
+    this.#log = log;
+    const fn = ['function_namespace', 'function_name'];
+    const call = [...fn, 'function_revision', 'route', 'method', 'code'];
+    this.#calls = metrics.counter('function_calls_total', 'Calls whose function was known, by outcome.', call);
+    this.#seconds = metrics.histogram('function_duration_seconds', 'From handing a call to an instance to its end.', call);
+    this.#inFlight = metrics.gauge('function_inflight', 'Calls that an instance is working on.', fn);
+    this.#overhead = metrics.histogram('router_overhead_seconds', 'From a call\'s arrival to handing it to an instance.');
+    this.#authRejections = metrics.counter('auth_rejections_total', 'Calls refused for their key.', ['reason']);
+    this.#failures = metrics.counter('invocation_failures_total', 'Calls that failed on the way.', ['component', 'reason']);
+  }
+
+  /** The call is handed to an instance. */
+  started(call: AdmittedCall): void {
+    const now = this.#clock.monotonic();
+    this.#startedAt.set(call, now);
+    this.#overhead.observe((now - call.arrivedAt) / 1000);
+    this.#inFlight.inc(functionLabels(call), 1);
+    const { rawHeaders } = call.req;
+    const args = {
+      origin: headerValue(rawHeaders, 'origin') ?? null,
+      keyGroup: call.auth?.key.groupName ?? null,
+      contentLength: call.body.length,
+    };
+    this.#write(call, { level: 'exec_start', message: summary(call), sequence: FIRST, args: JSON.stringify(args) });
+  }
+
+  /** The call is over, whether it was handed over or not. */
+  finished(call: AdmittedCall, outcome: CallOutcome, refusal?: Refusal): void {
+    const startedAt = this.#startedAt.get(call);
+    if (startedAt === undefined) {
+      if (refusal !== undefined) this.rejected(call, refusal, refusal.code);
+      return;
+    }
+    this.#startedAt.delete(call);
+    const ms = this.#clock.monotonic() - startedAt;
+    this.#inFlight.inc(functionLabels(call), -1);
+    const labels = callLabels(call, refusal === undefined ? answeredCode(call) : String(refusal.status));
+    this.#calls.inc(labels);
+    this.#seconds.observe(ms / 1000, labels);
+    if (refusal !== undefined) this.#failures.inc({ component: 'function', reason: refusal.code });
+    const message = `${Math.round(ms * 1000) / 1000}ms${SUFFIX[outcome]}`;
+    this.#write(call, { level: 'exec_end', message, sequence: LAST, args: null });
+  }
+
+  /** The call never reached an instance. */
+  rejected(call: RoutedCall, refusal: Refusal, reason: string): void {
+    this.#calls.inc(callLabels(call, String(refusal.status)));
+    if (refusal.code === 'unauthorized' || refusal.code === 'throttled') this.#authRejections.inc({ reason });
+    else this.#failures.inc({ component: 'router', reason });
+    const args = JSON.stringify({ reason });
+    this.#write(call, { level: 'exec_reject', message: summary(call), sequence: FIRST, args });
+  }
+
+  #write(call: RoutedCall, entry: Pick<LogEntry, 'level' | 'message' | 'sequence' | 'args'>): void {
+    this.#log({ functionName: call.fn.spec.id, requestId: call.id, timestamp: this.#clock.now(), ...entry });
+  }
+}
+
+/** Never the query: it may hold a key. */
+function summary(call: RoutedCall): string {
+  return `${call.req.method ?? ''} ${call.target.path}`;
+}
+
+function answeredCode(call: RoutedCall): string {
+  return call.res.headersSent ? String(call.res.statusCode) : CODE_CLOSED;
+}
+
+function functionLabels(call: RoutedCall): Record<string, string> {
+  return { function_namespace: call.fn.spec.namespace, function_name: call.fn.spec.id };
+}
+
+function callLabels(call: RoutedCall, code: string): Record<string, string> {
+  const method = call.req.method ?? '';
+  return {
+    ...functionLabels(call),
+    function_revision: call.fn.spec.revision ?? '',
+    route: call.fn.spec.route,
+    method: METHODS.has(method) ? method : '_OTHER',
+    code,
+  };
+}
