@@ -1,0 +1,175 @@
+import type { Builder, BuildFailureReason, BuildInput, BuildResult } from '@wherry/core/ports/builder.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Counter, Histogram, Metrics } from '@wherry/core/ports/metrics.ts';
+import type { Digest } from '@wherry/core/resources/meta.ts';
+import { sha256 } from '@wherry/core/trees/tree.ts';
+import { createBackoff } from '../queue/backoff.ts';
+import { WorkQueue } from '../queue/work-queue.ts';
+import { parseHandler, reachedSources, restsOn, type BuildOrder } from './build-order.ts';
+
+/** Builds at once (B1). */
+const CONCURRENCY = 4;
+/** A build that could not even be tried. */
+const RETRY = { firstMs: 500, lastMs: 30_000 };
+
+/** What is known of the code that an order asks for. */
+export type BuildState =
+  | { state: 'building' }
+  | { state: 'built'; revision: Digest }
+  | { state: 'failed'; reason: BuildFailureReason; message: string };
+
+export interface BuildRoomOptions {
+  builder: Builder;
+  content: ContentStore;
+  /** A build of this handler has ended: ask again. */
+  onSettled: (handler: string) => void;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+}
+
+interface Known {
+  /** The trees that it answers for. */
+  trees: Digest;
+  state: Exclude<BuildState, { state: 'building' }>;
+  inputs: BuildInput[];
+  restsOn: Digest;
+}
+
+interface Entry {
+  wanted?: { order: BuildOrder; digest: Digest };
+  running?: AbortController;
+  known?: Known;
+}
+
+/**
+ * Has handlers built, outside of any reconcile: one build a handler at a time, the newest order wins. Functions with
+ * one handler share its builds, and a build whose result is known is not done again.
+ */
+export class BuildRoom {
+  readonly #options: BuildRoomOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #retries = createBackoff(RETRY, Math.random);
+  readonly #figures: { total: Counter; duration: Histogram };
+  readonly #queue: WorkQueue;
+
+  constructor(options: BuildRoomOptions) {
+    this.#options = options;
+    this.#figures = buildMetrics(options.metrics);
+    this.#queue = new WorkQueue({ clock: options.clock, concurrency: CONCURRENCY, work: (handler) => this.#work(handler) });
+    this.#queue.start();
+  }
+
+  /** What is known; has the handler built when nothing is. */
+  request(order: BuildOrder): BuildState {
+    const { handler } = order;
+    const { digest } = order.inForce;
+    const entry = this.#entries.get(handler) ?? {};
+    this.#entries.set(handler, entry);
+    const known = lookUp(entry, order, digest);
+    if (known === undefined && entry.wanted?.digest === digest) return { state: 'building' };
+    // What runs is of an older order.
+    entry.running?.abort();
+    if (known === undefined) entry.wanted = { order, digest };
+    else delete entry.wanted;
+    if (known === undefined) this.#queue.add(handler);
+    return known ?? { state: 'building' };
+  }
+
+  /** Whether the handler's last result may change when this source does. */
+  reaches(handler: string, source: string): boolean {
+    const known = this.#entries.get(handler)?.known;
+    return known?.state.state !== 'built' || reachedSources(handler, known.inputs).has(source);
+  }
+
+  /** Nobody uses the handler any more. */
+  forget(handler: string): void {
+    const entry = this.#entries.get(handler);
+    this.#entries.delete(handler);
+    entry?.running?.abort();
+    this.#retries.forget(handler);
+  }
+
+  /** Artifacts of good builds: not to be collected. */
+  revisions(): Digest[] {
+    return [...this.#entries.values()].flatMap(({ known }) => (known?.state.state === 'built' ? [known.state.revision] : []));
+  }
+
+  async stop(): Promise<void> {
+    const ended = this.#queue.stop();
+    for (const { running } of this.#entries.values()) running?.abort();
+    await ended;
+  }
+
+  /** Resolves when nothing is being built. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  async #work(handler: string): Promise<number | undefined> {
+    const entry = this.#entries.get(handler);
+    if (entry?.wanted === undefined) return undefined;
+    const { order, digest } = entry.wanted;
+    const abort = new AbortController();
+    entry.running = abort;
+    try {
+      const result = await this.#build(order, abort.signal);
+      this.#retries.forget(handler);
+      entry.known = { trees: digest, state: stateOf(result), inputs: result.inputs, restsOn: restsOn(order, result.inputs) };
+      delete entry.wanted;
+      delete entry.running;
+      if (this.#entries.get(handler) === entry) this.#options.onSettled(handler);
+      return undefined;
+    } catch (error) {
+      delete entry.running;
+      // Whoever aborted it has already said what comes next.
+      if (abort.signal.aborted) return undefined;
+      const retryInMs = this.#retries.failed(handler);
+      this.#options.logger.warn({ err: error, handler, retryInMs }, 'a build could not be tried');
+      return retryInMs;
+    }
+  }
+
+  /** Builds, and stores the artifact before anybody is told of it. */
+  async #build(order: BuildOrder, signal: AbortSignal): Promise<BuildResult> {
+    const { builder, content, clock } = this.#options;
+    const begun = clock.monotonic();
+    const trees = new Map([...order.inForce.trees].map(([name, tree]) => [name, tree.manifest]));
+    const result = await builder.build({ ...parseHandler(order.handler), trees }, signal);
+    signal.throwIfAborted();
+    this.#figures.duration.observe((clock.monotonic() - begun) / 1000);
+    this.#figures.total.inc({ result: result.ok ? 'Built' : result.reason });
+    if (!result.ok) return result;
+    // B4: what serves is what the digest names.
+    if (sha256(result.artifact) !== result.revision) throw new Error('the builder named an artifact by a digest that is not its own');
+    await content.put(result.artifact);
+    signal.throwIfAborted();
+    return result;
+  }
+}
+
+/** The known result, where it answers this order too. A failure rests on all trees: what would mend it may be anywhere. */
+function lookUp({ known }: Entry, order: BuildOrder, digest: Digest): BuildState | undefined {
+  if (known === undefined) return undefined;
+  const same = known.trees === digest || (known.state.state === 'built' && known.restsOn === restsOn(order, known.inputs));
+  if (!same) return undefined;
+  known.trees = digest;
+  return known.state;
+}
+
+function stateOf(result: BuildResult): Known['state'] {
+  if (result.ok) return { state: 'built', revision: result.revision };
+  const { reason, message, location } = result;
+  if (location === undefined) return { state: 'failed', reason, message };
+  const place = `${location.file}:${location.line}:${location.column}`;
+  return { state: 'failed', reason, message: message.startsWith(place) ? message : `${place}: ${message}` };
+}
+
+function buildMetrics(metrics: Metrics): { total: Counter; duration: Histogram } {
+  return {
+    total: metrics.counter('build_total', 'Builds, by how they ended.', ['result']),
+    duration: metrics.histogram('build_duration_seconds', 'How long builds took.'),
+  };
+}

@@ -1,0 +1,81 @@
+import { byAge } from '@wherry/core/age.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import { displayName, type CodeSourceResource, type Kind } from '@wherry/core/resources/kinds.ts';
+import { isRoutePattern, routeShape } from '@wherry/core/routes/route-pattern.ts';
+import { createInformer, type Informer } from '@wherry/service/informer.ts';
+import { createNameIndex, type NameIndex } from './name-index.ts';
+
+/** Everything that the store holds, in memory and indexed; current within moments. */
+export interface Caches {
+  readonly namespace: string;
+  readonly functions: Informer<'Function'>;
+  readonly sources: Informer<'CodeSource'>;
+  readonly groups: Informer<'KeyGroup'>;
+  readonly keys: Informer<'ApiKey'>;
+  readonly secrets: Informer<'FunctionSecret'>;
+  readonly settings: Informer<'Settings'>;
+  /** Functions by `routeShape`, by handler, and by the key groups that they require. */
+  readonly functionsByShape: NameIndex;
+  readonly functionsByHandler: NameIndex;
+  readonly functionsByGroup: NameIndex;
+  readonly keysByGroup: NameIndex;
+  /** Secrets by `secretOwner`. */
+  readonly secretsByOwner: NameIndex;
+  /** The source of that display name, the oldest where there are several. */
+  sourceNamed(name: string): CodeSourceResource | undefined;
+  /** The newest resourceVersion of any kind. */
+  resourceVersion(): string;
+  /** Resolves when every cache holds its first list. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** `<scope>/<name of the owner>`; the owner of global secrets has no name. */
+export function secretOwner(spec: { scope: string; function?: string | undefined; keyGroup?: string | undefined; apiKey?: string | undefined }): string {
+  return `${spec.scope}/${spec.function ?? spec.keyGroup ?? spec.apiKey ?? ''}`;
+}
+
+export function createCaches(options: { store: ResourceStore; clock: Clock; logger: Logger }): Caches {
+  const { store } = options;
+  const functions = createInformer({ ...options, kind: 'Function' });
+  const sources = createInformer({ ...options, kind: 'CodeSource' });
+  const groups = createInformer({ ...options, kind: 'KeyGroup' });
+  const keys = createInformer({ ...options, kind: 'ApiKey' });
+  const secrets = createInformer({ ...options, kind: 'FunctionSecret' });
+  const settings = createInformer({ ...options, kind: 'Settings' });
+  const sourcesByName = createNameIndex(sources, (source) => [displayName(source)]);
+  const all: Pick<Informer<Kind>, 'start' | 'stop' | 'resourceVersion'>[] = [functions, sources, groups, keys, secrets, settings];
+
+  return {
+    namespace: store.namespace,
+    functions,
+    sources,
+    groups,
+    keys,
+    secrets,
+    settings,
+    functionsByShape: createNameIndex(functions, ({ spec }) => (isRoutePattern(spec.route) ? [routeShape(spec.route)] : [])),
+    functionsByHandler: createNameIndex(functions, ({ spec }) => [spec.handler]),
+    functionsByGroup: createNameIndex(functions, ({ spec }) => spec.keyGroups ?? []),
+    keysByGroup: createNameIndex(keys, ({ spec }) => [spec.keyGroup]),
+    secretsByOwner: createNameIndex(secrets, ({ spec }) => [secretOwner(spec)]),
+    sourceNamed: (name) =>
+      [...sourcesByName.names(name)]
+        .flatMap((id) => sources.get(id) ?? [])
+        .sort(byAge)[0],
+    resourceVersion: () => newest(all.map((informer) => informer.resourceVersion())),
+    async start() {
+      await Promise.all(all.map((informer) => informer.start()));
+    },
+    async stop() {
+      await Promise.all(all.map((informer) => informer.stop()));
+    },
+  };
+}
+
+/** resourceVersions compare as integers, and a cluster's may be longer than a double holds. */
+function newest(versions: string[]): string {
+  return versions.reduce((a, b) => (BigInt(b) > BigInt(a) ? b : a), '0');
+}

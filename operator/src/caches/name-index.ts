@@ -1,0 +1,50 @@
+import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
+import type { Informer } from '@wherry/service/informer.ts';
+
+/** Names of objects by something in them, kept current with an informer's cache. */
+export interface NameIndex {
+  names(key: string): ReadonlySet<string>;
+  keys(): Iterable<string>;
+  /** Calls back after each change of an object, with its keys before and after. */
+  onChange(callback: (name: string, before: readonly string[], after: readonly string[]) => void): void;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** @param keysOf pure; must not throw. Make the index before the informer starts. */
+export function createNameIndex<K extends Kind>(
+  informer: Informer<K>,
+  keysOf: (object: Resource<K>) => readonly string[],
+): NameIndex {
+  const names = new Map<string, Set<string>>();
+  const keys = new Map<string, readonly string[]>();
+  const callbacks: ((name: string, before: readonly string[], after: readonly string[]) => void)[] = [];
+
+  informer.onChange((name, object) => {
+    const before = keys.get(name) ?? [];
+    const after = object === undefined ? [] : keysOf(object);
+    for (const key of before) drop(key, name);
+    for (const key of after) hold(key, name);
+    if (object === undefined) keys.delete(name);
+    else keys.set(name, after);
+    for (const callback of callbacks) callback(name, before, after);
+  });
+
+  function drop(key: string, name: string): void {
+    const set = names.get(key);
+    set?.delete(name);
+    if (set?.size === 0) names.delete(key);
+  }
+
+  function hold(key: string, name: string): void {
+    const set = names.get(key);
+    if (set === undefined) names.set(key, new Set([name]));
+    else set.add(name);
+  }
+
+  return {
+    names: (key) => names.get(key) ?? NONE,
+    keys: () => names.keys(),
+    onChange: (callback) => void callbacks.push(callback),
+  };
+}

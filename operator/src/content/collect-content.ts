@@ -1,0 +1,48 @@
+import { isDomainError } from '@wherry/core/errors.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { Workloads } from '@wherry/core/ports/workloads.ts';
+import type { Digest } from '@wherry/core/resources/meta.ts';
+import type { BuildRoom } from '../builds/build-room.ts';
+import type { Caches } from '../caches/caches.ts';
+import type { TreeCache } from './tree-cache.ts';
+
+/** What was put in this time stays: its reference may still be on its way. */
+const GRACE_MS = 3_600_000;
+
+export interface CollectRooms {
+  caches: Caches;
+  content: ContentStore;
+  trees: TreeCache;
+  builds: BuildRoom;
+  workloads: Workloads;
+}
+
+/**
+ * Removes blobs that nothing refers to: no source's tree or file, no function's revision, nothing that runs.
+ * @returns how many went.
+ * @throws when it cannot be known what is referred to; then nothing goes.
+ */
+export async function collectContent(rooms: CollectRooms): Promise<number> {
+  const { caches, content, builds, workloads } = rooms;
+  const referenced = new Set<Digest>([...builds.revisions(), ...workloads.list().map(({ revision }) => revision)]);
+  for (const { spec, status } of caches.functions.list()) {
+    const revisions = [spec.revision, status.activeRevision, ...(status.revisions ?? []).map(({ revision }) => revision)];
+    for (const revision of revisions) if (revision !== undefined) referenced.add(revision);
+  }
+  for (const { spec, status } of caches.sources.list()) {
+    for (const tree of [spec.manual?.tree, status.tree]) if (tree !== undefined) await addTree(rooms.trees, tree, referenced);
+  }
+  return content.collect(referenced, GRACE_MS);
+}
+
+async function addTree(trees: TreeCache, digest: Digest, referenced: Set<Digest>): Promise<void> {
+  if (referenced.has(digest)) return;
+  referenced.add(digest);
+  try {
+    const { files } = await trees.load(digest);
+    for (const file of files.values()) referenced.add(file);
+  } catch (error) {
+    // A tree that is not there refers to nothing. Of any other trouble nobody knows what it hides.
+    if (!isDomainError(error, 'not_found')) throw error;
+  }
+}

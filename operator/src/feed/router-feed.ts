@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import { HEARTBEAT_SECONDS, routerUpSchema, type RouterDown, type RouterUp } from '@wherry/core/feed/messages.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { DemandBoard } from './demand-board.ts';
+import type { LogIntake } from './log-intake.ts';
+import { RouterView, type RouterViewOptions } from './router-view.ts';
+import { UntoldChanges } from './untold-changes.ts';
+
+/** Changes that come within this time are told as one. */
+const COALESCE_MS = 1;
+
+export interface RouterFeedOptions extends RouterViewOptions {
+  demand: DemandBoard;
+  logs: LogIntake;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** How the start of a router ended; `closed` when the connection went first. Routers of a cluster tell nothing. */
+export type RouterOutcome = { type: 'listening'; port: number } | { type: 'failed'; message: string } | { type: 'closed' };
+
+interface Connection {
+  channel: FeedChannel;
+  resolve: (outcome: RouterOutcome) => void;
+  /** The newest version that the router has told it has applied. */
+  applied: number;
+}
+
+/** Tells every router what it must know: a snapshot, then each change in one step, then that nothing changed. */
+export class RouterFeed {
+  readonly #options: RouterFeedOptions;
+  readonly #view: RouterView;
+  readonly #connections = new Set<Connection>();
+  readonly #untold = new UntoldChanges();
+  readonly #epoch = randomUUID();
+  #onKnown: (functionNames: string[]) => void = () => undefined;
+  #version = 1;
+  #started = false;
+  #cancelFlush: (() => void) | undefined;
+  #cancelBeat: () => void = () => undefined;
+
+  constructor(options: RouterFeedOptions) {
+    this.#options = options;
+    this.#view = new RouterView(options, () => this.#flushSoon());
+  }
+
+  /** The caches are full: snapshots may be taken. */
+  start(): void {
+    this.#started = true;
+    this.#flush();
+    for (const connection of this.#connections) this.#sendSnapshot(connection);
+    this.#beatLater();
+  }
+
+  stop(): void {
+    this.#started = false;
+    this.#cancelFlush?.();
+    this.#cancelBeat();
+    for (const { channel } of this.#connections) channel.close();
+  }
+
+  /** Serves one router until its connection ends. Before `start` it waits. The outcome resolves once and never rejects. */
+  attach(channel: FeedChannel): { outcome: Promise<RouterOutcome> } {
+    const { promise, resolve } = Promise.withResolvers<RouterOutcome>();
+    const connection = { channel, resolve, applied: 0 };
+    if (this.#started) {
+      this.#flush();
+      this.#sendSnapshot(connection);
+    }
+    this.#connections.add(connection);
+    void this.#serve(connection);
+    return { outcome: promise };
+  }
+
+  /** What runs of the function has changed. */
+  touchFunction(name: string): void {
+    this.#view.touchFunction(name);
+  }
+
+  /** Whether every router has applied what is known of the function now. */
+  routersKnow(functionName: string): boolean {
+    return this.#started && !this.#view.isTouched(functionName) && !this.#untold.has(functionName);
+  }
+
+  /** @param callback is told functions that `routersKnow` has become true for. */
+  onKnown(callback: (functionNames: string[]) => void): void {
+    this.#onKnown = callback;
+  }
+
+  #flushSoon(): void {
+    if (this.#started) this.#cancelFlush ??= this.#options.clock.after(COALESCE_MS, () => this.#flush());
+  }
+
+  /** Works out what was touched, and tells all routers in one message. */
+  #flush(): void {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    const { difference, looked } = this.#view.refresh();
+    if (difference !== undefined) {
+      this.#version += 1;
+      const changed = [...(difference.functions ?? []).map(({ id }) => id), ...(difference.removedFunctions ?? [])];
+      this.#untold.add(changed, this.#version, this.#options.clock.monotonic());
+      this.#broadcast({ type: 'change', ...this.#stamp(), ...difference });
+    }
+    this.#settle(looked);
+  }
+
+  #beatLater(): void {
+    this.#cancelBeat = this.#options.clock.after(HEARTBEAT_SECONDS * 1000, () => {
+      // The version of a heartbeat is that of all that the caches hold.
+      if (this.#cancelFlush !== undefined) this.#flush();
+      this.#broadcast({ type: 'heartbeat', ...this.#stamp() });
+      this.#settle([]);
+      this.#beatLater();
+    });
+  }
+
+  #stamp(): { version: number; resourceVersion: string } {
+    return { version: this.#version, resourceVersion: this.#options.caches.resourceVersion() };
+  }
+
+  #broadcast(message: RouterDown): void {
+    for (const { channel } of this.#connections) channel.send(message);
+  }
+
+  #sendSnapshot({ channel }: Connection): void {
+    const { functions, keys, settings } = this.#view.state;
+    const digestKey = this.#options.digestKey.export().toString('base64url');
+    const known = { digestKey, settings, functions: [...functions.values()], keys: [...keys.values()] };
+    channel.send({ type: 'snapshot', epoch: this.#epoch, ...this.#stamp(), ...known } satisfies RouterDown);
+  }
+
+  /** Tells which functions all routers know everything of now, of those that were in doubt. */
+  #settle(looked: string[]): void {
+    const applied = Math.min(...[...this.#connections].map((connection) => connection.applied));
+    const settled = this.#untold.settle(applied, this.#options.clock.monotonic());
+    const known = [...new Set([...looked, ...settled])].filter((name) => this.routersKnow(name));
+    if (known.length > 0) this.#onKnown(known);
+  }
+
+  async #serve(connection: Connection): Promise<void> {
+    const { logger, demand } = this.#options;
+    try {
+      for await (const message of connection.channel.messages()) this.#receive(connection, message);
+    } catch (error) {
+      logger.warn({ err: error }, "a router's feed connection failed");
+    }
+    connection.channel.close();
+    connection.resolve({ type: 'closed' });
+    this.#connections.delete(connection);
+    demand.forget(connection);
+    this.#settle([]);
+  }
+
+  #receive(connection: Connection, message: unknown): void {
+    const parsed = routerUpSchema.safeParse(message);
+    if (parsed.success) this.#handle(connection, parsed.data);
+    else this.#options.logger.warn({ problem: parsed.error.message.slice(0, 500) }, 'a router sent a message that is none');
+  }
+
+  #handle(connection: Connection, message: RouterUp): void {
+    switch (message.type) {
+      case 'listening':
+      case 'failed':
+        connection.resolve(message);
+        return;
+      case 'applied':
+        connection.applied = message.version;
+        this.#settle([]);
+        return;
+      case 'demand':
+        this.#options.demand.report(connection, message.functions);
+        return;
+      case 'logs':
+        this.#options.logs.fromRouter(message);
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { findCondition, type Reason } from '@wherry/core/conditions.ts';
+import type { RouterFunction, RouterInstance } from '@wherry/core/feed/messages.ts';
+import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
+
+type FailureCode = NonNullable<RouterFunction['failure']>['code'];
+
+/** How calls are answered while there is no good revision; reasons that are not here mean: the call waits. */
+const FAILURES: Partial<Record<Reason, FailureCode>> = {
+  SourceNotFound: 'handler_not_found',
+  SourceNotReady: 'handler_not_found',
+  HandlerNotFound: 'handler_not_found',
+  RevisionNotFound: 'handler_not_found',
+  SyntaxError: 'handler_syntax_error',
+  ImportNotFound: 'handler_syntax_error',
+  ImportNotSupported: 'handler_syntax_error',
+  BuildTimeout: 'handler_syntax_error',
+  BuildOutOfMemory: 'handler_syntax_error',
+  BuildTooLarge: 'handler_syntax_error',
+  BuildFailed: 'handler_syntax_error',
+  ExportError: 'handler_export_error',
+  LoadError: 'handler_load_error',
+  CrashLoop: 'handler_load_error',
+};
+
+export interface RouterFacts {
+  fn: FunctionResource;
+  /** All workloads of the function. */
+  workloads: ObservedWorkload[];
+  /** What routers have been told of the function so far. */
+  told: RouterFunction | undefined;
+  tokenOf: (workload: string) => string;
+}
+
+/** A function as routers know it; undefined for one that they must not know. Pure. */
+export function routerFunction({ fn, workloads, told, tokenOf }: RouterFacts): RouterFunction | undefined {
+  const { spec, status, metadata } = fn;
+  const claim = routeOf(fn, told);
+  if (!spec.enabled || metadata.deletionTimestamp !== undefined || claim === undefined) return undefined;
+  return {
+    id: metadata.name,
+    namespace: metadata.namespace,
+    ...claim,
+    keyGroups: spec.keyGroups ?? null,
+    cors: corsOf(spec.cors),
+    timeoutMs: spec.timeoutSeconds * 1000,
+    maxRequestBytes: spec.maxRequestBytes,
+    maxConcurrency: spec.maxConcurrency,
+    revision: status.activeRevision ?? null,
+    instances: instancesOf(workloads.find(({ name }) => name === status.activeWorkload), tokenOf),
+    failure: status.activeRevision === undefined ? failureOf(fn) : null,
+  };
+}
+
+/**
+ * The route that the function has been given. A route that was edited is in force when it has been decided upon; until
+ * then calls still find the function at the old one.
+ */
+function routeOf({ spec, status, metadata }: FunctionResource, told: RouterFunction | undefined): Pick<RouterFunction, 'route' | 'methods'> | undefined {
+  const accepted = findCondition(status.conditions, 'RouteAccepted');
+  if (accepted?.status !== 'True') return undefined;
+  if (accepted.observedGeneration === metadata.generation) return { route: spec.route, methods: spec.methods };
+  return told && { route: told.route, methods: told.methods };
+}
+
+function corsOf(cors: FunctionResource['spec']['cors']): RouterFunction['cors'] {
+  if (cors === undefined) return null;
+  const { origins, credentials = false, maxAge, allowHeaders = [], exposeHeaders = [] } = cors;
+  return { origins, credentials, maxAge, allowHeaders, exposeHeaders };
+}
+
+function instancesOf(workload: ObservedWorkload | undefined, tokenOf: (workload: string) => string): RouterInstance[] {
+  if (workload === undefined) return [];
+  return workload.instances.flatMap(({ id, address, ready }) =>
+    ready && address !== undefined ? [{ id, revision: workload.revision, address, token: tokenOf(workload.name) }] : [],
+  );
+}
+
+function failureOf({ status }: FunctionResource): RouterFunction['failure'] {
+  const condition = findCondition(status.conditions, 'CodeReady');
+  const code = condition?.status === 'False' ? FAILURES[condition.reason as Reason] : undefined;
+  return code === undefined ? null : { code, message: condition?.message ?? '' };
+}

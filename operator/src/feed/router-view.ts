@@ -1,0 +1,95 @@
+import type { KeyObject } from 'node:crypto';
+import { isEnvelopeError } from '@wherry/core/crypto/envelope-error.ts';
+import type { RouterFunction, RouterKey } from '@wherry/core/feed/messages.ts';
+import { routerKey } from '@wherry/core/keys/usable-key.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
+import { settingValue } from '@wherry/core/settings-definitions.ts';
+import type { Caches } from '../caches/caches.ts';
+import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
+import { routerFunction } from './router-function.ts';
+import { RouterState, type RouterDifference } from './router-state.ts';
+
+export interface RouterViewOptions {
+  caches: Caches;
+  observed: ObservedWorkloads;
+  keyRing: KeyRing;
+  digestKey: KeyObject;
+  /** The invocation token of a workload. */
+  tokenOf: (workload: string) => string;
+}
+
+/** What routers shall know, worked out from the caches: only what was touched is looked at again. */
+export class RouterView {
+  readonly state: RouterState;
+  readonly #options: RouterViewOptions;
+  readonly #onTouch: () => void;
+  readonly #functions = new Set<string>();
+  readonly #keys = new Set<string>();
+  #settings = false;
+
+  /** @param onTouch something may have changed: call `refresh` soon. */
+  constructor(options: RouterViewOptions, onTouch: () => void) {
+    const { caches } = options;
+    this.#options = options;
+    this.#onTouch = onTouch;
+    this.state = new RouterState(settingsOf(caches));
+    caches.functions.onChange((name) => this.touchFunction(name));
+    caches.keys.onChange((name) => this.#touchKeys([name]));
+    caches.groups.onChange((name) => this.#touchKeys(caches.keysByGroup.names(name)));
+    caches.settings.onChange(() => {
+      this.#settings = true;
+      onTouch();
+    });
+  }
+
+  /** The function's object, or what runs of it, may have changed. */
+  touchFunction(name: string): void {
+    this.#functions.add(name);
+    this.#onTouch();
+  }
+
+  isTouched(functionName: string): boolean {
+    return this.#functions.has(functionName);
+  }
+
+  /** @returns what differs since the last time, if anything, and the functions that were looked at. */
+  refresh(): { difference: RouterDifference | undefined; looked: string[] } {
+    const looked = [...this.#functions];
+    for (const name of this.#functions) this.state.setFunction(name, this.#functionRecord(name));
+    for (const name of this.#keys) this.state.setKey(name, this.#keyRecord(name));
+    if (this.#settings) this.state.setSettings(settingsOf(this.#options.caches));
+    this.#functions.clear();
+    this.#keys.clear();
+    this.#settings = false;
+    return { difference: this.state.takeDifference(), looked };
+  }
+
+  #touchKeys(names: Iterable<string>): void {
+    for (const name of names) this.#keys.add(name);
+    this.#onTouch();
+  }
+
+  #functionRecord(name: string): RouterFunction | undefined {
+    const { caches, observed, tokenOf } = this.#options;
+    const fn = caches.functions.get(name);
+    return fn && routerFunction({ fn, workloads: observed.of(name), told: this.state.functions.get(name), tokenOf });
+  }
+
+  #keyRecord(name: string): RouterKey | undefined {
+    const { caches, keyRing, digestKey } = this.#options;
+    const key = caches.keys.get(name);
+    if (key === undefined) return undefined;
+    try {
+      return routerKey(key, caches.groups.get(key.spec.keyGroup), keyRing, digestKey);
+    } catch (error) {
+      // A key that does not open opens nothing; its own reconcile says so.
+      if (isEnvelopeError(error)) return undefined;
+      throw error;
+    }
+  }
+}
+
+function settingsOf({ settings }: Caches): { logLevel: string } {
+  return { logLevel: settingValue(settings.get(SETTINGS_NAME)?.spec.values, 'log.level') };
+}

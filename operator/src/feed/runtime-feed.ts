@@ -1,0 +1,205 @@
+import { createHash, type KeyObject } from 'node:crypto';
+import { isDomainError } from '@wherry/core/errors.ts';
+import { HEARTBEAT_SECONDS, runtimeUpSchema, type RuntimeDown, type RuntimeState, type RuntimeUp } from '@wherry/core/feed/messages.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { RuntimeFeed, RuntimeIdentity, RuntimeOutcome, RuntimeSession } from '@wherry/core/ports/runtime-feed.ts';
+import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
+import { settingValue } from '@wherry/core/settings-definitions.ts';
+import type { Caches } from '../caches/caches.ts';
+import { createSecretOpener, type SecretOpener } from '../secrets/open-secrets.ts';
+import { invocationToken } from './invocation-token.ts';
+import type { LogIntake } from './log-intake.ts';
+import { runtimeState } from './runtime-state.ts';
+
+/** Changes that come within this time are told as one. */
+const COALESCE_MS = 1;
+
+export interface RuntimeFeedOptions {
+  caches: Caches;
+  content: ContentStore;
+  keyRing: KeyRing;
+  feedKey: KeyObject;
+  logs: LogIntake;
+  clock: Clock;
+  logger: Logger;
+}
+
+interface Session {
+  channel: FeedChannel;
+  identity: RuntimeIdentity;
+  resolve: (outcome: RuntimeOutcome) => void;
+  heardAt: number;
+  /** Digest of the state that it was last told: the state itself holds secrets. Undefined before `start`. */
+  told: string | undefined;
+  ended: boolean;
+  cancelBeat: () => void;
+}
+
+/** The runtimes' feed. It needs the caches alone, so that what runs the instances can be made before the operator. */
+export function createRuntimeFeed(options: RuntimeFeedOptions): RuntimeFeed {
+  return new CachedRuntimeFeed(options);
+}
+
+class CachedRuntimeFeed implements RuntimeFeed {
+  readonly #options: RuntimeFeedOptions;
+  readonly #secrets: SecretOpener;
+  /** By function. */
+  readonly #sessions = new Map<string, Set<Session>>();
+  #refreshing = false;
+  readonly #touched = new Set<string>();
+
+  constructor(options: RuntimeFeedOptions) {
+    const { caches } = options;
+    this.#options = options;
+    this.#secrets = createSecretOpener(caches, options.keyRing);
+    caches.functions.onChange((name) => this.#touch([name]));
+    caches.settings.onChange(() => this.#touch(this.#sessions.keys()));
+    caches.keysByGroup.onChange((_name, before, after) => this.#touchGroups([...before, ...after]));
+    caches.secretsByOwner.onChange((_name, before, after) => this.#touchOwners([...before, ...after]));
+  }
+
+  attach(channel: FeedChannel, identity: RuntimeIdentity): RuntimeSession {
+    const { promise, resolve } = Promise.withResolvers<RuntimeOutcome>();
+    const heardAt = this.#options.clock.monotonic();
+    const session: Session = { channel, identity, resolve, heardAt, told: undefined, ended: false, cancelBeat: () => undefined };
+    const { functionName } = identity;
+    this.#sessions.set(functionName, (this.#sessions.get(functionName) ?? new Set()).add(session));
+    void this.#begin(session);
+    void this.#listen(session);
+    return { outcome: promise, lastHeard: () => session.heardAt };
+  }
+
+  async #begin(session: Session): Promise<void> {
+    const { content, feedKey, logger } = this.#options;
+    const { identity, channel } = session;
+    try {
+      const artifact = (await content.get(identity.revision)).toString('utf8');
+      const state = this.#stateOf(identity.functionName);
+      if (session.ended) return;
+      // Deleted meanwhile: there is nothing to start any more.
+      if (state === undefined) return channel.close();
+      const { revision, workload, listen } = identity;
+      session.told = digestOf(state);
+      this.#send(session, { type: 'start', revision, artifact, invocationToken: invocationToken(feedKey, workload), listen, state });
+      this.#beatLater(session);
+    } catch (error) {
+      logger.warn({ err: error, instance: identity.instanceId, revision: identity.revision }, 'the artifact cannot be read');
+      if (isDomainError(error, 'not_found')) {
+        session.resolve({ type: 'failed', reason: 'LoadError', message: `The artifact of revision ${identity.revision} is not stored any more.` });
+      }
+      channel.close();
+    }
+  }
+
+  #beatLater(session: Session): void {
+    session.cancelBeat = this.#options.clock.after(HEARTBEAT_SECONDS * 1000, () => {
+      this.#send(session, { type: 'heartbeat' });
+      this.#beatLater(session);
+    });
+  }
+
+  async #listen(session: Session): Promise<void> {
+    const { channel, identity, resolve } = session;
+    const { logger } = this.#options;
+    try {
+      for await (const message of channel.messages()) this.#receive(session, message);
+    } catch (error) {
+      logger.warn({ err: error, instance: identity.instanceId }, "a runtime's feed connection failed");
+    }
+    session.ended = true;
+    session.cancelBeat();
+    channel.close();
+    resolve({ type: 'closed' });
+    const sessions = this.#sessions.get(identity.functionName);
+    sessions?.delete(session);
+    if (sessions?.size === 0) this.#sessions.delete(identity.functionName);
+  }
+
+  #receive(session: Session, message: unknown): void {
+    const parsed = runtimeUpSchema.safeParse(message);
+    if (!parsed.success) {
+      // A handler may have got at the connection: what it says is not believed any more.
+      this.#options.logger.warn({ instance: session.identity.instanceId }, 'a runtime sent a message that is none: it is cut off');
+      session.channel.close();
+      return;
+    }
+    session.heardAt = this.#options.clock.monotonic();
+    this.#handle(session, parsed.data);
+  }
+
+  #handle(session: Session, message: RuntimeUp): void {
+    switch (message.type) {
+      case 'loaded':
+        session.resolve({ type: 'loaded', address: message.address });
+        return;
+      case 'failed':
+        session.resolve({ type: 'failed', reason: message.reason, message: message.message });
+        return;
+      case 'logs':
+        this.#options.logs.fromRuntime(message, session.identity.functionName);
+        return;
+      case 'alive':
+    }
+  }
+
+  #touchGroups(groups: string[]): void {
+    const { functionsByGroup } = this.#options.caches;
+    for (const group of groups) this.#touch(functionsByGroup.names(group));
+  }
+
+  #touchOwners(owners: string[]): void {
+    const { keys } = this.#options.caches;
+    for (const owner of owners) {
+      const slash = owner.indexOf('/');
+      const [scope, name] = [owner.slice(0, slash), owner.slice(slash + 1)];
+      if (scope === 'global') this.#touch(this.#sessions.keys());
+      if (scope === 'function') this.#touch([name]);
+      if (scope === 'group') this.#touchGroups([name]);
+      if (scope === 'key') this.#touchGroups(keys.get(name) === undefined ? [] : [keys.get(name)?.spec.keyGroup ?? '']);
+    }
+  }
+
+  #touch(functionNames: Iterable<string>): void {
+    for (const name of functionNames) if (this.#sessions.has(name)) this.#touched.add(name);
+    if (this.#touched.size === 0 || this.#refreshing) return;
+    this.#refreshing = true;
+    this.#options.clock.after(COALESCE_MS, () => this.#refresh());
+  }
+
+  /** Tells each runtime of a touched function its state, where that differs from what it was told. */
+  #refresh(): void {
+    this.#refreshing = false;
+    const touched = [...this.#touched];
+    this.#touched.clear();
+    for (const name of touched) {
+      const state = this.#stateOf(name);
+      if (state === undefined) continue;
+      const digest = digestOf(state);
+      for (const session of this.#sessions.get(name) ?? []) {
+        if (session.told === undefined || session.told === digest) continue;
+        session.told = digest;
+        this.#send(session, { type: 'state', state });
+      }
+    }
+  }
+
+  #stateOf(functionName: string): RuntimeState | undefined {
+    const { caches } = this.#options;
+    const fn = caches.functions.get(functionName);
+    if (fn === undefined) return undefined;
+    const logLevel = settingValue(caches.settings.get(SETTINGS_NAME)?.spec.values, 'log.level');
+    return runtimeState(fn, logLevel, this.#secrets.secretsOf(fn));
+  }
+
+  #send({ channel }: Session, message: RuntimeDown): void {
+    channel.send(message);
+  }
+}
+
+function digestOf(state: RuntimeState): string {
+  return createHash('sha256').update(JSON.stringify(state)).digest('base64');
+}

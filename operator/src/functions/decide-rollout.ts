@@ -1,0 +1,100 @@
+import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
+import type { FunctionStatus } from '@wherry/core/resources/function.ts';
+import type { Digest } from '@wherry/core/resources/meta.ts';
+import { activeDesired, desiredWorkload } from './desired-workloads.ts';
+import type { CodeOrigin, FunctionFacts, Rejection } from './function-facts.ts';
+
+/** How many revisions a function remembers. */
+const REVISIONS_KEPT = 10;
+
+/** What shall run, and what answers calls. */
+export interface Rollout {
+  /** Workloads to bring into being or to keep as they are. */
+  ensure: DesiredWorkload[];
+  /** Names of workloads that stay; all others of the function go once no router needs them. */
+  keep: Set<string>;
+  /** What answers calls from now on; undefined: nothing yet. */
+  active: { revision: Digest; workload: string } | undefined;
+  revisions: FunctionStatus['revisions'];
+  /** A workload is on its way to take over. */
+  starting: boolean;
+  /** Workloads that are not tried again while what is asked for stays the same. */
+  rejections: Rejection[];
+  /** That of the code that is asked for. */
+  rejection: Rejection | undefined;
+}
+
+/** Whether the function may run at all. */
+export function mayRun({ fn, route }: FunctionFacts): boolean {
+  return fn.spec.enabled && fn.metadata.deletionTimestamp === undefined && route?.accepted === true;
+}
+
+/**
+ * Decides which workloads there shall be. The one that answers calls stays until another revision or template of the
+ * function has all its instances ready; then the move is one step. One that does not get ready never takes over.
+ */
+export function decideRollout(facts: FunctionFacts): Rollout {
+  const { fn, workloads } = facts;
+  const { activeWorkload, revisions } = fn.status;
+  const active = activePair(fn);
+  const idle = { active, revisions, starting: false, rejections: [], rejection: undefined };
+  if (!mayRun(facts)) return { ...idle, ensure: [], keep: new Set() };
+
+  const rejections = standingRejections(facts);
+  const isRejected = (desired: DesiredWorkload): boolean => rejections.some(({ workload }) => workload === desired.name);
+  const asked = askedFor(facts);
+  // What is asked for is no good: the revision that answers calls is run as the spec wants it.
+  const wanted = [asked, lastGood(fn)].find((desired) => desired !== undefined && !isRejected(desired));
+  const candidate = wanted?.name === activeWorkload ? undefined : wanted;
+  const common = {
+    ensure: [activeDesired(fn), candidate].filter((desired) => desired !== undefined),
+    keep: new Set([activeWorkload ?? '', candidate?.name ?? '']),
+    rejections,
+    rejection: rejections.find(({ workload }) => workload === asked?.name),
+  };
+  const observed = workloads.find(({ name }) => name === candidate?.name);
+  if (candidate === undefined || readyInstances(observed) < candidate.replicas) {
+    return { ...idle, ...common, starting: candidate !== undefined };
+  }
+  const next = { revision: candidate.revision, workload: candidate.name };
+  return { ...common, active: next, revisions: remember(facts, candidate.revision), starting: false };
+}
+
+function activePair({ status }: FunctionResource): Rollout['active'] {
+  const { activeRevision, activeWorkload } = status;
+  return activeRevision === undefined || activeWorkload === undefined ? undefined : { revision: activeRevision, workload: activeWorkload };
+}
+
+/** How many of a workload's instances take calls. */
+export function readyInstances(workload: ObservedWorkload | undefined): number {
+  return workload?.instances.filter((instance) => instance.ready).length ?? 0;
+}
+
+/** While the code is unknown or cannot be built, what is asked for is the revision that answers calls. */
+function askedFor({ code, fn }: FunctionFacts): DesiredWorkload | undefined {
+  return code.state === 'found' ? desiredWorkload(fn, code.revision) : lastGood(fn);
+}
+
+function lastGood(fn: FunctionResource): DesiredWorkload | undefined {
+  return fn.status.activeRevision === undefined ? undefined : desiredWorkload(fn, fn.status.activeRevision);
+}
+
+/** What was rejected before and is still asked for, and candidates that failed since. One that answers calls never is. */
+function standingRejections(facts: FunctionFacts): Rejection[] {
+  const { code, fn, workloads } = facts;
+  const asked = [askedFor(facts)?.name, lastGood(fn)?.name];
+  const standing = facts.rejections.filter(({ workload }) => code.state === 'building' || asked.includes(workload));
+  const fresh = workloads.flatMap(({ name, failure }) => {
+    const isCandidate = asked.includes(name) && name !== fn.status.activeWorkload;
+    return failure === undefined || !isCandidate || standing.some(({ workload }) => workload === name) ? [] : [{ workload: name, ...failure }];
+  });
+  return [...standing, ...fresh];
+}
+
+function remember({ fn, code, now }: FunctionFacts, revision: Digest): FunctionStatus['revisions'] {
+  const known = fn.status.revisions ?? [];
+  const origin: CodeOrigin | undefined = code.state === 'found' && code.revision === revision ? code.origin : undefined;
+  if (origin === undefined || known.some((entry) => entry.revision === revision)) return fn.status.revisions;
+  return [{ revision, ...origin, createdAt: new Date(now).toISOString() }, ...known].slice(0, REVISIONS_KEPT);
+}

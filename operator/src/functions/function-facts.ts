@@ -1,0 +1,44 @@
+import type { Reason } from '@wherry/core/conditions.ts';
+import type { RouteDecision } from '@wherry/core/checks/route-conflicts.ts';
+import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
+import type { Digest } from '@wherry/core/resources/meta.ts';
+
+/** Which code a function should run, as far as is known. `unasked`: nobody looked, because it runs nothing. */
+export type Code =
+  | { state: 'unasked' }
+  | { state: 'building' }
+  | { state: 'found'; revision: Digest; pinned: boolean; origin: CodeOrigin | undefined }
+  | { state: 'failed'; reason: Reason; message: string };
+
+/** Where a revision came from: the source that holds the handler, and its tree. */
+export interface CodeOrigin {
+  source: string;
+  sourceRevision: Digest;
+}
+
+/** A workload whose code did not load: it is not tried again until something else is asked for. */
+export interface Rejection {
+  workload: string;
+  reason: 'ExportError' | 'LoadError' | 'CrashLoop';
+  message: string;
+}
+
+/** Everything that decides what becomes of a function; `decide-function.ts` looks at nothing else. */
+export interface FunctionFacts {
+  fn: FunctionResource;
+  /** Undefined for a function without a claim to any route. */
+  route: RouteDecision | undefined;
+  /** Key groups that it requires and that do not exist. */
+  missingGroups: string[];
+  code: Code;
+  /** All workloads of this function. */
+  workloads: ObservedWorkload[];
+  /** Workloads of this function that were rejected before. */
+  rejections: readonly Rejection[];
+  /** Whether every router has applied what the function's object says now. */
+  routersKnow: boolean;
+  /** Base of the function port's URLs, without a slash at its end. */
+  functionUrl: string;
+  now: number;
+}

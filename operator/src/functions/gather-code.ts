@@ -1,0 +1,52 @@
+import { findCondition } from '@wherry/core/conditions.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import { displayName, type CodeSourceResource, type FunctionResource } from '@wherry/core/resources/kinds.ts';
+import type { BuildRoom } from '../builds/build-room.ts';
+import { parseHandler } from '../builds/build-order.ts';
+import type { Caches } from '../caches/caches.ts';
+import type { TreesInForce } from '../content/trees-in-force.ts';
+import type { Code, CodeOrigin } from './function-facts.ts';
+
+export interface CodeRooms {
+  caches: Caches;
+  content: ContentStore;
+  treesInForce: () => Promise<TreesInForce>;
+  builds: BuildRoom;
+}
+
+/** Which code the function asks for: its pin, else what its handler builds to with the trees in force. */
+export async function gatherCode(rooms: CodeRooms, fn: FunctionResource): Promise<Code> {
+  const { source: sourceName } = parseHandler(fn.spec.handler);
+  const source = rooms.caches.sourceNamed(sourceName);
+  const origin = originOf(sourceName, source);
+  if (fn.spec.revision !== undefined) return gatherPin(rooms.content, fn.spec.revision, origin);
+  if (source === undefined) {
+    return { state: 'failed', reason: 'SourceNotFound', message: `There is no code source named ${sourceName}: create it, or change spec.handler (${fn.spec.handler}).` };
+  }
+  return notReady(source) ?? fromBuild(rooms, fn.spec.handler, origin);
+}
+
+async function gatherPin(content: ContentStore, revision: string, origin: CodeOrigin | undefined): Promise<Code> {
+  if (await content.has(revision)) return { state: 'found', revision, pinned: true, origin };
+  return { state: 'failed', reason: 'RevisionNotFound', message: `The revision ${revision} of spec.revision is not stored any more: pin another, or none.` };
+}
+
+async function fromBuild(rooms: CodeRooms, handler: string, origin: CodeOrigin | undefined): Promise<Code> {
+  const built = rooms.builds.request({ handler, inForce: await rooms.treesInForce() });
+  return built.state === 'built' ? { state: 'found', revision: built.revision, pinned: false, origin } : built;
+}
+
+/** A source that has no tree in force yet; one whose newest tree is no good still has its last good one. */
+function notReady(source: CodeSourceResource): Code | undefined {
+  if (source.status.tree !== undefined) return undefined;
+  const ready = findCondition(source.status.conditions, 'Ready');
+  // Its reconcile is under way, and calls again.
+  if (ready === undefined || source.status.observedGeneration !== source.metadata.generation) return { state: 'building' };
+  if (ready.status === 'True') return undefined;
+  return { state: 'failed', reason: 'SourceNotReady', message: `The code source ${displayName(source)} has no files yet: ${ready.message}` };
+}
+
+function originOf(source: string, resource: CodeSourceResource | undefined): CodeOrigin | undefined {
+  const tree = resource?.status.tree;
+  return tree === undefined ? undefined : { source, sourceRevision: tree };
+}

@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from 'node:util';
+import { acceptRoutes } from '@wherry/core/checks/route-conflicts.ts';
+import { findCondition } from '@wherry/core/conditions.ts';
+import { conflict } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { DesiredWorkload, Workloads } from '@wherry/core/ports/workloads.ts';
+import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
+import { isRoutePattern, routeShape } from '@wherry/core/routes/route-pattern.ts';
+import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
+import { DONE, requeueAfter, stalled, waitingFor, type Outcome } from '../queue/outcome.ts';
+import { writeStatus } from '../queue/write-status.ts';
+import { decideFunction, type FunctionDecision } from './decide-function.ts';
+import { mayRun } from './decide-rollout.ts';
+import type { FunctionFacts, Rejection } from './function-facts.ts';
+import { gatherCode, type CodeRooms } from './gather-code.ts';
+
+/** How soon routers that have not told what they know are asked again. */
+const ROUTERS_AGAIN_MS = 1000;
+
+export interface FunctionRooms extends CodeRooms {
+  store: ResourceStore;
+  workloads: Workloads;
+  observed: ObservedWorkloads;
+  /** Whether every router has applied what is known of the function now; see `feed/router-feed.ts`. */
+  routersKnow: (functionName: string) => boolean;
+  functionUrl: string;
+  clock: Clock;
+}
+
+/** Brings a function's workloads and status to what its spec and its code ask for. */
+export function createFunctionReconciler(rooms: FunctionRooms): (name: string) => Promise<Outcome> {
+  /** Rejected candidates by function. In memory alone: after a restart each is tried once more. */
+  const rejections = new Map<string, Rejection[]>();
+  /** What was last ensured, by workload: nothing is asked for twice (K3). */
+  const ensured = new Map<string, DesiredWorkload>();
+
+  return async function reconcileFunction(name) {
+    const fn = rooms.caches.functions.get(name);
+    if (fn === undefined) {
+      rejections.delete(name);
+      return removeAll(rooms, ensured, name);
+    }
+    const facts = await gather(rooms, fn, rejections.get(name) ?? []);
+    // What changed while we gathered enqueued the function again.
+    if (rooms.caches.functions.get(name) !== fn) return waitingFor('its newest state');
+    const decision = decideFunction(facts);
+    rejections.set(name, decision.rollout.rejections);
+    await ensureAll(rooms, ensured, facts, decision.rollout.ensure);
+    const wrote = await writeStatus(rooms.store, fn, decision.status);
+    // After a write the watch calls again: what goes, goes when the routers were told of what came.
+    if (wrote) return waitingFor('its own status');
+    for (const workload of decision.remove) await remove(rooms, ensured, workload);
+    return outcomeOf(facts, decision);
+  };
+}
+
+async function gather(rooms: FunctionRooms, fn: FunctionResource, rejections: Rejection[]): Promise<FunctionFacts> {
+  const { name } = fn.metadata;
+  const before = {
+    fn,
+    route: acceptRoutes(rivals(rooms, fn)).get(name),
+    missingGroups: (fn.spec.keyGroups ?? []).filter((group) => rooms.caches.groups.get(group) === undefined),
+    rejections,
+    functionUrl: rooms.functionUrl,
+    now: rooms.clock.now(),
+    code: { state: 'unasked' } as const,
+  };
+  const code = mayRun({ ...before, workloads: [], routersKnow: false }) ? await gatherCode(rooms, fn) : before.code;
+  // Read in one go, after the last wait: they are of one moment.
+  return { ...before, code, workloads: rooms.observed.of(name), routersKnow: rooms.routersKnow(name) };
+}
+
+function rivals({ caches }: FunctionRooms, fn: FunctionResource): FunctionResource[] {
+  if (!isRoutePattern(fn.spec.route)) return [fn];
+  return [...caches.functionsByShape.names(routeShape(fn.spec.route))].flatMap((name) => caches.functions.get(name) ?? []);
+}
+
+async function ensureAll(
+  rooms: FunctionRooms,
+  ensured: Map<string, DesiredWorkload>,
+  { fn, workloads }: FunctionFacts,
+  desired: DesiredWorkload[],
+): Promise<void> {
+  const isThere = (one: DesiredWorkload): boolean => workloads.some(({ name, replicas }) => name === one.name && replicas === one.replicas);
+  const open = desired.filter((one) => !isThere(one) || !isDeepStrictEqual(ensured.get(one.name), one));
+  if (open.length === 0) return;
+  // A cache that lags must not bring back what another operator has just removed.
+  const newest = await rooms.store.get('Function', fn.metadata.name);
+  if (newest?.metadata.resourceVersion !== fn.metadata.resourceVersion) throw conflict('The function was changed meanwhile.');
+  for (const one of open) {
+    await rooms.workloads.ensure(one);
+    ensured.set(one.name, one);
+  }
+}
+
+async function remove(rooms: FunctionRooms, ensured: Map<string, DesiredWorkload>, name: string): Promise<void> {
+  await rooms.workloads.remove(name);
+  ensured.delete(name);
+}
+
+/** Of a function that is gone nothing stays, once no router sends calls to it. */
+async function removeAll(rooms: FunctionRooms, ensured: Map<string, DesiredWorkload>, name: string): Promise<Outcome> {
+  const left = rooms.observed.of(name);
+  if (left.length === 0) return DONE;
+  if (!rooms.routersKnow(name)) return requeueAfter(ROUTERS_AGAIN_MS);
+  for (const workload of left) await remove(rooms, ensured, workload.name);
+  return DONE;
+}
+
+function outcomeOf(facts: FunctionFacts, { rollout, status }: FunctionDecision): Outcome {
+  const surplus = facts.workloads.some(({ name }) => !rollout.keep.has(name));
+  if (surplus && !facts.routersKnow) return requeueAfter(ROUTERS_AGAIN_MS);
+  if (facts.code.state === 'building') return waitingFor('the build');
+  if (rollout.starting) return waitingFor('the new instances');
+  const wrong = status.conditions?.find((condition) => condition.status === 'False');
+  const ready = findCondition(status.conditions, 'Ready');
+  return wrong === undefined ? DONE : stalled(`${wrong.type}: ${ready?.reason ?? wrong.reason}`);
+}

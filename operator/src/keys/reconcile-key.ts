@@ -1,0 +1,29 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { Caches } from '../caches/caches.ts';
+import { DONE, stalled, type Outcome } from '../queue/outcome.ts';
+import { writeStatus } from '../queue/write-status.ts';
+import { openingConditions, openingProblem } from '../secrets/opening-condition.ts';
+import type { Undecryptable } from '../secrets/undecryptable.ts';
+
+export interface KeyRooms {
+  store: ResourceStore;
+  caches: Caches;
+  keyRing: KeyRing;
+  undecryptable: Undecryptable;
+  clock: Clock;
+}
+
+/** Says of a key whose value does not open that nobody can use it. */
+export async function reconcileKey({ store, caches, keyRing, undecryptable, clock }: KeyRooms, name: string): Promise<Outcome> {
+  const key = caches.keys.get(name);
+  const problem = key && openingProblem(keyRing, key);
+  undecryptable.set('ApiKey', name, problem !== undefined);
+  if (key === undefined) return DONE;
+  const conditions = openingConditions(key, problem, clock.now());
+  if (conditions !== key.status.conditions) {
+    await writeStatus(store, key, { ...key.status, observedGeneration: key.metadata.generation, conditions });
+  }
+  return problem === undefined ? DONE : stalled('DecryptionFailed');
+}

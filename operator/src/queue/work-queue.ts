@@ -1,0 +1,94 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+
+export interface WorkQueueOptions {
+  clock: Clock;
+  /** How many keys are worked on at once. */
+  concurrency: number;
+  /** Works on one key. It must not reject; what it gives is how long to wait before the key runs again. */
+  work: (key: string) => Promise<number | undefined>;
+}
+
+/** Keys to be worked on: each waits once, however often it is added, and is never worked on twice at once. */
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #waiting = new Set<string>();
+  readonly #running = new Map<string, Promise<void>>();
+  /** Added while they ran. */
+  readonly #again = new Set<string>();
+  /** How to cancel the delay of a key. */
+  readonly #delayed = new Map<string, () => void>();
+  #idlers: (() => void)[] = [];
+  #state: 'new' | 'started' | 'stopped' = 'new';
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Runs the key soon; once more after it when it is running now. Forgets a delay of the key. */
+  add(key: string): void {
+    if (this.#state === 'stopped') return;
+    this.#delayed.get(key)?.();
+    this.#delayed.delete(key);
+    if (this.#running.has(key)) this.#again.add(key);
+    else this.#waiting.add(key);
+    this.#pump();
+  }
+
+  /** Nothing runs before this. */
+  start(): void {
+    if (this.#state === 'new') this.#state = 'started';
+    this.#pump();
+  }
+
+  /** No key is begun any more; resolves when the running ones have ended. */
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    for (const cancel of this.#delayed.values()) cancel();
+    this.#delayed.clear();
+    this.#waiting.clear();
+    this.#again.clear();
+    await Promise.all(this.#running.values());
+    this.#settle();
+  }
+
+  /** Resolves when no key runs or waits for its turn; those that wait for their time are not counted. */
+  idle(): Promise<void> {
+    if (this.#running.size === 0 && this.#waiting.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idlers.push(resolve));
+  }
+
+  #pump(): void {
+    if (this.#state !== 'started') return;
+    for (const key of this.#waiting) {
+      if (this.#running.size >= this.#options.concurrency) return;
+      this.#waiting.delete(key);
+      this.#running.set(key, this.#run(key));
+    }
+  }
+
+  async #run(key: string): Promise<void> {
+    // A turn of its own: whoever adds keys is never run through by their work.
+    await Promise.resolve();
+    const delay = await this.#options.work(key);
+    this.#running.delete(key);
+    if (this.#again.delete(key)) this.#waiting.add(key);
+    else if (delay !== undefined && this.#state === 'started') this.#schedule(key, delay);
+    this.#pump();
+    this.#settle();
+  }
+
+  #schedule(key: string, ms: number): void {
+    const cancel = this.#options.clock.after(ms, () => {
+      this.#delayed.delete(key);
+      this.add(key);
+    });
+    this.#delayed.set(key, cancel);
+  }
+
+  #settle(): void {
+    if (this.#running.size > 0 || this.#waiting.size > 0) return;
+    const idlers = this.#idlers;
+    this.#idlers = [];
+    for (const resolve of idlers) resolve();
+  }
+}

@@ -1,0 +1,83 @@
+import { isDomainError } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { FunctionSecretSpec } from '@wherry/core/resources/function-secret.ts';
+import type { FunctionSecretResource, Kind } from '@wherry/core/resources/kinds.ts';
+import { secretOwner, type Caches } from '../caches/caches.ts';
+import { DONE, requeueAfter, stalled, type Outcome } from '../queue/outcome.ts';
+import { writeStatus } from '../queue/write-status.ts';
+import { openingConditions, openingProblem } from './opening-condition.ts';
+import type { Undecryptable } from './undecryptable.ts';
+
+/**
+ * How old a secret must be to be deleted for an owner that nobody saw go: one that is applied before its owner waits
+ * this long for it.
+ */
+export const ORPHAN_AGE_MS = 3_600_000;
+
+export interface SecretRooms {
+  store: ResourceStore;
+  caches: Caches;
+  keyRing: KeyRing;
+  undecryptable: Undecryptable;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Deletes secrets with their owner, and says of one whose value does not open that nobody sees it. */
+export function createSecretReconciler(rooms: SecretRooms): (name: string) => Promise<Outcome> {
+  const { store, caches, keyRing, undecryptable, clock } = rooms;
+  /** Owners (`secretOwner`) that were there and went while we watched. */
+  const gone = new Set<string>();
+  watchOwners(caches, gone);
+
+  return async function reconcileSecret(name) {
+    const secret = caches.secrets.get(name);
+    const problem = secret && openingProblem(keyRing, secret);
+    undecryptable.set('FunctionSecret', name, problem !== undefined);
+    if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return DONE;
+    if (await isOrphan(store, caches, secret)) {
+      const wait = gone.has(secretOwner(secret.spec)) ? 0 : ORPHAN_AGE_MS - (clock.now() - Date.parse(secret.metadata.creationTimestamp));
+      if (wait > 0) return requeueAfter(wait);
+      await deleteSecret(rooms, secret);
+      return DONE;
+    }
+    const conditions = openingConditions(secret, problem, clock.now());
+    if (conditions !== secret.status.conditions) {
+      await writeStatus(store, secret, { ...secret.status, observedGeneration: secret.metadata.generation, conditions });
+    }
+    return problem === undefined ? DONE : stalled('DecryptionFailed');
+  };
+}
+
+function watchOwners({ functions, groups, keys }: Caches, gone: Set<string>): void {
+  const remember = (owner: string, isThere: boolean): void => void (isThere ? gone.delete(owner) : gone.add(owner));
+  functions.onChange((name, fn) => remember(secretOwner({ scope: 'function', function: name }), fn !== undefined));
+  groups.onChange((name, group) => remember(secretOwner({ scope: 'group', keyGroup: name }), group !== undefined));
+  keys.onChange((name, key) => remember(secretOwner({ scope: 'key', apiKey: name }), key !== undefined));
+}
+
+/** The caches of two kinds may be apart: that an owner is not there, the store has to say. */
+async function isOrphan(store: ResourceStore, caches: Caches, { spec }: FunctionSecretResource): Promise<boolean> {
+  const owner = ownerOf(spec, caches);
+  if (owner === undefined || owner.cached !== undefined) return false;
+  return (await store.get(owner.kind, owner.name)) === undefined;
+}
+
+function ownerOf(spec: FunctionSecretSpec, caches: Caches): { kind: Kind; name: string; cached: object | undefined } | undefined {
+  if (spec.function !== undefined) return { kind: 'Function', name: spec.function, cached: caches.functions.get(spec.function) };
+  if (spec.keyGroup !== undefined) return { kind: 'KeyGroup', name: spec.keyGroup, cached: caches.groups.get(spec.keyGroup) };
+  if (spec.apiKey !== undefined) return { kind: 'ApiKey', name: spec.apiKey, cached: caches.keys.get(spec.apiKey) };
+  return undefined;
+}
+
+async function deleteSecret({ store, logger }: SecretRooms, { metadata, spec }: FunctionSecretResource): Promise<void> {
+  try {
+    await store.delete('FunctionSecret', metadata.name, { uid: metadata.uid });
+    logger.info({ secret: metadata.name, owner: secretOwner(spec) }, 'deleted a secret whose owner is gone');
+  } catch (error) {
+    if (!isDomainError(error, 'not_found')) throw error;
+  }
+}

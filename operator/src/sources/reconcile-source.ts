@@ -1,0 +1,46 @@
+import { findCondition } from '@wherry/core/conditions.ts';
+import { isDomainError } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { CodeSourceResource } from '@wherry/core/resources/kinds.ts';
+import type { Caches } from '../caches/caches.ts';
+import type { TreeCache } from '../content/tree-cache.ts';
+import { DONE, requeueAfter, stalled, type Outcome } from '../queue/outcome.ts';
+import { writeStatus } from '../queue/write-status.ts';
+import { decideSource, type NamedTree } from './decide-source.ts';
+
+/** How soon a tree that is missing is looked for again. */
+const LOOK_AGAIN_MS = 10_000;
+
+export interface SourceRooms {
+  store: ResourceStore;
+  caches: Caches;
+  trees: TreeCache;
+  clock: Clock;
+}
+
+/** Puts the tree that a manual source names into force, once it is in the content store. */
+export async function reconcileSource(rooms: SourceRooms, name: string): Promise<Outcome> {
+  const source = rooms.caches.sources.get(name);
+  if (source?.metadata.deletionTimestamp !== undefined || source === undefined) return DONE;
+  const named = await gatherTree(rooms.trees, source);
+  const status = decideSource(source, named, rooms.clock.now());
+  await writeStatus(rooms.store, source, status);
+  if (named.state === 'missing') return requeueAfter(LOOK_AGAIN_MS);
+  const ready = findCondition(status.conditions, 'Ready');
+  return ready?.status === 'True' ? DONE : stalled(ready?.reason ?? '');
+}
+
+async function gatherTree(trees: TreeCache, source: CodeSourceResource): Promise<NamedTree> {
+  const digest = source.spec.type === 'manual' ? source.spec.manual?.tree : undefined;
+  if (digest === undefined) return { state: 'none' };
+  try {
+    const { manifest, bytes } = await trees.load(digest);
+    return { state: 'stored', digest, files: manifest.files.length, bytes };
+  } catch (error) {
+    if (isDomainError(error, 'not_found')) return { state: 'missing', digest };
+    // A store that is away is tried again; bytes that are no manifest never become one.
+    if (isDomainError(error)) throw error;
+    return { state: 'invalid', digest };
+  }
+}
