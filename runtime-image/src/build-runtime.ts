@@ -90,6 +90,7 @@ export function buildRuntime({ channel, clock, config, congested }: RuntimeParts
       if (!message.success) continue;
       if (message.data.type === 'start') onStart(message.data);
       else if (message.data.type === 'state') state?.apply(message.data.state);
+      else send({ type: 'alive' });
     }
     return 'feed-ended';
   }

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { request, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { Agent, request, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -10,6 +10,8 @@ import { CONTEXT_HEADER, TOKEN_HEADER, type InvocationContext } from '@wherry/co
 import { runtimeUpSchema, type RuntimeFunction, type RuntimeSecret, type RuntimeState, type RuntimeUp } from '@wherry/core/feed/messages.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { runtimeNodeFlags } from '../node-flags.ts';
+
+type Outcome = Extract<RuntimeUp, { type: 'loaded' | 'failed' }>;
 
 export const TOKEN = 'invocation-token';
 const MAIN = path.join(import.meta.dirname, '..', 'main.ts');
@@ -52,6 +54,8 @@ export class Instance {
   readonly exited: Promise<number | null>;
   stderr = '';
   readonly #feed;
+  /** Connections are kept, as the router keeps them. */
+  readonly #agent = new Agent({ keepAlive: true });
   #onUp: (() => void)[] = [];
   readonly #options: InstanceOptions;
 
@@ -79,12 +83,14 @@ export class Instance {
   }
 
   /** Sends `start`; resolves with what became of it. */
-  async start(): Promise<Extract<RuntimeUp, { type: 'loaded' | 'failed' }>> {
+  async start(): Promise<Outcome> {
     const { artifact, revision = createHash('sha256').update(artifact).digest('hex') } = this.#options;
     const listen = this.#options.tcp === true ? { host: '127.0.0.1', port: 0 } : { path: path.join(this.directory, 'call.sock') };
     this.#feed.send({ type: 'start', revision, artifact, invocationToken: TOKEN, listen, state: this.state });
-    await this.until(() => this.ups.some((up) => up.type !== 'logs'));
-    return this.ups.find((up) => up.type !== 'logs') as Extract<RuntimeUp, { type: 'loaded' | 'failed' }>;
+    await this.until(() => this.#outcome() !== undefined);
+    const outcome = this.#outcome();
+    if (outcome === undefined) throw new Error('the runtime did not say how its start ended');
+    return outcome;
   }
 
   tell(message: object): void {
@@ -111,6 +117,8 @@ export class Instance {
   /** Opens a call; the answer's head is there, its body is the caller's to read. */
   async open(options: CallOptions = {}): Promise<IncomingMessage> {
     const outgoing = request(this.#target(options));
+    // An answer may come, and the connection go, before the request was written.
+    outgoing.on('error', () => undefined);
     outgoing.end(options.body);
     const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
     return incoming;
@@ -131,6 +139,7 @@ export class Instance {
   async stop(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGKILL');
     await this.exited;
+    this.#agent.destroy();
     rmSync(this.directory, { recursive: true, force: true });
   }
 
@@ -144,7 +153,7 @@ export class Instance {
       ...where,
       method,
       path: target,
-      agent: false,
+      agent: this.#agent,
       headers: {
         host: 'api.example.com',
         ...headers,
@@ -152,6 +161,10 @@ export class Instance {
         [CONTEXT_HEADER]: Buffer.from(JSON.stringify(full)).toString('base64url'),
       },
     };
+  }
+
+  #outcome(): Outcome | undefined {
+    return this.ups.find((up): up is Outcome => up.type === 'loaded' || up.type === 'failed');
   }
 
   async #read(): Promise<void> {

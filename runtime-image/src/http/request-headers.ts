@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { realHeaders } from './real-globals.ts';
 
-/** Between router and runtime only: a handler never sees them. */
-const INTERNAL = /^x-wherry-/;
+/** Between router and runtime only, not the caller's: a handler never sees them. */
+const INTERNAL = /^(?:x-wherry-|connection$|keep-alive$)/;
 const NAME = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
 
 /** The caller's headers, read where Node already holds them; a real Headers once something else is asked for. */
