@@ -19,15 +19,23 @@ export function acceptRoutes(functions: readonly FunctionResource[]): Map<string
   const decisions = new Map<string, RouteDecision>();
   const claims = functions.filter((fn) => hasClaim(fn) && isRoutePattern(fn.spec.route));
   for (const rivals of Map.groupBy(claims, (fn) => routeShape(fn.spec.route)).values()) {
-    const holders = new Map<Method, string>();
-    for (const fn of rivals.sort(byRight)) {
-      const holder = fn.spec.methods.map((method) => holders.get(method)).find((name) => name !== undefined);
-      decisions.set(fn.metadata.name, holder === undefined ? { accepted: true } : { accepted: false, holder });
-      if (holder !== undefined) continue;
-      for (const method of fn.spec.methods) holders.set(method, fn.metadata.name);
-    }
+    for (const [name, decision] of decide(rivals.sort(byRight))) decisions.set(name, decision);
   }
   return decisions;
+}
+
+/** @param rivals of one shape, the best right first. */
+function decide(rivals: FunctionResource[]): [name: string, RouteDecision][] {
+  const holders = new Map<Method, string>();
+  for (const { metadata, spec } of rivals) {
+    if (spec.methods.some((method) => holders.has(method))) continue;
+    for (const method of spec.methods) holders.set(method, metadata.name);
+  }
+  return rivals.map(({ metadata, spec }) => {
+    const names = spec.methods.map((method) => holders.get(method));
+    const holder = names.find((name) => name !== undefined && name !== metadata.name);
+    return [metadata.name, holder === undefined ? { accepted: true } : { accepted: false, holder }];
+  });
 }
 
 /** A definition that is about to be written. `name` is the `metadata.name` of the function that it changes. */

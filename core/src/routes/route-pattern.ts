@@ -44,7 +44,8 @@ export function isRoutePattern(pattern: string): boolean {
 export function routeShape(pattern: string): string {
   const shape = parseRoute(pattern).map((segment) => {
     if (segment.kind === 'parameter') return ':';
-    return segment.kind === 'rest' ? '*' : encodeURIComponent(segment.value);
+    // encodeURIComponent leaves * as it is: the literal %2A is not the rest.
+    return segment.kind === 'rest' ? '*' : encodeURIComponent(segment.value).replaceAll('*', '%2A');
   });
   return `/${shape.join('/')}`;
 }
