@@ -2,27 +2,15 @@ import { readdirSync } from 'node:fs';
 import process from 'node:process';
 import { workloadsContract } from '@wherry/core/contracts/workloads-contract.ts';
 import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { call, TestBench } from './fixtures/test-bench.ts';
+import { call, contractHarness, TestBench } from './fixtures/test-bench.ts';
 
 /** Answers with its pid, waits where the path says so. */
 const PID = `if (request.url === '/wait') await new Promise((resolve) => setTimeout(resolve, 400)); response.end(String(process.pid));`;
 
 describe('createProcessWorkloads passes the contract', () => {
   workloadsContract(async () => {
-    const bench = await TestBench.start();
-    return {
-      workloads: bench.workloads,
-      goodRevision: async () => bench.listener(PID),
-      badRevision: async () => bench.artifact('export default 7'),
-      kill: async (instance) => void process.kill(Number(await call(instance.address!)), 'SIGKILL'),
-      call: async (instance) => {
-        const ended = call(instance.address!, '/wait').then(() => 'answered' as const, () => 'cut' as const);
-        // The call runs once an instance that answers one at a time in order has answered the next one.
-        await call(instance.address!);
-        return { ended };
-      },
-      stop: () => bench.stop(),
-    };
+    const good = `export default async (request, response) => { ${PID} };`;
+    return contractHarness(await TestBench.start(), { good, bad: 'export default 7' });
   });
 });
 
