@@ -83,7 +83,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   return {
     functionUrl: printed(output, /^ {2}Functions:\s+(\S+?)\/run\//m),
     managementUrl: printed(output, /^ {2}Management:\s+(\S+?)\/api\//m),
-    managementKey: /^ {2}Management key[^:]*: (\S+)$/m.exec(output)?.[1],
+    managementKey: /^ {2}Management key, shown only now: (\S+)$/m.exec(output)?.[1],
     dataDirectory,
     process: child,
     output: () => output,

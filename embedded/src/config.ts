@@ -1,0 +1,51 @@
+import { loadConfig } from '@wherry/service/config.ts';
+import { z } from 'zod';
+
+const port = z.coerce.number('must be a port number').int('must be a port number').min(0).max(65_535, 'must be at most 65535');
+
+const schema = z.object({
+  FUNCTION_PORT: port.default(8000),
+  MANAGEMENT_PORT: port.default(9000),
+  FUNCTION_HOST: z.string().max(255).optional(),
+  MANAGEMENT_HOST: z.string().max(255).default('127.0.0.1'),
+  WHERRY_DATA_DIR: z.string().max(4096).default('./data'),
+  WHERRY_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  WHERRY_MANAGEMENT_KEY: z
+    .string()
+    .regex(/^[a-zA-Z0-9_-]{16,256}$/, 'must be 16 to 256 letters, digits, dashes and underscores')
+    .optional(),
+  WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
+  TRUSTED_PROXIES: z.string().max(4096).default(''),
+});
+
+/** The configuration of the one-machine service; `docs/reference/config.md` says what each variable does. */
+export interface EmbeddedConfig {
+  functionPort: number;
+  managementPort: number;
+  /** Undefined: every interface. */
+  functionHost: string | undefined;
+  managementHost: string;
+  dataDirectory: string;
+  /** Where callers reach the function port, without a trailing slash; undefined: on this machine. */
+  publicUrl: string | undefined;
+  managementKey: string | undefined;
+  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** Networks whose X-Forwarded-* router and manager believe. */
+  trustedProxies: string[];
+}
+
+/** @throws StartError that names each bad variable. */
+export function embeddedConfig(environment: Record<string, string | undefined> = process.env): EmbeddedConfig {
+  const set = loadConfig(schema, environment);
+  return {
+    functionPort: set.FUNCTION_PORT,
+    managementPort: set.MANAGEMENT_PORT,
+    functionHost: set.FUNCTION_HOST,
+    managementHost: set.MANAGEMENT_HOST,
+    dataDirectory: set.WHERRY_DATA_DIR,
+    publicUrl: set.WHERRY_PUBLIC_URL?.replace(/\/+$/, ''),
+    managementKey: set.WHERRY_MANAGEMENT_KEY,
+    logLevel: set.WHERRY_LOG_LEVEL,
+    trustedProxies: set.TRUSTED_PROXIES.split(',').flatMap((network) => network.trim() || []),
+  };
+}

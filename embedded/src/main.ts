@@ -1,0 +1,46 @@
+import { createLogger } from '@wherry/service/logger.ts';
+import { isStartError } from '@wherry/service/start-error.ts';
+import { embeddedConfig } from './config.ts';
+import { requireNode24 } from './require-node.ts';
+
+/*
+ * `npm start`: the whole service on one machine. Standard output is for a person; log lines go to standard error.
+ */
+requireNode24();
+
+let stop: (() => Promise<void>) | undefined;
+let stopping = false;
+
+async function start(): Promise<void> {
+  const config = embeddedConfig();
+  const logger = createLogger({ name: 'wherry', level: config.logLevel });
+  // Loaded after the configuration was found good, so that a mistake in it is told at once.
+  const { startEmbedded } = await import('./start-embedded.ts');
+  const service = await startEmbedded({ config, logger, print: (text) => process.stdout.write(`${text}\n`) });
+  stop = () => service.stop();
+  if (stopping) await end();
+}
+
+async function end(): Promise<void> {
+  await stop?.();
+  process.exit(0);
+}
+
+function onSignal(): void {
+  // Asked twice: whoever asks does not want to wait for running calls.
+  if (stopping) process.exit(1);
+  stopping = true;
+  if (stop !== undefined) void end();
+}
+
+process.on('SIGINT', onSignal);
+process.on('SIGTERM', onSignal);
+
+try {
+  await start();
+} catch (error) {
+  const line = isStartError(error) ? error.message : `The service could not start: ${String(error)}`;
+  process.stderr.write(`wherry: ${line}\n`);
+  if (!isStartError(error) && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+  process.exit(1);
+}

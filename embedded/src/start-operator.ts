@@ -1,0 +1,51 @@
+import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
+import { createProcessBuilder } from '@wherry/builder/create-process-builder.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { TelemetrySink } from '@wherry/core/ports/telemetry.ts';
+import { buildOperator, type Operator } from '@wherry/operator/build-operator.ts';
+import { createCaches } from '@wherry/operator/caches/caches.ts';
+import { createLogIntake } from '@wherry/operator/feed/log-intake.ts';
+import { createRuntimeFeed } from '@wherry/operator/feed/runtime-feed.ts';
+import { bundleRuntime } from './workloads/bundle-runtime.ts';
+import { createProcessWorkloads } from './workloads/process-workloads.ts';
+
+export interface StartOperatorOptions {
+  store: ResourceStore;
+  content: ContentStore;
+  keyRing: KeyRing;
+  digestKey: KeyObject;
+  telemetry: TelemetrySink;
+  functionUrl: string;
+  /** The run directory, for the instances' sockets. */
+  run: string;
+  /** Folder for the runtime's bundle. */
+  cache: string;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+}
+
+/** Builds and starts the operator with what runs and builds functions on this machine. */
+export async function startOperator(options: StartOperatorOptions, parts: AsyncDisposableStack): Promise<Operator> {
+  const { content, clock, logger, metrics } = options;
+  const caches = createCaches(options);
+  const logs = createLogIntake(options.telemetry, metrics);
+  // Instances do not outlive the service, so their tokens need not either.
+  const feedKey = createSecretKey(randomBytes(32));
+  const runtimeFeed = createRuntimeFeed({ ...options, caches, feedKey, logs });
+  const runtimeBundle = await bundleRuntime({ outputDirectory: options.cache });
+  const workloads = createProcessWorkloads({ runtimeBundle, directory: options.run, runtimeFeed, clock, logger, metrics });
+  parts.defer(() => workloads.stop());
+  const builder = createProcessBuilder({ content, clock, logger, metrics });
+  parts.defer(() => builder.stop());
+  const digestKey = options.digestKey.export();
+  const operator = buildOperator({ ...options, caches, builder, workloads, feedKey, digestKey, logs });
+  parts.defer(() => operator.stop());
+  await operator.start();
+  return operator;
+}

@@ -1,0 +1,27 @@
+/** A URL for people on this machine; an address that stands for all of them is shown as localhost. */
+export function urlOf(host: string | undefined, port: number): string {
+  const everywhere = host === undefined || ['0.0.0.0', '::', '127.0.0.1', '::1'].includes(host);
+  const shown = everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `http://${shown}:${port}`;
+}
+
+export interface WelcomeFacts {
+  functionUrl: string;
+  managementUrl: string;
+  dataDirectory: string;
+  /** On the first start. */
+  managementKey?: { value: string; generated: boolean } | undefined;
+}
+
+/** What a person sees when the service is ready. A key that was generated is shown here and nowhere else. */
+export function welcome({ functionUrl, managementUrl, dataDirectory, managementKey }: WelcomeFacts): string {
+  const lines = [
+    'Wherry is ready.',
+    `  Functions:   ${functionUrl}/run/`,
+    `  Management:  ${managementUrl}/api/`,
+    `  Data:        ${dataDirectory}`,
+  ];
+  if (managementKey?.generated === true) lines.push(`  Management key, shown only now: ${managementKey.value}`);
+  if (managementKey?.generated === false) lines.push('  Management key: the one in WHERRY_MANAGEMENT_KEY');
+  return lines.join('\n');
+}
