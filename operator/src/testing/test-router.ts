@@ -1,0 +1,60 @@
+import { channelPair } from '@wherry/core/fakes/fake-feed-channel.ts';
+import { routerDownSchema, type RouterDown, type RouterFunction, type RouterKey } from '@wherry/core/feed/messages.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+
+/** A router that only keeps what it is told, and says so unless `silent` is set. */
+export class TestRouter {
+  /** The operator's end. */
+  readonly channel: FeedChannel;
+  readonly messages: RouterDown[] = [];
+  readonly functions = new Map<string, RouterFunction>();
+  readonly keys = new Map<string, RouterKey>();
+  silent = false;
+  readonly #own: FeedChannel;
+  #version = 0;
+
+  constructor() {
+    [this.channel, this.#own] = channelPair();
+    void this.#read();
+  }
+
+  send(message: object): void {
+    this.#own.send(message);
+  }
+
+  close(): void {
+    this.#own.close();
+  }
+
+  /** Tells that it has applied all that it was told. */
+  confirm(): void {
+    this.send({ type: 'applied', version: this.#version });
+  }
+
+  changes(): Extract<RouterDown, { type: 'change' }>[] {
+    return this.messages.filter((message) => message.type === 'change');
+  }
+
+  async #read(): Promise<void> {
+    for await (const raw of this.#own.messages()) {
+      const message = routerDownSchema.parse(raw);
+      this.messages.push(message);
+      this.#apply(message);
+    }
+  }
+
+  #apply(message: RouterDown): void {
+    this.#version = message.version;
+    if (message.type === 'heartbeat') return;
+    if (message.type === 'snapshot') {
+      this.functions.clear();
+      this.keys.clear();
+    } else {
+      for (const id of message.removedFunctions ?? []) this.functions.delete(id);
+      for (const digest of message.removedKeys ?? []) this.keys.delete(digest);
+    }
+    for (const fn of message.functions ?? []) this.functions.set(fn.id, fn);
+    for (const key of message.keys ?? []) this.keys.set(key.digest, key);
+    if (!this.silent) this.confirm();
+  }
+}

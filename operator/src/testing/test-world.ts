@@ -1,0 +1,130 @@
+import { createSecretKey } from 'node:crypto';
+import { FakeBuilder } from '@wherry/core/fakes/fake-builder.ts';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
+import { FakeTelemetry } from '@wherry/core/fakes/fake-telemetry.ts';
+import { FakeWorkloads } from '@wherry/core/fakes/fake-workloads.ts';
+import { testKeyRing } from '@wherry/core/fakes/test-key-ring.ts';
+import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { RuntimeFeed } from '@wherry/core/ports/runtime-feed.ts';
+import type { Workloads } from '@wherry/core/ports/workloads.ts';
+import { functionSpecSchema, type FunctionSpec } from '@wherry/core/resources/function.ts';
+import type { FunctionSecretSpec } from '@wherry/core/resources/function-secret.ts';
+import type { FunctionResource, Kind, KindTypes, Resource } from '@wherry/core/resources/kinds.ts';
+import { encodeTree, sha256 } from '@wherry/core/trees/tree.ts';
+import { buildOperator, type Operator } from '../build-operator.ts';
+import { createCaches } from '../caches/caches.ts';
+import { createLogIntake } from '../feed/log-intake.ts';
+import { createRuntimeFeed } from '../feed/runtime-feed.ts';
+import { TestRouter } from './test-router.ts';
+
+/** An operator that runs, with a router that listens to it. */
+export interface RunningOperator {
+  operator: Operator;
+  router: TestRouter;
+  runtimeFeed: RuntimeFeed;
+  metrics: FakeMetrics;
+}
+
+export const DIGEST_SECRET = new Uint8Array(32).fill(7);
+
+/** A store, a content store, workloads and a builder, all in memory; operators come and go over them. */
+export class TestWorld {
+  readonly clock = new FakeClock();
+  readonly store = new FakeResourceStore({ clock: this.clock });
+  readonly content = new FakeContentStore({ clock: this.clock });
+  readonly workloads = new FakeWorkloads({ automatic: true });
+  readonly builder = new FakeBuilder({ content: this.content });
+  readonly telemetry = new FakeTelemetry();
+  readonly logger = new FakeLogger();
+  readonly keyRing = testKeyRing();
+  readonly feedKey = createSecretKey(new Uint8Array(32).fill(9));
+  readonly #running: Operator[] = [];
+
+  /** Starts an operator; it sees the world through these ports. */
+  async start(seen: { store?: ResourceStore; content?: ContentStore; workloads?: Workloads } = {}): Promise<RunningOperator> {
+    const { clock, logger, keyRing, feedKey } = this;
+    const { store = this.store, content = this.content, workloads = this.workloads } = seen;
+    const metrics = new FakeMetrics();
+    const caches = createCaches({ store, clock, logger });
+    const logs = createLogIntake(this.telemetry, metrics);
+    const runtimeFeed = createRuntimeFeed({ caches, content, keyRing, feedKey, logs, clock, logger });
+    const operator = buildOperator({
+      store, caches, content, workloads, keyRing, feedKey, logs, clock, logger, metrics,
+      builder: this.builder, digestKey: DIGEST_SECRET, functionUrl: 'http://localhost:8000',
+    });
+    const router = new TestRouter();
+    operator.attachRouter(router.channel);
+    this.#running.push(operator);
+    const started = operator.start();
+    await this.run();
+    await started;
+    return { operator, router, runtimeFeed, metrics };
+  }
+
+  async stop(): Promise<void> {
+    const stopped = Promise.all(this.#running.map((operator) => operator.stop()));
+    await this.clock.advance(20_000);
+    await stopped;
+  }
+
+  /** Lets some time go by. */
+  async run(ms = 100): Promise<void> {
+    await this.clock.advance(ms);
+  }
+
+  /** Makes the source hold these files alone, as the manager does. */
+  async upload(source: string, files: Record<string, string>): Promise<void> {
+    const entries = Object.entries(files).map(([path, text]) => ({ path, digest: sha256(text), size: text.length, mtime: 0 }));
+    for (const text of Object.values(files)) await this.content.put(Buffer.from(text));
+    const { bytes, digest } = encodeTree({ files: entries });
+    await this.content.put(bytes);
+    const existing = await this.store.get('CodeSource', source);
+    const spec = { type: 'manual' as const, enabled: true, manual: { tree: digest } };
+    if (existing === undefined) await this.store.create({ kind: 'CodeSource', metadata: { name: source }, spec });
+    else await this.store.update({ ...existing, spec: { ...existing.spec, manual: { tree: digest } } });
+  }
+
+  async createFunction(name: string, spec: Partial<FunctionSpec> = {}): Promise<void> {
+    const whole = functionSpecSchema.parse({ handler: 'api/main.ts', route: `/${name}`, methods: ['GET'], ...spec });
+    await this.store.create({ kind: 'Function', metadata: { name }, spec: whole });
+  }
+
+  async edit<K extends Kind>(kind: K, name: string, change: Partial<KindTypes[K]['spec']>): Promise<void> {
+    const resource = await this.get(kind, name);
+    await this.store.update<K>({ ...resource, spec: { ...resource.spec, ...change } });
+  }
+
+  async createKey(name: string, keyGroup: string, value: string): Promise<void> {
+    const owner = { kind: 'ApiKey' as const, metadata: { namespace: this.store.namespace, name } };
+    const sealed = sealConfidential(this.keyRing, owner, 'spec.value', value);
+    await this.store.create({ kind: 'ApiKey', metadata: { name }, spec: { keyGroup, enabled: true, value: sealed } });
+  }
+
+  async createSecret(name: string, spec: Omit<FunctionSecretSpec, 'value'>, value: string): Promise<void> {
+    const owner = { kind: 'FunctionSecret' as const, metadata: { namespace: this.store.namespace, name } };
+    const sealed = sealConfidential(this.keyRing, owner, 'spec.value', value);
+    await this.store.create({ kind: 'FunctionSecret', metadata: { name }, spec: { ...spec, value: sealed } });
+  }
+
+  async get<K extends Kind>(kind: K, name: string): Promise<Resource<K>> {
+    const resource = await this.store.get(kind, name);
+    if (resource === undefined) throw new Error(`there is no ${kind} ${name}`);
+    return resource;
+  }
+
+  fn(name: string): Promise<FunctionResource> {
+    return this.get('Function', name);
+  }
+}
+
+/** `<status> <reason>: <message>` of a condition. */
+export function conditionOf(resource: { status: { conditions?: { type: string; status: string; reason: string; message: string }[] } }, type: string): string {
+  const condition = resource.status.conditions?.find((one) => one.type === type);
+  return condition === undefined ? 'none' : `${condition.status} ${condition.reason}: ${condition.message}`;
+}
