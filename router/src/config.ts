@@ -1,5 +1,6 @@
 import { loadConfig } from '@wherry/service/config.ts';
 import * as z from 'zod';
+import { trustedProxies } from './headers/peer.ts';
 
 const port = (name: string) =>
   z.coerce.number(`${name} must be a port number`).int().min(0).max(65_535);
@@ -13,7 +14,11 @@ const schema = z.object({
   TRUSTED_PROXIES: z
     .string()
     .default('')
-    .transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== '')),
+    .transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''))
+    .superRefine((networks, context) => {
+      const problem = networkProblem(networks);
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    }),
   /** Equal ports: the manager's Unix socket. */
   WHERRY_MANAGER_SOCKET: z.string().optional(),
   /** Several router processes listen on one port. */
@@ -22,6 +27,15 @@ const schema = z.object({
   WHERRY_DRAIN_SECONDS: z.coerce.number().int().min(0).max(3600).default(30),
   WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
+
+function networkProblem(networks: readonly string[]): string | undefined {
+  try {
+    trustedProxies(networks);
+    return undefined;
+  } catch (error) {
+    return (error as RangeError).message;
+  }
+}
 
 /** The router's settings from its environment. */
 export type RouterConfig = z.infer<typeof schema>;

@@ -51,7 +51,6 @@ export function createFront(chain: Chain, options: FrontOptions = {}): Server {
 
 function onClientError(error: ParseError, socket: Socket): void {
   const refusal = refusalOf(error);
-  // Where an answer is already under way, a second one would be taken for its body.
   if (refusal === undefined || isAnswering(socket)) socket.destroy();
   else refuseOnSocket(socket, refusal);
 }
@@ -60,7 +59,12 @@ function refuseOnSocket(socket: Duplex, refusal: Refusal): void {
   answerOnSocket(socket, refusal, randomUUID());
 }
 
-/** Node's own link from a socket to the response that it carries now, which its default handler asks in the same way. */
-function isAnswering(socket: Socket & { _httpMessage?: ServerResponse }): boolean {
-  return socket._httpMessage !== undefined && socket._httpMessage !== null;
+/**
+ * Whether bytes that are written now would be taken for (a part of) another call's answer. By Node's own link from a
+ * socket to the response that it carries, which Node's default handler asks, too.
+ */
+function isAnswering(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
+  const response = socket._httpMessage ?? undefined;
+  // A call whose own body does not parse may be answered; a complete one waits, and the garbage is another's.
+  return response !== undefined && (response.headersSent || response.req.complete);
 }

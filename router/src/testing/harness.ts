@@ -97,7 +97,7 @@ export class Harness {
   /** A real server on a Unix socket, ready to be an instance. */
   async instance(listener: RequestListener, id = randomBytes(4).toString('hex')): Promise<RouterInstance> {
     const socketPath = path.join(this.#directory, `${id}.sock`);
-    const server = createServer({ keepAliveTimeout: 60_000 }, listener);
+    const server = createServer({ keepAliveTimeout: 60_000, maxHeaderSize: 65_536 }, listener);
     this.#servers.push(server);
     server.listen(socketPath);
     await once(server, 'listening');
