@@ -1,0 +1,95 @@
+import type { KeyObject } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { isEnvelopeError } from '@wherry/core/crypto/envelope-error.ts';
+import { keyDigest, sameDigest } from '@wherry/core/crypto/key-digest.ts';
+import { routerKey } from '@wherry/core/keys/usable-key.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { openConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import type { ApiKeyResource } from '@wherry/core/resources/kinds.ts';
+import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
+import { accessGroups, settingValue } from '@wherry/core/settings-definitions.ts';
+import type { Informer } from '@wherry/service/informer.ts';
+import type { Principal } from '../http/principal.ts';
+
+export interface KeyAccessOptions {
+  keys: Informer<'ApiKey'>;
+  groups: Informer<'KeyGroup'>;
+  settings: Informer<'Settings'>;
+  keyRing: KeyRing;
+  digestKey: KeyObject;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Which keys there are, by their values' digests, and which of them may use the management API. */
+export interface KeyAccess {
+  /** The caller that a request's `X-API-Key` stands for; undefined when there is none or it opens nothing. */
+  authenticate(request: IncomingMessage): Principal | undefined;
+  /** The id of the key that has this value, be it usable or not. */
+  holderOf(value: string): string | undefined;
+  /** Stops following the informers. */
+  stop(): void;
+}
+
+/**
+ * Keeps digests current from the informer of keys; groups, settings, expiry and the enabled flag are read at each
+ * call, so that a change of any of them holds as soon as its informer has seen it.
+ */
+export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
+  const { keys, keyRing, digestKey } = options;
+  const digestOf = new Map<string, { digest: string; envelope: string | undefined }>();
+  const idsBy = new Map<string, Set<string>>();
+
+  function forget(id: string): void {
+    const known = digestOf.get(id);
+    if (known === undefined) return;
+    digestOf.delete(id);
+    const ids = idsBy.get(known.digest);
+    ids?.delete(id);
+    if (ids?.size === 0) idsBy.delete(known.digest);
+  }
+
+  function learn(id: string, key: ApiKeyResource | undefined): void {
+    if (key !== undefined && digestOf.get(id)?.envelope === key.spec.value.encrypted) return;
+    forget(id);
+    if (key === undefined) return;
+    try {
+      const digest = keyDigest(digestKey, openConfidential(keyRing, key, 'spec.value'));
+      digestOf.set(id, { digest, envelope: key.spec.value.encrypted });
+      idsBy.set(digest, (idsBy.get(digest) ?? new Set()).add(id));
+    } catch (error) {
+      if (!isEnvelopeError(error)) throw error;
+      options.logger.error({ key: id, err: error }, 'the value of a key does not open: it opens nothing until it is set anew');
+    }
+  }
+
+  for (const key of keys.list()) learn(key.metadata.name, key);
+  const stop = keys.onChange(learn);
+
+  return {
+    stop,
+    holderOf: (value) => [...(idsBy.get(keyDigest(digestKey, value)) ?? [])][0],
+    authenticate(request) {
+      const value = request.headers['x-api-key'];
+      if (typeof value !== 'string' || value === '') return undefined;
+      const digest = keyDigest(digestKey, value);
+      for (const id of idsBy.get(digest) ?? []) {
+        const principal = principalOf(keys.get(id), digest, options);
+        if (principal !== undefined) return principal;
+      }
+      return undefined;
+    },
+  };
+}
+
+function principalOf(key: ApiKeyResource | undefined, digest: string, options: KeyAccessOptions): Principal | undefined {
+  if (key === undefined) return undefined;
+  const usable = routerKey(key, options.groups.get(key.spec.keyGroup), options.keyRing, options.digestKey);
+  if (usable === undefined || !sameDigest(usable.digest, digest)) return undefined;
+  if (usable.expiresAt !== null && usable.expiresAt <= options.clock.now()) return undefined;
+  const values = options.settings.get(SETTINGS_NAME)?.spec.values;
+  if (!accessGroups(settingValue(values, 'api.access-groups')).includes(usable.groupId)) return undefined;
+  return { type: 'key', id: usable.id, name: usable.name, groupId: usable.groupId, groupName: usable.groupName };
+}

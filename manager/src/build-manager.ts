@@ -1,0 +1,118 @@
+import type { KeyObject } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
+import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
+import { settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
+import { createInformer } from '@wherry/service/informer.ts';
+import { createKeyAccess } from './access/key-access.ts';
+import { createLoggedAudit, type AuditLog } from './audit/audit-log.ts';
+import { FileService } from './files/file-service.ts';
+import { fileRoutes } from './files/file-routes.ts';
+import { SourceTrees } from './files/source-trees.ts';
+import { functionRoutes } from './functions/function-routes.ts';
+import { FunctionService } from './functions/function-service.ts';
+import { buildListener } from './http/build-listener.ts';
+import { keyGroupRoutes } from './key-groups/key-group-routes.ts';
+import { KeyGroupService } from './key-groups/key-group-service.ts';
+import { keyRoutes } from './keys/key-routes.ts';
+import { KeyService } from './keys/key-service.ts';
+import { logRoutes } from './logs/log-routes.ts';
+import { LogService } from './logs/log-service.ts';
+import { openapiRoutes } from './openapi/openapi-routes.ts';
+import { KeyedLock } from './resources/keyed-lock.ts';
+import { WriteBarrier } from './resources/write-barrier.ts';
+import { settingRoutes } from './settings/setting-routes.ts';
+import { SettingService } from './settings/setting-service.ts';
+import { sourceRoutes } from './sources/source-routes.ts';
+import { SourceService } from './sources/source-service.ts';
+import type { TelemetryStore } from './telemetry/telemetry-store.ts';
+
+export interface ManagerOptions {
+  store: ResourceStore;
+  content: ContentStore;
+  keyRing: KeyRing;
+  digestKey: KeyObject;
+  telemetry: TelemetryStore;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  /** Base of the function port as callers reach it: `http://localhost:8000`. */
+  functionUrl: string;
+  /** Addresses and networks whose `X-Request-Id` is believed; none by default. */
+  trustedProxies?: readonly string[];
+  /** Where audit records go; the service's log by default. */
+  audit?: AuditLog;
+}
+
+export interface Manager {
+  /** Answers `/api/*`; anything else is 404. */
+  listener: RequestListener;
+  /** Resolves once authentication knows all keys; before, every key is refused. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The management API over its ports. The caller listens, and owns the stores. */
+export function buildManager(options: ManagerOptions): Manager {
+  const { store, content, keyRing, clock, logger, telemetry } = options;
+  const keys = createInformer({ store, kind: 'ApiKey', clock, logger });
+  const groups = createInformer({ store, kind: 'KeyGroup', clock, logger });
+  const settings = createInformer({ store, kind: 'Settings', clock, logger });
+  const informers = [keys, groups, settings];
+
+  const access = createKeyAccess({ ...options, keys, groups, settings });
+  const barrier = new WriteBarrier({ ApiKey: keys, KeyGroup: groups, Settings: settings }, clock);
+  const lock = new KeyedLock();
+  const audit = options.audit ?? createLoggedAudit(logger);
+  const sources = new SourceService({ store, clock });
+  const trees = new SourceTrees({ store, content, clock, lock });
+  const keyGroups = new KeyGroupService({ store, clock, lock });
+
+  const listener = buildListener({
+    routes: [
+      functionRoutes(new FunctionService({ store, clock, lock }), options.functionUrl.replace(/\/+$/, '')),
+      sourceRoutes(sources),
+      fileRoutes(new FileService({ store, content, sources, trees })),
+      keyGroupRoutes(keyGroups, barrier),
+      keyRoutes({ keys: new KeyService({ store, keyRing, clock, lock, access, barrier }), groups: keyGroups, keyRing, audit }),
+      logRoutes(new LogService({ store, telemetry })),
+      settingRoutes(new SettingService({ store, clock, lock, barrier })),
+      openapiRoutes(),
+    ].flat(),
+    authenticate: access.authenticate,
+    audit,
+    logger,
+    trustedProxies: options.trustedProxies ?? [],
+  });
+
+  const stopRetention = settings.onChange((name, object) => {
+    if (name === SETTINGS_NAME) telemetry.retain(retentionOf(object));
+  });
+
+  return {
+    listener,
+    async start() {
+      await Promise.all(informers.map((informer) => informer.start()));
+    },
+    async stop() {
+      stopRetention();
+      access.stop();
+      await Promise.all(informers.map((informer) => informer.stop()));
+    },
+  };
+}
+
+function retentionOf(settings: SettingsResource | undefined): Parameters<TelemetryStore['retain']>[0] {
+  const value = (name: SettingName): number => Number(settingValue(settings?.spec.values, name));
+  return {
+    maxPerFunction: value('log.trimming.max-per-function'),
+    retentionSeconds: value('log.trimming.retention-seconds'),
+    intervalSeconds: value('log.trimming.interval-seconds'),
+  };
+}

@@ -1,0 +1,85 @@
+import type { IncomingMessage } from 'node:http';
+import type { TreeEntry } from '@wherry/core/trees/tree.ts';
+import { routes, type Reply, type Route } from '../http/endpoint.ts';
+import { isoTime, SUCCESS } from '../resources/shape.ts';
+import { contentTypeOf } from './content-types.ts';
+import { fileEndpoints } from './file-endpoints.ts';
+import type { FileView } from './file-schemas.ts';
+import type { FileService } from './file-service.ts';
+import { etagOf, isCurrent, preconditionsOf } from './preconditions.ts';
+
+export function fileRoutes(service: FileService): Route[] {
+  const put = async (call: { params: { id: string; path: string }; request: IncomingMessage }, createOnly: boolean) => {
+    const { id: sourceId, path } = call.params;
+    const { entry, created } = await service.put({ sourceId, path }, call.request, createOnly);
+    return { status: created ? 201 : 200, headers: { ETag: etagOf(entry.digest) }, json: { ...SUCCESS, path, created } };
+  };
+  return routes(fileEndpoints, {
+    list: async ({ params }) => {
+      const files = await service.list(params.id);
+      return { json: { files: files.map(({ path, size, mtime }) => ({ path, size, mtime: isoTime(mtime) })) } };
+    },
+    get: async ({ params, request }) => getFile(service, await service.find(params.id, params.path), request),
+    put: async (call) => put(call, false),
+    create: async (call) => put(call, true),
+    remove: async ({ params, request }) => {
+      await service.remove({ sourceId: params.id, path: params.path }, request);
+      return { json: { ...SUCCESS, path: params.path, deleted: true as const } };
+    },
+    getTree: async ({ params }) => ({
+      headers: { 'Content-Type': 'application/gzip', 'Content-Disposition': `attachment; filename="${params.id}.tar.gz"` },
+      bytes: await service.packTree(params.id),
+    }),
+    putTree: async ({ params, request }) => ({ json: { ...SUCCESS, files: await service.putTree(params.id, request, true) } }),
+    addTree: async ({ params, request }) => ({ json: { ...SUCCESS, files: await service.putTree(params.id, request, false) } }),
+  });
+}
+
+async function getFile(service: FileService, entry: TreeEntry, request: IncomingMessage): Promise<Reply<FileView>> {
+  const headers = { ETag: etagOf(entry.digest), Vary: 'Accept' };
+  if (isCurrent(preconditionsOf(request), entry)) return { status: 304, headers };
+  if (asksForJson(request.headers.accept)) return { headers, json: envelope(entry, await service.bytes(entry)) };
+  return {
+    headers: {
+      ...headers,
+      'Content-Type': contentTypeOf(entry.path),
+      'Content-Length': String(entry.size),
+      // Somebody's uploaded page must never run on this origin (M6).
+      'Content-Disposition': 'attachment',
+      'Content-Security-Policy': 'sandbox',
+    },
+    bytes: await service.stream(entry),
+  };
+}
+
+/** Only where JSON is named, and nothing is liked better: every client sends a wildcard. */
+export function asksForJson(accept: string | undefined): boolean {
+  const ranges = (accept ?? '').split(',').map((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    return { type, weight: weight === undefined ? 1 : Number(weight) };
+  });
+  const json = ranges.find(({ type }) => type === 'application/json');
+  return json !== undefined && json.weight > 0 && ranges.every(({ weight }) => Number.isNaN(weight) || weight <= json.weight);
+}
+
+function envelope(entry: TreeEntry, bytes: Buffer): FileView {
+  const text = asText(bytes);
+  return {
+    path: entry.path,
+    content: text ?? bytes.toString('base64'),
+    contentType: contentTypeOf(entry.path),
+    size: entry.size,
+    encoding: text === undefined ? 'base64' : 'utf-8',
+  };
+}
+
+/** The bytes as text where that gives back the very bytes; undefined otherwise. */
+function asText(bytes: Buffer): string | undefined {
+  if (bytes.includes(0)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

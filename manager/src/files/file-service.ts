@@ -1,0 +1,159 @@
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import type { IncomingMessage } from 'node:http';
+import { pack } from 'tar-stream';
+import { filePathProblem } from '@wherry/core/checks/file-path.ts';
+import { treePathProblem } from '@wherry/core/checks/tree-paths.ts';
+import { conflict, invalid, notFound, type DomainError } from '@wherry/core/errors.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
+import { settingValue } from '@wherry/core/settings-definitions.ts';
+import type { TreeEntry } from '@wherry/core/trees/tree.ts';
+import type { SourceService } from '../sources/source-service.ts';
+import { checkPreconditions, preconditionsOf } from './preconditions.ts';
+import { readTreeUpload } from './read-tree-upload.ts';
+import { readUpload } from './read-upload.ts';
+import { requireEditable, type Files, type SourceTrees } from './source-trees.ts';
+
+export interface FileServiceOptions {
+  store: ResourceStore;
+  content: ContentStore;
+  sources: SourceService;
+  trees: SourceTrees;
+}
+
+/** Files of sources, one at a time and whole trees. Paths are decoded already, and checked here (F1). */
+export class FileService {
+  readonly #options: FileServiceOptions;
+
+  constructor(options: FileServiceOptions) {
+    this.#options = options;
+  }
+
+  /** All files, by path. @throws DomainError `not_found`. */
+  async list(sourceId: string): Promise<TreeEntry[]> {
+    const source = await this.#options.sources.get(sourceId);
+    return [...(await this.#options.trees.read(source)).values()];
+  }
+
+  /** @throws DomainError `validation_failed` for a bad path; `not_found`, for a folder too. */
+  async find(sourceId: string, path: string): Promise<TreeEntry> {
+    const source = await this.#options.sources.get(sourceId);
+    checkPath(path);
+    const entry = (await this.#options.trees.read(source)).get(path);
+    if (entry === undefined) throw missingFile(path);
+    return entry;
+  }
+
+  async bytes(entry: TreeEntry): Promise<Buffer> {
+    return this.#options.content.get(entry.digest);
+  }
+
+  async stream(entry: TreeEntry): Promise<Readable> {
+    return Readable.from(await this.#options.content.open(entry.digest), { objectMode: false });
+  }
+
+  /**
+   * Stores an upload and puts it at the path. Conditions are judged again when the head moves.
+   * @param createOnly refuses a path that has a file.
+   * @throws DomainError `forbidden`, `precondition_failed`, `conflict`, `too_large`, `validation_failed`.
+   */
+  async put(target: { sourceId: string; path: string }, request: IncomingMessage, createOnly: boolean): Promise<{ entry: TreeEntry; created: boolean }> {
+    const { sourceId, path } = target;
+    const { trees, content } = this.#options;
+    const conditions = preconditionsOf(request);
+    const check = (files: Files): void => {
+      const before = files.get(path);
+      if (createOnly && before !== undefined) throw conflict(`The file ${path} exists already.`);
+      checkPreconditions(conditions, before);
+      checkPlace(files, path);
+    };
+    const source = await this.#options.sources.get(sourceId);
+    checkPath(path);
+    requireEditable(source);
+    // Before the body is read, so that a refusal does not cost an upload.
+    check(await trees.read(source));
+    const stored = await readUpload(request, content, await this.#limit());
+    return trees.change(sourceId, (files) => {
+      check(files);
+      const before = files.get(path);
+      const entry = trees.entryOf({ path, ...stored }, before);
+      files.set(path, entry);
+      return { entry, created: before === undefined };
+    });
+  }
+
+  async remove(target: { sourceId: string; path: string }, request: IncomingMessage): Promise<void> {
+    const source = await this.#options.sources.get(target.sourceId);
+    checkPath(target.path);
+    requireEditable(source);
+    const conditions = preconditionsOf(request);
+    await this.#options.trees.change(target.sourceId, (files) => {
+      const before = files.get(target.path);
+      if (before === undefined) throw missingFile(target.path);
+      checkPreconditions(conditions, before);
+      files.delete(target.path);
+    });
+  }
+
+  /**
+   * Puts many files in one step, one revision.
+   * @param whole whether they become all that the source has, or add to it.
+   * @returns how many files the source then has.
+   */
+  async putTree(sourceId: string, request: IncomingMessage, whole: boolean): Promise<number> {
+    const { trees, content } = this.#options;
+    requireEditable(await this.#options.sources.get(sourceId));
+    const uploaded = await readTreeUpload(request, content, await this.#limit());
+    const problem = treePathProblem(uploaded.keys());
+    if (problem !== undefined) throw invalid(`The upload does not fit together: ${problem}.`);
+    return trees.change(sourceId, (files) => {
+      const before = new Map(files);
+      if (whole) files.clear();
+      for (const file of uploaded.values()) files.set(file.path, trees.entryOf(file, before.get(file.path)));
+      return files.size;
+    });
+  }
+
+  /** All files as a compressed tar. */
+  async packTree(sourceId: string): Promise<Readable> {
+    const files = await this.list(sourceId);
+    const tar = pack();
+    const writing = async (): Promise<void> => {
+      for (const { path, digest, executable, mtime } of files) {
+        const header = { name: path, mode: executable === true ? 0o755 : 0o644, mtime: new Date(mtime) };
+        const bytes = await this.#options.content.get(digest);
+        await new Promise<void>((resolve, reject) => {
+          tar.entry(header, bytes, (error) => (error === undefined || error === null ? resolve() : reject(error)));
+        });
+      }
+      tar.finalize();
+    };
+    const packed = tar.pipe(createGzip());
+    const fail = (error: unknown): void => void packed.destroy(error instanceof Error ? error : undefined);
+    tar.on('error', fail);
+    writing().catch(fail);
+    return packed;
+  }
+
+  async #limit(): Promise<number> {
+    const settings = await this.#options.store.get('Settings', SETTINGS_NAME);
+    return Number(settingValue(settings?.spec.values, 'files.max-size-bytes'));
+  }
+}
+
+function checkPath(path: string): void {
+  const problem = filePathProblem(path);
+  if (problem !== undefined) throw invalid(`The path ${problem}.`, [{ path: 'path', message: problem }]);
+}
+
+/** A file cannot stand where a folder is, nor under another file. */
+function checkPlace(files: Files, path: string): void {
+  const problem = files.has(path) ? undefined : treePathProblem([...files.keys(), path]);
+  if (problem !== undefined) throw conflict(`${problem}.`);
+}
+
+function missingFile(path: string): DomainError {
+  return notFound(`There is no file ${path} in this source.`);
+}

@@ -1,0 +1,99 @@
+import { DomainError, isDomainError } from '@wherry/core/errors.ts';
+import { generateKeyValue, keyValueSchema } from '@wherry/core/keys/key-value.ts';
+import { nameFor } from '@wherry/core/names.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
+import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
+import { MANAGEMENT_GROUP } from '../key-groups/key-group-service.ts';
+import { stampNew } from '../resources/writes.ts';
+
+/** On the Settings object once the first start is done: what it made and was deleted since does not come back. */
+const DONE = 'wherry.dev/first-start';
+const KEY_NAME = 'bootstrap';
+
+export interface FirstStartOptions {
+  store: ResourceStore;
+  keyRing: KeyRing;
+  clock: Clock;
+  /** The value of `WHERRY_MANAGEMENT_KEY`, used on the first start alone. */
+  managementKey?: string | undefined;
+}
+
+/**
+ * On the first start with some data: the Settings object, the group `management` and in it the key `bootstrap`. The
+ * mark is set last, so that a start that died half-way is done again; the key then has a new value.
+ * @returns the key's value on the first start, nothing on any other.
+ * @throws DomainError `validation_failed` for a given value that breaks the rule of values.
+ */
+export async function ensureFirstStart(
+  options: FirstStartOptions,
+): Promise<{ managementKey?: { value: string; generated: boolean } }> {
+  const settings = await ensureSettings(options);
+  if (settings.metadata.annotations?.[DONE] !== undefined) return {};
+  const value = options.managementKey ?? generateKeyValue();
+  checkValue(value);
+  await ensureGroup(options);
+  await ensureKey(options, value);
+  await markDone(options);
+  return { managementKey: { value, generated: options.managementKey === undefined } };
+}
+
+function checkValue(value: string): void {
+  const checked = keyValueSchema.safeParse(value);
+  if (checked.success) return;
+  throw new DomainError('validation_failed', `WHERRY_MANAGEMENT_KEY ${checked.error.issues[0]?.message ?? 'is not valid'}.`);
+}
+
+async function ensureSettings({ store, clock }: FirstStartOptions): Promise<SettingsResource> {
+  const found = await store.get('Settings', SETTINGS_NAME);
+  if (found !== undefined) return found;
+  return store.create({
+    kind: 'Settings',
+    metadata: { name: SETTINGS_NAME, annotations: stampNew(clock) },
+    spec: { values: {} },
+  });
+}
+
+async function ensureGroup({ store, clock }: FirstStartOptions): Promise<void> {
+  if ((await store.get('KeyGroup', MANAGEMENT_GROUP)) !== undefined) return;
+  await store.create({
+    kind: 'KeyGroup',
+    metadata: { name: MANAGEMENT_GROUP, annotations: stampNew(clock) },
+    spec: { displayName: MANAGEMENT_GROUP, description: 'Keys of this group may use the management API.' },
+  });
+}
+
+/** A key that an unfinished first start left behind gets the value that is told now. */
+async function ensureKey({ store, clock, keyRing }: FirstStartOptions, value: string): Promise<void> {
+  const name = nameFor(MANAGEMENT_GROUP, KEY_NAME);
+  const owner = { kind: 'ApiKey', metadata: { namespace: store.namespace, name } } as const;
+  const sealed = sealConfidential(keyRing, owner, 'spec.value', value);
+  const found = await store.get('ApiKey', name);
+  if (found !== undefined) {
+    await store.update({ ...found, spec: { ...found.spec, value: sealed } });
+    return;
+  }
+  await store.create({
+    kind: 'ApiKey',
+    metadata: { name, annotations: stampNew(clock) },
+    spec: { keyGroup: MANAGEMENT_GROUP, displayName: KEY_NAME, description: 'Made on the first start.', value: sealed, enabled: true },
+  });
+}
+
+async function markDone({ store }: FirstStartOptions): Promise<void> {
+  for (;;) {
+    const settings = await store.get('Settings', SETTINGS_NAME);
+    if (settings === undefined) throw new DomainError('internal_error', 'The Settings object went away during the first start.');
+    const annotations = { ...settings.metadata.annotations, [DONE]: 'done' };
+    try {
+      await store.update({ ...settings, metadata: { ...settings.metadata, annotations } });
+      return;
+    } catch (error) {
+      // The operator writes its status meanwhile.
+      if (!isDomainError(error, 'conflict')) throw error;
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import { conflictingFunction } from '@wherry/core/checks/route-conflicts.ts';
+import { conflict, isDomainError, notFound } from '@wherry/core/errors.ts';
+import { functionNameFor } from '@wherry/core/names.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { FunctionSpec } from '@wherry/core/resources/function.ts';
+import { displayName, type FunctionResource } from '@wherry/core/resources/kinds.ts';
+import { refused } from '../http/validate.ts';
+import type { KeyedLock } from '../resources/keyed-lock.ts';
+import { isId } from '../resources/shape.ts';
+import { changeResource, stampNew } from '../resources/writes.ts';
+import { specOf } from './function-mapping.ts';
+import type { FunctionBody } from './function-schemas.ts';
+
+/** Functions as resources: the rules over several objects are checked here, before anything is written. */
+export class FunctionService {
+  readonly #store: ResourceStore;
+  readonly #clock: Clock;
+  readonly #lock: KeyedLock;
+
+  constructor(options: { store: ResourceStore; clock: Clock; lock: KeyedLock }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#lock = options.lock;
+  }
+
+  async list(): Promise<FunctionResource[]> {
+    const { items } = await this.#store.list('Function');
+    return items.filter((item) => item.metadata.deletionTimestamp === undefined);
+  }
+
+  /** @throws DomainError `not_found`. */
+  async get(id: string): Promise<FunctionResource> {
+    const found = isId(id) ? await this.#store.get('Function', id) : undefined;
+    if (found === undefined || found.metadata.deletionTimestamp !== undefined) throw missing(id);
+    return found;
+  }
+
+  /** @throws DomainError `conflict` naming the function that has the route; `validation_failed` naming a missing group. */
+  create(body: FunctionBody): Promise<FunctionResource> {
+    return this.#lock.run('functions', async () => {
+      const spec = specOf(body, { enabled: true, revision: undefined });
+      await this.#checkGroups(spec);
+      await this.#checkRoute(spec);
+      for (;;) {
+        const metadata = { name: functionNameFor(body.name), annotations: stampNew(this.#clock) };
+        try {
+          return await this.#store.create({ kind: 'Function', metadata, spec });
+        } catch (error) {
+          // The random suffix met another's.
+          if (!isDomainError(error, 'conflict')) throw error;
+        }
+      }
+    });
+  }
+
+  /** Replaces the definition; `enabled` left out and the pin stay. Errors as for create, and `not_found`. */
+  replace(id: string, body: FunctionBody): Promise<FunctionResource> {
+    return this.#change(id, async ({ spec: { enabled, revision } }) => {
+      const spec = specOf(body, { enabled, revision });
+      await this.#checkGroups(spec);
+      await this.#checkRoute(spec, id);
+      return spec;
+    });
+  }
+
+  setEnabled(id: string, enabled: boolean): Promise<FunctionResource> {
+    return this.#change(id, async ({ spec }) => ({ ...spec, enabled }));
+  }
+
+  /**
+   * Pins a revision that the function had, or with null lets it follow its source.
+   * @throws DomainError `not_found` for a revision that is not kept.
+   */
+  rollback(id: string, revision: string | null): Promise<FunctionResource> {
+    return this.#change(id, async ({ spec, status }) => {
+      const { revision: _pin, ...rest } = spec;
+      if (revision === null) return rest;
+      const known = status.revisions?.some((kept) => kept.revision === revision) === true;
+      if (!known) throw notFound(`The function has no revision ${revision}; the last ten good ones are kept.`);
+      return { ...rest, revision };
+    });
+  }
+
+  async remove(id: string): Promise<void> {
+    const { metadata } = await this.get(id);
+    try {
+      await this.#store.delete('Function', id, { uid: metadata.uid });
+    } catch (error) {
+      if (isDomainError(error, 'conflict') || isDomainError(error, 'not_found')) throw missing(id);
+      throw error;
+    }
+  }
+
+  #change(id: string, change: (current: FunctionResource) => Promise<FunctionSpec>): Promise<FunctionResource> {
+    return this.#lock.run('functions', async () => {
+      await this.get(id);
+      const target = { kind: 'Function', id, missing: () => missing(id) } as const;
+      return changeResource({ store: this.#store, clock: this.#clock }, target, change);
+    });
+  }
+
+  async #checkGroups(spec: FunctionSpec): Promise<void> {
+    for (const [index, id] of (spec.keyGroups ?? []).entries()) {
+      const group = isId(id) ? await this.#store.get('KeyGroup', id) : undefined;
+      if (group !== undefined && group.metadata.deletionTimestamp === undefined) continue;
+      throw refused([{ path: `keys.${index}`, message: `there is no key group ${id}` }]);
+    }
+  }
+
+  async #checkRoute(spec: FunctionSpec, id?: string): Promise<void> {
+    const candidate = { route: spec.route, methods: spec.methods, ...(id === undefined ? {} : { name: id }) };
+    const other = conflictingFunction(candidate, await this.list());
+    if (other === undefined) return;
+    const shared = spec.methods.filter((method) => other.spec.methods.includes(method)).join(', ');
+    throw conflict(
+      `The route ${spec.route} is taken for ${shared} by the function ${displayName(other)} (id ${other.metadata.name}).`,
+    );
+  }
+}
+
+function missing(id: string): ReturnType<typeof notFound> {
+  return notFound(`There is no function with the id ${id}.`);
+}

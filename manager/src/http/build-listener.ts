@@ -1,0 +1,80 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import express from 'express';
+import { invalid, notFound } from '@wherry/core/errors.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
+import type { Route } from './endpoint.ts';
+import { toDomainError } from './error-mapper.ts';
+import { mountEndpoints, unauthorized, type RequestState } from './mount-endpoints.ts';
+import type { Principal } from './principal.ts';
+import { sendError } from './reply.ts';
+import { requestIdOf, trustedNetworks } from './request-id.ts';
+
+export interface ListenerOptions {
+  routes: readonly Route[];
+  /** Who the request's credentials are; undefined for none and for bad ones. */
+  authenticate: (request: IncomingMessage) => Principal | undefined;
+  audit: AuditLog;
+  logger: Logger;
+  trustedProxies: readonly string[];
+}
+
+/** The management port's listener: request id → target → caller → endpoint → answer. */
+export function buildListener(options: ListenerOptions): RequestListener {
+  const states = new WeakMap<IncomingMessage, RequestState>();
+  const trusted = trustedNetworks(options.trustedProxies);
+  const stateOf = (request: IncomingMessage): RequestState => states.get(request) ?? { requestId: '', principal: undefined };
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('strict routing', true);
+  app.set('case sensitive routing', true);
+  app.use(mountEndpoints({ routes: options.routes, stateOf, audit: options.audit }));
+  app.use((request, response) => {
+    requireKnownCaller(request, stateOf(request));
+    throw notFound(`There is nothing at this path: ${response.req.url.split('?', 1)[0] ?? ''}`);
+  });
+
+  // express's own type asks for its request, which it makes of Node's.
+  const handle = app as unknown as (request: IncomingMessage, response: ServerResponse, next: (thrown: unknown) => void) => void;
+
+  const fail = (thrown: unknown, request: IncomingMessage, response: ServerResponse): void => {
+    const { requestId, principal } = stateOf(request);
+    if (request.destroyed && !request.complete) {
+      // The caller went away in the middle of its request: there is nobody to answer.
+      response.destroy();
+      return;
+    }
+    let error = toDomainError(thrown);
+    // The router's own refusals (a bad escape) come before any endpoint asked who is there.
+    if (thrown instanceof URIError && principal === undefined) error = unauthorized();
+    if (error.code === 'internal_error') options.logger.error({ err: thrown, requestId, method: request.method }, 'a request failed');
+    if (response.headersSent) response.destroy();
+    else sendError(response, error, requestId);
+  };
+
+  return (request, response) => {
+    const requestId = requestIdOf(request, trusted);
+    response.setHeader('X-Request-Id', requestId);
+    states.set(request, { requestId, principal: undefined });
+    try {
+      states.set(request, { requestId, principal: options.authenticate(request) });
+      checkTarget(request);
+    } catch (error) {
+      fail(error, request, response);
+      return;
+    }
+    handle(request, response, (thrown) => fail(thrown, request, response));
+  };
+}
+
+function requireKnownCaller(request: IncomingMessage, state: RequestState): void {
+  const api = /^\/api(?:[/?]|$)/.test(request.url ?? '');
+  if (api && state.principal === undefined) throw unauthorized();
+}
+
+/** express's URL parser rewrites what lies outside this (a `\` after a `#`, say): nothing of that kind comes so far. */
+function checkTarget(request: IncomingMessage): void {
+  const target = request.url ?? '';
+  if (target.startsWith('/') && /^[!-~]+$/.test(target) && !target.includes('#')) return;
+  throw invalid('The request target must be a path of printable ASCII: write other characters as %XX.');
+}

@@ -1,0 +1,111 @@
+import type { IncomingMessage } from 'node:http';
+import { DomainError, invalid } from '@wherry/core/errors.ts';
+
+/** Bytes that a JSON body may have (M8). */
+export const JSON_LIMIT = 1_048_576;
+/** Levels that a JSON body may nest (M8). */
+export const JSON_DEPTH = 32;
+
+const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
+const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}');
+
+/** The media type of a Content-Type header, without parameters; empty when there is none. */
+export function mediaType(request: IncomingMessage): string {
+  return (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+/** Whether the request announces a body. */
+export function hasBody(request: IncomingMessage): boolean {
+  const length = request.headers['content-length'];
+  return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+/**
+ * Refuses bodies that are not JSON by their header, before any of them is read.
+ * @throws DomainError `unsupported_media_type`.
+ */
+export function requireJsonType(request: IncomingMessage): void {
+  refuseEncoding(request);
+  if (!hasBody(request) || mediaType(request) === 'application/json') return;
+  throw new DomainError('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.');
+}
+
+/** A compressed body would pass every limit before it is unpacked. */
+export function refuseEncoding(request: IncomingMessage): void {
+  const encoding = request.headers['content-encoding']?.trim().toLowerCase();
+  if (encoding === undefined || encoding === '' || encoding === 'identity') return;
+  throw new DomainError('unsupported_media_type', 'The body must not be compressed: send no Content-Encoding.');
+}
+
+/**
+ * Reads and parses a JSON body.
+ * @param limit bytes.
+ * @throws DomainError `too_large`; `validation_failed` for malformed, too deep or poisonous JSON.
+ */
+export async function readJson(request: IncomingMessage, limit = JSON_LIMIT): Promise<unknown> {
+  requireJsonType(request);
+  const bytes = await readAll(request, limit);
+  if (bytes.length === 0) throw invalid('A JSON body is required.');
+  return parseJson(bytes);
+}
+
+/** Parses bytes as JSON under the common rules of depth and keys. */
+export function parseJson(bytes: Buffer): unknown {
+  if (isTooDeep(bytes)) throw invalid(`The JSON body nests deeper than ${JSON_DEPTH} levels.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw invalid('The body is not well-formed JSON in UTF-8.');
+  }
+  refuseKeys(value, '');
+  return value;
+}
+
+async function readAll(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const tooLarge = new DomainError('too_large', `The JSON body is over its limit of ${limit} bytes.`);
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  // Destroying the request would take the answer's connection with it.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > limit) throw tooLarge;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Counted before parsing: code that walks the parsed value may then recurse. */
+function isTooDeep(bytes: Buffer): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (inString) {
+      if (byte === BACKSLASH) index += 1;
+      else if (byte === QUOTE) inString = false;
+      continue;
+    }
+    if (byte === QUOTE) inString = true;
+    depth += step(byte);
+    if (depth > JSON_DEPTH) return true;
+  }
+  return false;
+}
+
+function step(byte: number | undefined): number {
+  if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) return 1;
+  return byte === CLOSE_ARRAY || byte === CLOSE_OBJECT ? -1 : 0;
+}
+
+function refuseKeys(value: unknown, path: string): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, child] of Object.entries(value)) {
+    const here = path === '' ? key : `${path}.${key}`;
+    if (!Array.isArray(value) && FORBIDDEN_KEYS.has(key)) {
+      throw invalid(`${here}: is not a known field.`, [{ path: here, message: 'is not a known field' }]);
+    }
+    refuseKeys(child, here);
+  }
+}

@@ -1,0 +1,161 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Router } from 'express';
+import type { z } from 'zod';
+import { DomainError, invalid } from '@wherry/core/errors.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
+import type { AnyEndpoint, Call, Reply, Route } from './endpoint.ts';
+import { ERROR_ANSWERS, toDomainError } from './error-mapper.ts';
+import { readJson, refuseEncoding, requireJsonType } from './json-body.ts';
+import { mayUse, type Principal } from './principal.ts';
+import { sendBytes, sendEmpty, sendJson } from './reply.ts';
+import { validate } from './validate.ts';
+
+/** What earlier stages found out about a request. */
+export interface RequestState {
+  requestId: string;
+  principal: Principal | undefined;
+}
+
+export interface MountOptions {
+  routes: readonly Route[];
+  stateOf: (request: IncomingMessage) => RequestState;
+  audit: AuditLog;
+}
+
+type Query = Record<string, unknown>;
+type ExpressRequest = IncomingMessage & { params: Record<string, unknown>; query: unknown };
+
+/**
+ * An express router of all routes: each path answers its methods, and 405 with `Allow` to any other.
+ * @throws Error for a route without a permission, or with an operation id or path and method that another has.
+ */
+export function mountEndpoints(options: MountOptions): Router {
+  const router = Router({ strict: true, caseSensitive: true });
+  const byPath = Map.groupBy(options.routes, (route) => route.endpoint.path);
+  checkRoutes(options.routes);
+  for (const [path, routes] of byPath) {
+    const mounted = router.route(path);
+    for (const route of routes) {
+      mounted[route.endpoint.method]((request, response) => answer(route, options, request, response));
+    }
+    const allow = allowed(routes).join(', ');
+    mounted.all((request, response) => {
+      requireCaller(routes, options.stateOf(request).principal);
+      response.setHeader('Allow', allow);
+      throw new DomainError('method_not_allowed', `This path takes ${allow}.`);
+    });
+  }
+  return router;
+}
+
+function checkRoutes(routes: readonly Route[]): void {
+  const ids = new Set<string>();
+  for (const { endpoint } of routes) {
+    // A declaration that came around the type check.
+    if ((endpoint.permission as string | undefined) === undefined) throw new Error(`${endpoint.operationId} declares no permission`);
+    for (const id of [endpoint.operationId, `${endpoint.method} ${endpoint.path}`]) {
+      if (ids.has(id)) throw new Error(`${id} is declared twice`);
+      ids.add(id);
+    }
+  }
+}
+
+function allowed(routes: readonly Route[]): string[] {
+  const methods = routes.map((route) => route.endpoint.method.toUpperCase());
+  return (methods.includes('GET') ? [...methods, 'HEAD'] : methods).sort();
+}
+
+/** 401 comes before 405: only who may use one of the path's methods learns which there are. */
+function requireCaller(routes: readonly Route[], principal: Principal | undefined): void {
+  if (!routes.some((route) => mayUse(route.endpoint.permission, principal))) throw unauthorized();
+}
+
+/** The one answer to missing, unknown, disabled and expired keys and to keys without management access. */
+export function unauthorized(): DomainError {
+  return new DomainError('unauthorized', 'A valid management key is needed: send it as X-API-Key.');
+}
+
+async function answer(route: Route, options: MountOptions, request: ExpressRequest, response: ServerResponse): Promise<void> {
+  const { endpoint } = route;
+  const state = options.stateOf(request);
+  const params = paramsOf(endpoint, request);
+  const record = (result: number): void => {
+    if (request.method === 'GET' || request.method === 'HEAD') return;
+    options.audit.record({ actor: state.principal, action: endpoint.operationId, object: params, result, requestId: state.requestId });
+  };
+  try {
+    if (!mayUse(endpoint.permission, state.principal)) throw unauthorized();
+    const call = await gather(endpoint, request, { ...state, params });
+    const reply = await route.handle(call);
+    const status = reply.status ?? endpoint.status;
+    record(status);
+    await send(endpoint, { ...reply, status }, response);
+  } catch (error) {
+    if (!response.headersSent) record(ERROR_ANSWERS[toDomainError(error).code].status);
+    throw error;
+  }
+}
+
+async function gather(
+  endpoint: AnyEndpoint,
+  request: ExpressRequest,
+  rest: RequestState & { params: Record<string, string> },
+): Promise<Call<AnyEndpoint>> {
+  const query = validateQuery(endpoint, request.query);
+  return { ...rest, query, body: await readBody(endpoint, request), request } as Call<AnyEndpoint>;
+}
+
+function validateQuery(endpoint: AnyEndpoint, given: unknown): unknown {
+  // Without its null prototype, so that zod takes it.
+  const query: Query = { ...(given as Query) };
+  if (endpoint.query !== undefined) return validate(endpoint.query as z.ZodType, query, 'query');
+  const [unknown] = Object.keys(query);
+  if (unknown === undefined) return {};
+  throw invalid(`${unknown}: is not a known query parameter.`, [{ path: unknown, message: 'is not a known query parameter' }]);
+}
+
+async function readBody(endpoint: AnyEndpoint, request: IncomingMessage): Promise<unknown> {
+  if (endpoint.body === undefined) {
+    requireJsonType(request);
+    return undefined;
+  }
+  if (endpoint.body.kind === 'stream') {
+    refuseEncoding(request);
+    return undefined;
+  }
+  const value = await readJson(request);
+  const readOnly: readonly string[] = endpoint.body.readOnly ?? [];
+  return validate(endpoint.body.schema as z.ZodType, without(value, readOnly), 'body');
+}
+
+function without(value: unknown, fields: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !fields.includes(name)));
+}
+
+/**
+ * The path's parameters. `{*path}` is cut from the raw target and decoded once, as a whole: `%2F` and plain segments
+ * are the same, and nothing that express does to its own parameters matters.
+ * @throws URIError for a bad escape.
+ */
+function paramsOf(endpoint: AnyEndpoint, request: ExpressRequest): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.params)) if (typeof value === 'string') params[name] = value;
+  const rest = /\{\*(\w+)\}$/.exec(endpoint.path);
+  if (rest?.[1] !== undefined) {
+    const target = (request as { originalUrl?: string }).originalUrl ?? request.url ?? '';
+    const depth = endpoint.path.split('/').length - 1;
+    params[rest[1]] = decodeURIComponent(target.replace(/\?.*$/s, '').split('/').slice(depth).join('/'));
+  }
+  return params;
+}
+
+/** Answers are validated as well: a field that the contract does not name never leaves the service. */
+async function send(endpoint: AnyEndpoint, reply: Reply<unknown> & { status: number }, response: ServerResponse): Promise<void> {
+  const headers = reply.headers ?? {};
+  if (reply.bytes !== undefined) return sendBytes(response, reply.status, reply.bytes, headers);
+  if (reply.json === undefined) return sendEmpty(response, reply.status, headers);
+  const schema = endpoint.reply.json as z.ZodType | undefined;
+  if (schema === undefined) throw new Error(`${endpoint.operationId} declares no JSON answer`);
+  return sendJson(response, reply.status, schema.parse(reply.json), headers);
+}

@@ -1,0 +1,15 @@
+/** Who a request acts for: a management key, or a signed-in user. */
+export type Principal =
+  | { type: 'key'; id: string; name: string; groupId: string; groupName: string }
+  | { type: 'user'; id: string; email: string; administrator: boolean };
+
+/**
+ * What a route asks of its caller. `public`: it proves itself in another way (a webhook's signature). `manage`: any
+ * management key and any user.
+ */
+export type Permission = 'public' | 'manage';
+
+/** Whether the caller may use a route at all; undefined is a caller without valid credentials. */
+export function mayUse(permission: Permission, principal: Principal | undefined): boolean {
+  return permission === 'public' || principal !== undefined;
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { LOG_LEVELS } from '@wherry/core/ports/telemetry.ts';
+import { timeSchema } from '../resources/shape.ts';
+
+const levels = z
+  .string()
+  .transform((text) => text.split(',').map((level) => level.trim()))
+  .pipe(z.array(z.enum(LOG_LEVELS)).min(1))
+  .transform((list) => [...new Set(list)])
+  .describe('Comma-separated levels');
+
+export const logQuerySchema = z.strictObject({
+  functionId: z.string().min(1).max(63).optional(),
+  level: levels.optional(),
+  limit: z
+    .string()
+    .regex(/^\d{1,4}$/, 'must be a whole number from 1 to 1000')
+    .transform(Number)
+    .pipe(z.int().min(1).max(1000))
+    .optional(),
+  cursor: z.string().min(1).max(512).optional().describe('Of a previous answer; opaque'),
+  requestId: z.string().min(1).max(128).optional(),
+});
+export type LogsQuery = z.output<typeof logQuerySchema>;
+
+export const logPageSchema = z.strictObject({
+  data: z.strictObject({
+    logs: z.array(
+      z.strictObject({
+        id: z.string(),
+        requestId: z.string(),
+        functionId: z.string(),
+        level: z.enum(LOG_LEVELS),
+        message: z.string(),
+        args: z.string().nullable().describe('JSON: an object for exec_*, else an array of the arguments after the first'),
+        sequence: z.int(),
+        timestamp: timeSchema,
+      }),
+    ),
+    pagination: z.strictObject({
+      limit: z.int(),
+      hasMore: z.boolean(),
+      next: z.string().optional().describe('Relative path of the next page'),
+    }),
+  }),
+});
+export type LogPage = z.output<typeof logPageSchema>;

@@ -1,0 +1,21 @@
+import type { AnyEndpoint } from '../http/endpoint.ts';
+import { fileEndpoints } from '../files/file-endpoints.ts';
+import { functionEndpoints } from '../functions/function-endpoints.ts';
+import { keyGroupEndpoints } from '../key-groups/key-group-endpoints.ts';
+import { keyEndpoints } from '../keys/key-endpoints.ts';
+import { logEndpoints } from '../logs/log-endpoints.ts';
+import { settingEndpoints } from '../settings/setting-endpoints.ts';
+import { sourceEndpoints } from '../sources/source-endpoints.ts';
+import { openapiEndpoints } from './openapi-endpoints.ts';
+
+/** Every endpoint of the API, in the order of the document. */
+export const ALL_ENDPOINTS: readonly AnyEndpoint[] = [
+  functionEndpoints,
+  sourceEndpoints,
+  fileEndpoints,
+  keyGroupEndpoints,
+  keyEndpoints,
+  logEndpoints,
+  settingEndpoints,
+  openapiEndpoints,
+].flatMap((endpoints): AnyEndpoint[] => Object.values(endpoints));

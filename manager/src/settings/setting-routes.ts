@@ -1,0 +1,14 @@
+import { routes, type Route } from '../http/endpoint.ts';
+import { SUCCESS } from '../resources/shape.ts';
+import { settingEndpoints } from './setting-endpoints.ts';
+import type { SettingService } from './setting-service.ts';
+
+export function settingRoutes(service: SettingService): Route[] {
+  return routes(settingEndpoints, {
+    list: async () => ({ json: { settings: await service.list() } }),
+    update: async ({ body, principal }) => {
+      await service.update(body.settings, principal);
+      return { json: { ...SUCCESS, updated: Object.keys(body.settings).length } };
+    },
+  });
+}

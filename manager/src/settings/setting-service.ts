@@ -1,0 +1,95 @@
+import { DomainError, notFound, type ErrorDetail } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
+import { accessGroups, SETTINGS, settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
+import type { Principal } from '../http/principal.ts';
+import { refused } from '../http/validate.ts';
+import type { KeyedLock } from '../resources/keyed-lock.ts';
+import { compareCodePoints } from '../resources/shape.ts';
+import { changeResource } from '../resources/writes.ts';
+import type { WriteBarrier } from '../resources/write-barrier.ts';
+import type { SettingView } from './setting-schemas.ts';
+
+const NAMES = (Object.keys(SETTINGS) as SettingName[]).sort(compareCodePoints);
+const ACCESS_GROUPS = 'api.access-groups';
+
+export interface SettingServiceOptions {
+  store: ResourceStore;
+  clock: Clock;
+  lock: KeyedLock;
+  barrier: WriteBarrier;
+}
+
+/** The global settings. */
+export class SettingService {
+  readonly #options: SettingServiceOptions;
+
+  constructor(options: SettingServiceOptions) {
+    this.#options = options;
+  }
+
+  /** Every setting with the value in force, by name. */
+  async list(): Promise<SettingView[]> {
+    const settings = await this.#options.store.get('Settings', SETTINGS_NAME);
+    return NAMES.map((name) => ({
+      name,
+      value: settingValue(settings?.spec.values, name),
+      default: SETTINGS[name].default,
+      scope: 'global',
+    }));
+  }
+
+  /**
+   * Sets all of the values or none; null is the default.
+   * @throws DomainError `validation_failed` with a detail for each bad one; `forbidden` when a key empties the list of
+   *   groups that may use the management API: nobody but a signed-in user could undo it.
+   */
+  async update(wanted: Record<string, string | null>, principal: Principal | undefined): Promise<void> {
+    // With the deletion of groups: a group that is named here must not go meanwhile.
+    await this.#options.lock.run('keys', async () => {
+      const problems = Object.entries(wanted).flatMap(([name, value]) => problemOf(name, value));
+      if (problems.length > 0) throw refused(problems);
+      await this.#checkAccessGroups(wanted[ACCESS_GROUPS], principal);
+      const missing = (): DomainError => notFound('There are no settings: the first start is not done.');
+      const written = await changeResource(this.#options, { kind: 'Settings', id: SETTINGS_NAME, missing }, ({ spec }) => ({
+        values: changed(spec.values, wanted),
+      }));
+      await this.#options.barrier.seen(written);
+    });
+  }
+
+  async #checkAccessGroups(value: string | null | undefined, principal: Principal | undefined): Promise<void> {
+    if (value === undefined) return;
+    const groups = accessGroups(value ?? SETTINGS[ACCESS_GROUPS].default);
+    if (groups.length === 0 && principal?.type !== 'user') {
+      throw new DomainError('forbidden', `${ACCESS_GROUPS} can be emptied by a signed-in user only: no key could undo it.`);
+    }
+    for (const id of groups) {
+      const group = await this.#options.store.get('KeyGroup', id);
+      if (group === undefined || group.metadata.deletionTimestamp !== undefined) {
+        throw refused([{ path: `settings.${ACCESS_GROUPS}`, message: `there is no key group ${id}` }]);
+      }
+    }
+  }
+}
+
+function problemOf(name: string, value: string | null): ErrorDetail[] {
+  const path = `settings.${name}`;
+  if (name.startsWith('ui.')) return [{ path, message: 'is a user setting: it needs a signed-in user' }];
+  if (!isSetting(name)) return [{ path, message: 'is not a known setting' }];
+  const problem = value === null ? undefined : SETTINGS[name].check(value);
+  return problem === undefined ? [] : [{ path, message: problem }];
+}
+
+function isSetting(name: string): name is SettingName {
+  return Object.hasOwn(SETTINGS, name);
+}
+
+/** Only what differs from the default is kept, so that a new default reaches everybody who never chose. */
+function changed(values: Record<string, string>, wanted: Record<string, string | null>): Record<string, string> {
+  const all = Object.entries({ ...values, ...wanted });
+  return Object.fromEntries(
+    all.flatMap(([name, value]) => (value === null || (isSetting(name) && SETTINGS[name].default === value) ? [] : [[name, value]])),
+  ) as Record<string, string>;
+}

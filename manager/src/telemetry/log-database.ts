@@ -1,0 +1,114 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import type { LogQuery, StoredLogEntry } from './telemetry-store.ts';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS logs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    function_name TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    level TEXT NOT NULL,
+    message TEXT NOT NULL,
+    args TEXT,
+    sequence INTEGER NOT NULL,
+    timestamp REAL NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS logs_by_time ON logs (timestamp, sequence, id);
+  CREATE INDEX IF NOT EXISTS logs_by_function ON logs (function_name, timestamp, sequence, id);
+  CREATE INDEX IF NOT EXISTS logs_by_request ON logs (request_id);
+`;
+const COLUMNS =
+  'id, function_name AS functionName, request_id AS requestId, level, message, args, sequence, timestamp';
+
+/** The table of log entries. Synchronous, as node:sqlite is: it belongs into a worker thread. */
+export class LogDatabase {
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+  /** Entries inserted since a function was last trimmed. */
+  readonly #untrimmed = new Map<string, number>();
+  #maxPerFunction: number;
+
+  /** @param file path, or `:memory:`. */
+  constructor(file: string, maxPerFunction: number) {
+    this.#database = new DatabaseSync(file);
+    // A lost last batch is fine for logs; waiting for the disk at each is not.
+    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;');
+    this.#database.exec(SCHEMA);
+    this.#insert = this.#database.prepare(
+      'INSERT INTO logs (function_name, request_id, level, message, args, sequence, timestamp) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#maxPerFunction = maxPerFunction;
+  }
+
+  /** Inserts all entries or none, then trims the functions that wrote much: between two looks nothing grows for ever. */
+  write(entries: readonly LogEntry[]): void {
+    this.#transaction(() => {
+      for (const entry of entries) {
+        const { functionName, requestId, level, message, args, sequence, timestamp } = entry;
+        this.#insert.run(functionName, requestId, level, message, args, sequence, timestamp);
+        this.#untrimmed.set(functionName, (this.#untrimmed.get(functionName) ?? 0) + 1);
+      }
+      for (const [name, count] of this.#untrimmed) {
+        if (count >= this.#maxPerFunction) this.#trimFunction(name);
+      }
+    });
+  }
+
+  query(query: LogQuery): StoredLogEntry[] {
+    const { where, values } = conditionsOf(query);
+    const sql = `SELECT ${COLUMNS} FROM logs ${where} ORDER BY timestamp DESC, sequence DESC, id DESC LIMIT ?`;
+    return this.#database.prepare(sql).all(...values, query.limit) as unknown as StoredLogEntry[];
+  }
+
+  knows(functionName: string): boolean {
+    return this.#database.prepare('SELECT 1 FROM logs WHERE function_name = ? LIMIT 1').get(functionName) !== undefined;
+  }
+
+  /** @param oldest milliseconds since 1970; what is older goes. Undefined keeps for ever. */
+  trim(maxPerFunction: number, oldest: number | undefined): void {
+    this.#maxPerFunction = maxPerFunction;
+    this.#transaction(() => {
+      if (oldest !== undefined) this.#database.prepare('DELETE FROM logs WHERE timestamp < ?').run(oldest);
+      const names = this.#database.prepare('SELECT DISTINCT function_name AS name FROM logs').all() as { name: string }[];
+      for (const { name } of names) this.#trimFunction(name);
+    });
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #trimFunction(name: string): void {
+    this.#untrimmed.delete(name);
+    const sql = `DELETE FROM logs WHERE function_name = ?1 AND (timestamp, sequence, id) <= (
+      SELECT timestamp, sequence, id FROM logs WHERE function_name = ?1
+      ORDER BY timestamp DESC, sequence DESC, id DESC LIMIT 1 OFFSET ?2)`;
+    this.#database.prepare(sql).run(name, this.#maxPerFunction);
+  }
+
+  #transaction(work: () => void): void {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+}
+
+function conditionsOf({ functionName, requestId, levels, after }: LogQuery): { where: string; values: SQLInputValue[] } {
+  const conditions: string[] = [];
+  const values: SQLInputValue[] = [];
+  const add = (condition: string, ...given: SQLInputValue[]): void => {
+    conditions.push(condition);
+    values.push(...given);
+  };
+  if (functionName !== undefined) add('function_name = ?', functionName);
+  if (requestId !== undefined) add('request_id = ?', requestId);
+  if (levels !== undefined) add(`level IN (${levels.map(() => '?').join(', ')})`, ...levels);
+  if (after !== undefined) add('(timestamp, sequence, id) < (?, ?, ?)', after.timestamp, after.sequence, after.id);
+  return { where: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`, values };
+}

@@ -1,0 +1,207 @@
+import { Worker } from 'node:worker_threads';
+import { DomainError } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import { SETTINGS } from '@wherry/core/settings-definitions.ts';
+import type { TelemetryReply, TelemetryRequest, TelemetryWorkerData } from './telemetry-messages.ts';
+import type { LogQuery, LogRetention, StoredLogEntry, TelemetryStore } from './telemetry-store.ts';
+
+/** Entries that wait at most; the oldest go first. */
+const MAX_WAITING = 50_000;
+const MAX_BATCH = 1000;
+const BATCH_DELAY_MS = 25;
+/** Characters of a message or of its arguments: one line must not fill the disk. */
+const MAX_TEXT = 262_144;
+
+export interface TelemetryOptions {
+  /** Path of the database. */
+  file: string;
+  clock: Clock;
+  logger: Logger;
+  metrics?: Metrics;
+}
+
+type Result = StoredLogEntry[] | boolean | null;
+type Operation = TelemetryRequest extends infer R ? (R extends TelemetryRequest ? Omit<R, 'id'> : never) : never;
+
+/**
+ * Opens the log database in a worker thread of its own: node:sqlite is synchronous.
+ * @throws Error when the database cannot be opened.
+ */
+export async function openTelemetryStore(options: TelemetryOptions): Promise<TelemetryStore> {
+  const retention: LogRetention = {
+    maxPerFunction: Number(SETTINGS['log.trimming.max-per-function'].default),
+    retentionSeconds: Number(SETTINGS['log.trimming.retention-seconds'].default),
+    intervalSeconds: Number(SETTINGS['log.trimming.interval-seconds'].default),
+  };
+  const workerData: TelemetryWorkerData = { file: options.file, maxPerFunction: retention.maxPerFunction };
+  const worker = new Worker(new URL('./telemetry-worker.ts', import.meta.url), { workerData, name: 'telemetry' });
+  const store = new WorkerTelemetryStore(worker, options, retention);
+  await store.ready;
+  return store;
+}
+
+class WorkerTelemetryStore implements TelemetryStore {
+  readonly ready: Promise<void>;
+  readonly #worker: Worker;
+  readonly #options: TelemetryOptions;
+  readonly #calls = new Map<number, PromiseWithResolvers<Result>>();
+  readonly #countDropped: (by: number) => void;
+  #lastId = 0;
+  #waiting: LogEntry[] = [];
+  #dropped = 0;
+  #writing: Promise<void> | undefined;
+  #cancelFlush: (() => void) | undefined;
+  #cancelTrim: (() => void) | undefined;
+  #retention: LogRetention;
+  /** Nothing is taken any more. */
+  #ended = false;
+  /** The thread answers nothing any more. */
+  #gone = false;
+
+  constructor(worker: Worker, options: TelemetryOptions, retention: LogRetention) {
+    this.#worker = worker;
+    this.#options = options;
+    this.#retention = retention;
+    const counter = options.metrics?.counter('telemetry_dropped_total', 'Log entries given up because they came too fast.');
+    this.#countDropped = (by) => counter?.inc({}, by);
+    const ready = Promise.withResolvers<undefined>();
+    this.ready = ready.promise.then(() => this.#scheduleTrim());
+    worker.on('message', (reply: TelemetryReply) => {
+      if ('ready' in reply) ready.resolve(undefined);
+      else this.#settle(reply);
+    });
+    worker.on('error', (error) => {
+      ready.reject(error);
+      this.#fail(error);
+    });
+    worker.on('exit', () => this.#fail(new Error('the telemetry thread has ended')));
+  }
+
+  write(entries: LogEntry[]): void {
+    if (this.#ended) return;
+    for (const entry of entries) this.#waiting.push(bounded(entry));
+    const over = this.#waiting.length - MAX_WAITING;
+    if (over > 0) {
+      this.#waiting.splice(0, over);
+      this.#drop(over);
+    }
+    this.#cancelFlush ??= this.#options.clock.after(BATCH_DELAY_MS, () => void this.#flush());
+  }
+
+  async query(query: LogQuery): Promise<StoredLogEntry[]> {
+    await this.#flush();
+    return (await this.#call({ operation: 'query', query })) as StoredLogEntry[];
+  }
+
+  async knows(functionName: string): Promise<boolean> {
+    await this.#flush();
+    return (await this.#call({ operation: 'knows', functionName })) as boolean;
+  }
+
+  retain(retention: LogRetention): void {
+    if (JSON.stringify(retention) === JSON.stringify(this.#retention)) return;
+    this.#retention = retention;
+    void this.#trim();
+  }
+
+  dropped(): number {
+    return this.#dropped;
+  }
+
+  async close(): Promise<void> {
+    await this.#flush();
+    this.#cancelTrim?.();
+    if (this.#ended) return;
+    this.#ended = true;
+    await this.#call({ operation: 'close' }).catch(() => undefined);
+    await this.#worker.terminate();
+  }
+
+  /** One batch at a time is on its way, so that what waits is what is counted. Never rejects. */
+  #flush(): Promise<void> {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const entries = this.#waiting.splice(0, MAX_BATCH);
+      try {
+        await this.#call({ operation: 'write', entries });
+      } catch (error) {
+        this.#drop(entries.length);
+        this.#options.logger.warn({ err: error, entries: entries.length }, 'log entries could not be written');
+      }
+    }
+  }
+
+  async #trim(): Promise<void> {
+    this.#cancelTrim?.();
+    const { maxPerFunction, retentionSeconds } = this.#retention;
+    const oldest = retentionSeconds === 0 ? undefined : this.#options.clock.now() - retentionSeconds * 1000;
+    try {
+      await this.#call({ operation: 'trim', maxPerFunction, oldest });
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'old log entries could not be trimmed');
+    }
+    this.#scheduleTrim();
+  }
+
+  #scheduleTrim(): void {
+    this.#cancelTrim?.();
+    if (this.#ended) return;
+    this.#cancelTrim = this.#options.clock.after(this.#retention.intervalSeconds * 1000, () => void this.#trim());
+  }
+
+  async #call(operation: Operation): Promise<Result> {
+    if (this.#gone) throw unavailable();
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const call = Promise.withResolvers<Result>();
+    this.#calls.set(id, call);
+    this.#worker.postMessage({ ...operation, id });
+    return call.promise;
+  }
+
+  #settle(reply: Exclude<TelemetryReply, { ready: true }>): void {
+    const call = this.#calls.get(reply.id);
+    this.#calls.delete(reply.id);
+    if ('result' in reply) {
+      call?.resolve(reply.result);
+      return;
+    }
+    this.#options.logger.warn({ err: reply.error }, 'the log database refused');
+    call?.reject(unavailable());
+  }
+
+  /** The thread is gone: nobody waits for it any more. */
+  #fail(error: unknown): void {
+    if (!this.#ended) this.#options.logger.error({ err: error }, 'the telemetry thread ended: logs are lost until a restart');
+    this.#ended = true;
+    this.#gone = true;
+    for (const call of this.#calls.values()) call.reject(unavailable());
+    this.#calls.clear();
+  }
+
+  #drop(count: number): void {
+    this.#dropped += count;
+    this.#countDropped(count);
+  }
+}
+
+function unavailable(): DomainError {
+  return new DomainError('unavailable', 'The log database is not available.');
+}
+
+function bounded(entry: LogEntry): LogEntry {
+  const longArgs = entry.args !== null && entry.args.length > MAX_TEXT;
+  if (entry.message.length <= MAX_TEXT && !longArgs) return entry;
+  return { ...entry, message: entry.message.slice(0, MAX_TEXT), args: longArgs ? '["(too long to keep)"]' : entry.args };
+}
