@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { testKeyRing } from '../fakes/test-key-ring.ts';
 import { CONFIDENTIAL_FIELDS, confidentialValues, mapConfidential, openConfidential, redact, sealConfidential } from './confidential-fields.ts';
 import { confidentialSchema } from './confidential.ts';
@@ -34,8 +34,7 @@ describe('the registry of confidential fields', () => {
     expect([...CONFIDENTIAL_FIELDS[kind]].sort()).toEqual(found.sort());
   });
 
-  it('sees a field behind whatever wrappers', async () => {
-    const { z } = await import('zod');
+  it('sees a field behind whatever wrappers', () => {
     const schema = z.strictObject({
       a: z.array(z.strictObject({ b: confidentialSchema.optional() })).prefault([]),
       c: z.record(z.string(), confidentialSchema.nullable()),

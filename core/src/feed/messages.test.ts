@@ -1,0 +1,49 @@
+import { routerDownSchema, routerUpSchema, runtimeDownSchema, runtimeUpSchema } from './messages.ts';
+
+const fn = {
+  id: 'hello-1', namespace: 'wherry', route: '/hello', methods: ['GET'], keyGroups: null, cors: null, timeoutMs: 30_000, maxRequestBytes: 1, maxConcurrency: null,
+  revision: 'r1', instances: [{ id: 'i1', revision: 'r1', address: { path: '/run/i1.sock' }, token: 't' }], failure: null,
+};
+const key = { digest: 'd', id: 'k', name: 'acme', groupId: 'g', groupName: 'partners', expiresAt: null };
+const snapshot = { type: 'snapshot', epoch: 'e', version: 1, resourceVersion: '7', digestKey: 'AA', settings: { logLevel: 'info' }, functions: [fn], keys: [key] };
+const log = { functionName: 'hello-1', requestId: 'r', level: 'exec_end', message: '1ms', args: null, sequence: 1, timestamp: 1.5 };
+const state = {
+  function: { id: 'hello-1', namespace: 'wherry', name: 'hello', description: null, handler: 'a/b.ts', route: '/hello', methods: ['GET'], keyGroups: null, debug: false },
+  settings: { logLevel: 'info' },
+  secrets: [],
+};
+const start = { type: 'start', revision: 'r1', artifact: 'export default 1', invocationToken: 't', listen: { host: '127.0.0.1', port: 0 }, state };
+
+const schemas = { routerDown: routerDownSchema, routerUp: routerUpSchema, runtimeDown: runtimeDownSchema, runtimeUp: runtimeUpSchema };
+type Way = keyof typeof schemas;
+
+describe('feed messages', () => {
+  it.each<[Way, object]>([
+    ['routerDown', snapshot],
+    ['routerDown', { type: 'change', version: 2, resourceVersion: '8', removedKeys: ['d'] }],
+    ['routerDown', { type: 'heartbeat', version: 2, resourceVersion: '8' }],
+    ['routerUp', { type: 'applied', version: 2 }],
+    ['routerUp', { type: 'demand', functions: { 'hello-1': { inFlight: 1, waiting: 0 } } }],
+    ['routerUp', { type: 'logs', entries: [log], dropped: 0 }],
+    ['runtimeDown', start],
+    ['runtimeDown', { type: 'state', state }],
+    ['runtimeDown', { type: 'heartbeat' }],
+    ['runtimeUp', { type: 'loaded', address: { path: '/run/i1.sock' } }],
+    ['runtimeUp', { type: 'failed', reason: 'LoadError', message: 'it throws' }],
+    ['runtimeUp', { type: 'logs', entries: [log], dropped: 3 }],
+  ])('%s takes %j as it was sent', (way, message) => {
+    expect(schemas[way].parse(JSON.parse(JSON.stringify(message)))).toEqual(message);
+  });
+
+  it.each<[string, Way, object]>([
+    ['R6: a router is sent no value of a key', 'routerDown', { ...snapshot, keys: [{ ...key, value: 'wh_value' }] }],
+    ['R2: an address is a socket or a host with its port', 'routerDown', { ...snapshot, functions: [{ ...fn, instances: [{ ...fn.instances[0], address: { host: 'a' } }] }] }],
+    ['an unknown type', 'routerDown', { type: 'reset' }],
+    ['a message for somebody else', 'routerUp', { type: 'heartbeat', version: 1, resourceVersion: '1' }],
+    ['a snapshot without keys', 'routerDown', { ...snapshot, keys: undefined }],
+    ['a start without a token', 'runtimeDown', { ...start, invocationToken: undefined }],
+    ['a runtime that says CrashLoop of itself', 'runtimeUp', { type: 'failed', reason: 'CrashLoop', message: '' }],
+  ])('refused: %s', (_title, way, message) => {
+    expect(schemas[way].safeParse(message).success).toBe(false);
+  });
+});
