@@ -83,6 +83,21 @@ describe('the folder ContentStore', () => {
     await stat(foreign);
   });
 
+  it('never removes a blob that is put again while it collects', async () => {
+    const clock = new InterruptingClock();
+    const store = await openStore(clock);
+    const { digest } = await store.put(Buffer.from('again'));
+    await clock.advance(2000);
+    let put: Promise<unknown> | undefined;
+    // Just when the blob was found to be old.
+    clock.interrupt(() => {
+      put = store.put(Buffer.from('again'));
+    });
+    expect(await store.collect(new Set(), 1000)).toBe(0);
+    await put;
+    expect((await store.get(digest)).toString()).toBe('again');
+  });
+
   it.each(['ENOSPC', 'EDQUOT'])('says that there is no room when the disk does (%s)', async (code) => {
     const store = await openStore();
     await expect(store.put(full(code))).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('no room') });
@@ -108,6 +123,22 @@ describe('the folder ContentStore', () => {
     expect(await leftOver()).toEqual([]);
   });
 });
+
+/** Runs something the next time that somebody looks at it. */
+class InterruptingClock extends FakeClock {
+  #interruption: (() => void) | undefined;
+
+  interrupt(interruption: () => void): void {
+    this.#interruption = interruption;
+  }
+
+  override now(): number {
+    const interruption = this.#interruption;
+    this.#interruption = undefined;
+    interruption?.();
+    return super.now();
+  }
+}
 
 /** Runs a process that puts blobs, kills it once it has answered for so many, and gives all that it answered for. */
 async function putUntilKilled(lines: number): Promise<string[]> {
