@@ -1,19 +1,10 @@
 import type { RuntimeFunction, RuntimeSecret } from '@wherry/core/feed/messages.ts';
-import { Instance, type InstanceOptions } from './start-instance.ts';
+import { useInstances } from './use-instances.ts';
 
 // What handler.md promises the authors of functions, tried on a real process over a real socket.
 
-const instances: Instance[] = [];
-afterEach(async () => {
-  await Promise.all(instances.splice(0).map((instance) => instance.stop()));
-});
-
-async function started(artifact: string, options: Omit<InstanceOptions, 'artifact'> = {}): Promise<Instance> {
-  const instance = new Instance({ ...options, artifact });
-  instances.push(instance);
-  expect(await instance.start()).toMatchObject({ type: 'loaded' });
-  return instance;
-}
+const { started, stopAll } = useInstances();
+afterEach(stopAll);
 
 const json = (body: string): unknown => JSON.parse(body) as unknown;
 const KEY = { id: 'key-1', name: 'mobile', groupId: 'group-1', groupName: 'apps' };

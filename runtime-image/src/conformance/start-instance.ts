@@ -69,7 +69,7 @@ export class Instance {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       env: { ...options.environment },
     });
-    this.exited = once(this.child, 'exit').then(([code]) => code as number | null);
+    this.exited = once(this.child, 'close').then(([code]) => code as number | null);
     this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     this.#feed = jsonLines(this.child.stdio[3] as Duplex);
     void this.#read();

@@ -51,22 +51,22 @@ const describe = (value: unknown): string => (value === undefined || value === n
 
 /** As fast as the caller reads. Where the caller goes away, or the call is cut, the source is told (`cancel`). */
 async function pump(reader: ReadableStreamDefaultReader<unknown>, outgoing: ServerResponse): Promise<void> {
-  const onClose = (): void => void reader.cancel(new Error('The caller went away.')).catch(() => undefined);
+  const cancel = (reason: unknown): void => void reader.cancel(reason).catch(() => undefined);
+  const onClose = (): void => cancel(new Error('Nobody reads this answer any more.'));
   outgoing.once('close', onClose);
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done || outgoing.destroyed) break;
-      if (!(value instanceof Uint8Array)) throw new TypeError('A Response\'s stream must hold Uint8Array chunks.');
-      if (value.byteLength > 0 && !outgoing.write(value)) await drained(outgoing);
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      if (outgoing.destroyed) return onClose();
+      if (!(next.value instanceof Uint8Array)) throw new TypeError("A Response's stream must hold Uint8Array chunks.");
+      if (next.value.byteLength > 0 && !outgoing.write(next.value)) await drained(outgoing);
     }
-    outgoing.off('close', onClose);
     outgoing.end();
   } catch (error) {
-    outgoing.off('close', onClose);
-    void reader.cancel(error).catch(() => undefined);
+    cancel(error);
     outgoing.destroy();
     throw error;
+  } finally {
+    outgoing.off('close', onClose);
   }
 }
 
