@@ -11,6 +11,8 @@ const CRASHES = {
     'const all = []; for (;;) { all.push(Buffer.alloc(8 << 20, 1)); await new Promise((r) => setTimeout(r, 5)); }',
   'a throw outside of the call': `setTimeout(() => { throw new Error('thrown later'); }); response.end('said before');`,
   'an unhandled rejection': `void Promise.reject(new Error('nobody cares')); response.end('said before');`,
+  'too much in its temporary folder':
+    `for (let i = 0; ; i += 1) { process.getBuiltinModule('fs').writeFileSync(process.env.TMPDIR + '/' + i, Buffer.alloc(1 << 20)); await new Promise((r) => setTimeout(r, 1)); }`,
   'process.abort': 'process.abort();',
   'a signal to itself': `process.kill(process.pid, 'SIGKILL');`,
 };
@@ -47,6 +49,7 @@ describe('S3: what a handler does to its own instance', () => {
   it.each([
     ['blocked', LOOP, 'An instance ended. Its event loop was blocked for 1.5 s.'],
     ['memory', CRASHES['Buffers outside of the heap'], /It used 1\d\d MiB of its limit of 128 MiB\.$/],
+    ['disk', CRASHES['too much in its temporary folder'], 'An instance ended. Its temporary folder held more than 64 MiB or 10000 files.'],
     ['exit', CRASHES['process.exit'], 'An instance ended. It exited with code 3.'],
   ])('logs and counts why: %s', async (cause, body, message) => {
     const desired = bench.desire('bad', bench.listener(body));

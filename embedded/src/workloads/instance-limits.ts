@@ -1,4 +1,4 @@
-/** How long an instance may take for what. Milliseconds. */
+/** What an instance may take. */
 export interface InstanceLimits {
   /** How long it may give no sign of life until it has loaded. The whole of loading is timed by the runtime itself. */
   startMs: number;
@@ -11,6 +11,10 @@ export interface InstanceLimits {
   drainGraceMs: number;
   /** Between two looks at an instance's memory and its last sign of life. */
   checkMs: number;
+  /** Between two looks at its temporary folder. */
+  diskCheckMs: number;
+  /** What its temporary folder may hold. */
+  temporaryMiB: number;
   /** An instance that was ready for so long before it died was no part of a crash loop. */
   stableMs: number;
 }
@@ -20,5 +24,7 @@ export const INSTANCE_LIMITS: InstanceLimits = {
   blockedMs: 5000,
   drainGraceMs: 5000,
   checkMs: 250,
+  diskCheckMs: 2000,
+  temporaryMiB: 64,
   stableMs: 10_000,
 };

@@ -2,6 +2,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { RuntimeFeed, RuntimeIdentity, RuntimeOutcome, RuntimeSession } from '@wherry/core/ports/runtime-feed.ts';
 import type { InstanceAddress, ObservedInstance, WorkloadFailure } from '@wherry/core/ports/workloads.ts';
 import { exitMessage } from './exit-message.ts';
+import { holdsMore } from './folder-size.ts';
 import type { InstanceLimits } from './instance-limits.ts';
 import { privateMemoryMiB } from './process-table.ts';
 import type { RuntimeProcess } from './runtime-process.ts';
@@ -9,7 +10,7 @@ import type { RuntimeProcess } from './runtime-process.ts';
 export type InstanceState = 'starting' | 'ready' | 'draining' | 'ended';
 
 /** Why an instance ended: by itself, or what it was killed for. */
-export type EndCause = 'exit' | 'failed' | 'memory' | 'blocked' | 'start' | 'drained';
+export type EndCause = 'exit' | 'failed' | 'memory' | 'disk' | 'blocked' | 'start' | 'drained';
 
 export interface InstanceEnd {
   cause: EndCause;
@@ -29,6 +30,8 @@ export interface InstanceOptions {
 
 /** The end of its connection may come after the process's. */
 const LAST_WORDS_MS = 1000;
+/** Files in its temporary folder. */
+const TEMPORARY_ENTRIES = 10_000;
 
 /** One instance of a workload: a runtime process from its `start` to its end. */
 export class Instance {
@@ -43,6 +46,7 @@ export class Instance {
   #killedFor: { cause: EndCause; message: string } | undefined;
   #heard = 0;
   #silentMs = 0;
+  #sinceDiskCheckMs = 0;
   #cancelKill = (): void => undefined;
 
   constructor(process: RuntimeProcess, identity: RuntimeIdentity, options: InstanceOptions) {
@@ -78,12 +82,14 @@ export class Instance {
   }
 
   /**
-   * Ends it where it uses too much memory or blocks its event loop.
+   * Ends it where it uses too much memory or disk, or blocks its event loop.
    * @param elapsedMs since the last check; less where the service itself was stalled, which is no instance's fault.
    */
   check(elapsedMs: number): void {
     if (this.#state === 'ended' || this.#killedFor !== undefined) return;
     this.#checkMemory();
+    this.#sinceDiskCheckMs += elapsedMs;
+    if (this.#sinceDiskCheckMs >= this.#options.limits.diskCheckMs) void this.#checkDisk();
     // A draining one may end its feed while it finishes its calls; its time is limited anyway.
     if (this.#state !== 'draining') this.#checkSilence(elapsedMs);
   }
@@ -93,6 +99,17 @@ export class Instance {
     const used = pid === undefined ? undefined : privateMemoryMiB(pid);
     if (used === undefined || used <= memoryMiB) return;
     this.#kill('memory', `It used ${Math.ceil(used)} MiB of its limit of ${memoryMiB} MiB.`);
+  }
+
+  async #checkDisk(): Promise<void> {
+    // Not before this look has ended.
+    this.#sinceDiskCheckMs = -Infinity;
+    const { temporaryMiB } = this.#options.limits;
+    const full = await holdsMore(this.#process.folder.temporary, { bytes: temporaryMiB * 1024 * 1024, entries: TEMPORARY_ENTRIES });
+    this.#sinceDiskCheckMs = 0;
+    if (full && this.#state !== 'ended') {
+      this.#kill('disk', `Its temporary folder held more than ${temporaryMiB} MiB or ${TEMPORARY_ENTRIES} files.`);
+    }
   }
 
   #checkSilence(elapsedMs: number): void {

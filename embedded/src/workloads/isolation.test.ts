@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
@@ -18,6 +19,7 @@ describe('S1: what a handler can reach', () => {
   let data: string;
   let mine: { address: InstanceAddress; folder: string };
   let theirs: { address: InstanceAddress; folder: string };
+  let theirPid: string;
   const evaluate = (code: string): Promise<string> => call(mine.address, `/${encodeURIComponent(code)}`);
 
   beforeAll(async () => {
@@ -29,6 +31,7 @@ describe('S1: what a handler can reach', () => {
     const folderOf = ({ address }: { address: InstanceAddress }): string => path.dirname('path' in address ? address.path : '');
     mine = { address: a.address, folder: folderOf(a) };
     theirs = { address: b.address, folder: folderOf(b) };
+    theirPid = await call(b.address, '/process.pid');
   });
   afterAll(() => bench.stop());
 
@@ -109,8 +112,22 @@ describe('S1: what a handler can reach', () => {
   });
 
   rootIt('cannot signal another function', async () => {
-    const pid = await call(theirs.address, '/process.pid');
-    expect(await evaluate(`process.kill(${pid}, 0)`)).toBe('error EPERM');
+    expect(await evaluate(`process.kill(${theirPid}, 0)`)).toBe('error EPERM');
+  });
+
+  rootIt.each([
+    ['the service\'s environment', (): string => `cat /proc/${process.pid}/environ`],
+    ['another function\'s folder', (): string => `ls ${theirs.folder}`],
+    ['the run directory\'s list', (): string => `ls ${bench.directory}`],
+    ['the records of processes', (): string => `ls ${bench.directory}/pids`],
+    ['another function\'s environment', (): string => `cat /proc/${theirPid}/environ`],
+    ['another function\'s descriptors', (): string => `ls /proc/${theirPid}/fd/`],
+    ['another function, by a signal', (): string => `kill -9 ${theirPid}`],
+  ])('its user cannot reach %s, without the permission model either', async (_name, command) => {
+    const uid = Number(await evaluate('process.getuid()'));
+    const { status, stderr } = spawnSync('/bin/sh', ['-c', command()], { uid, gid: uid, cwd: '/', encoding: 'utf8' });
+    expect(status).not.toBe(0);
+    expect(stderr).toMatch(/Permission denied|not permitted/);
   });
 
   rootIt('S2: nobody but root and its own user can enter an instance\'s folder', async () => {

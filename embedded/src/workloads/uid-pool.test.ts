@@ -1,4 +1,4 @@
-import { chooseUidRange, createUidPool } from './uid-pool.ts';
+import { chooseUidRange, createUidPool, mayBecomeOthers } from './uid-pool.ts';
 
 describe('chooseUidRange', () => {
   it.each([
@@ -11,6 +11,17 @@ describe('chooseUidRange', () => {
   it('finds none where only root is mapped, nor where users and groups differ', () => {
     expect(chooseUidRange('0 1000 1\n', '0 1000 1\n')).toBeUndefined();
     expect(chooseUidRange('0 0 4294967295\n', '0 1000 1\n')).toBeUndefined();
+  });
+});
+
+describe('mayBecomeOthers', () => {
+  it.each([
+    ['root', '000001ffffffffff', true],
+    ['root in a container', '00000000a80425fb', true],
+    ['root without SETUID', '00000000a804257b', false],
+    ['root without any', '0000000000000000', false],
+  ])('knows %s by its capabilities', (_name, capabilities, may) => {
+    expect(mayBecomeOthers(`Name:\tnode\nCapPrm:\t0000000000000000\nCapEff:\t${capabilities}\nSeccomp:\t0\n`)).toBe(may);
   });
 });
 

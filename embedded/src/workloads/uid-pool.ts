@@ -20,13 +20,23 @@ export interface UidPool {
   give(uid: number): void;
 }
 
+/** chown, reach into their folders (to call them), signal them, become them. */
+const NEEDED_CAPABILITIES = { CHOWN: 0, DAC_OVERRIDE: 1, KILL: 5, SETGID: 6, SETUID: 7 };
+
 /**
- * The range that instances run under: undefined where this process may not become another user, or where its user
- * namespace holds none of the candidates.
+ * The range that instances run under: undefined where this process may not become another user (not root, a container
+ * without the capabilities, not Linux), or where its user namespace holds none of the candidates.
  */
 export function findUidRange(): UidRange | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  return chooseUidRange(readFileSync('/proc/self/uid_map', 'utf8'), readFileSync('/proc/self/gid_map', 'utf8'));
+  if (process.getuid?.() !== 0 || process.platform !== 'linux') return undefined;
+  const read = (name: string): string => readFileSync(`/proc/self/${name}`, 'utf8');
+  return mayBecomeOthers(read('status')) ? chooseUidRange(read('uid_map'), read('gid_map')) : undefined;
+}
+
+/** Whether a process has the capabilities that running as others needs, by its `/proc/<pid>/status`. */
+export function mayBecomeOthers(status: string): boolean {
+  const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
+  return Object.values(NEEDED_CAPABILITIES).every((bit) => ((effective >> BigInt(bit)) & 1n) === 1n);
 }
 
 /** The first candidate that both maps hold whole (lines of `inside outside count`). */

@@ -1,0 +1,33 @@
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import { repeat } from './repeat.ts';
+
+/** A clock whose one timer a test fires when it likes. */
+class StalledClock extends FakeClock implements Clock {
+  late = 0;
+  override monotonic(): number {
+    return super.monotonic() + this.late;
+  }
+}
+
+describe('repeat', () => {
+  it('tells the time that passed, again and again, until it is stopped', async () => {
+    const clock = new FakeClock();
+    const told: number[] = [];
+    const stop = repeat(clock, 250, (elapsed) => void told.push(elapsed));
+    await clock.advance(250);
+    await clock.advance(250);
+    stop();
+    await clock.advance(1000);
+    expect(told).toEqual([250, 250]);
+  });
+
+  it('does not count the time in which this process was stalled', async () => {
+    const clock = new StalledClock();
+    const told: number[] = [];
+    repeat(clock, 250, (elapsed) => void told.push(elapsed));
+    clock.late = 60_000;
+    await clock.advance(250);
+    expect(told).toEqual([500]);
+  });
+});
