@@ -6,7 +6,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { DemandBoard } from './demand-board.ts';
 import type { LogIntake } from './log-intake.ts';
 import { RouterView, type RouterViewOptions } from './router-view.ts';
-import { UntoldChanges } from './untold-changes.ts';
+import { ROUTER_PATIENCE_MS, UntoldChanges } from './untold-changes.ts';
 
 /** Changes that come within this time are told as one. */
 const COALESCE_MS = 1;
@@ -26,6 +26,8 @@ interface Connection {
   resolve: (outcome: RouterOutcome) => void;
   /** The newest version that the router has told it has applied. */
   applied: number;
+  /** Monotonic milliseconds. */
+  attachedAt: number;
 }
 
 /** Tells every router what it must know: a snapshot, then each change in one step, then that nothing changed. */
@@ -49,7 +51,8 @@ export class RouterFeed {
   /** The caches are full: snapshots may be taken. */
   start(): void {
     this.#started = true;
-    this.#flush();
+    // Nobody has anything yet that could be changed.
+    this.#view.refresh();
     for (const connection of this.#connections) this.#sendSnapshot(connection);
     this.#beatLater();
   }
@@ -64,7 +67,7 @@ export class RouterFeed {
   /** Serves one router until its connection ends. Before `start` it waits. The outcome resolves once and never rejects. */
   attach(channel: FeedChannel): { outcome: Promise<RouterOutcome> } {
     const { promise, resolve } = Promise.withResolvers<RouterOutcome>();
-    const connection = { channel, resolve, applied: 0 };
+    const connection = { channel, resolve, applied: 0, attachedAt: this.#options.clock.monotonic() };
     if (this.#started) {
       this.#flush();
       this.#sendSnapshot(connection);
@@ -81,12 +84,18 @@ export class RouterFeed {
 
   /** Whether every router has applied what is known of the function now. */
   routersKnow(functionName: string): boolean {
-    return this.#started && !this.#view.isTouched(functionName) && !this.#untold.has(functionName);
+    return this.#started && !this.#view.isTouched(functionName) && !this.#untold.has(functionName) && this.#allKnowSomething();
   }
 
   /** @param callback is told functions that `routersKnow` has become true for. */
   onKnown(callback: (functionNames: string[]) => void): void {
     this.#onKnown = callback;
+  }
+
+  /** A router that has just come may still go by what another operator told it. */
+  #allKnowSomething(): boolean {
+    const now = this.#options.clock.monotonic();
+    return [...this.#connections].every(({ applied, attachedAt }) => applied > 0 || now - attachedAt >= ROUTER_PATIENCE_MS);
   }
 
   #flushSoon(): void {

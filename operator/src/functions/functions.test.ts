@@ -229,7 +229,7 @@ describe('a function', () => {
     await world.run();
     expect(conditionOf(await world.fn('hello'), 'CodeReady')).toMatch(/^False RevisionNotFound: /);
     expect(router.functions.get('hello')?.revision).toBe(first);
-    await world.edit('Function', 'hello', { revision: undefined } as never);
+    await world.edit('Function', 'hello', { revision: undefined });
     await world.run();
     expect(router.functions.get('hello')?.revision).toBe(second);
   });

@@ -21,7 +21,7 @@ export async function reconcileKey({ store, caches, keyRing, undecryptable, cloc
   const problem = key && openingProblem(keyRing, key);
   undecryptable.set('ApiKey', name, problem !== undefined);
   if (key === undefined) return DONE;
-  const conditions = openingConditions(key, problem, clock.now());
+  const conditions = openingConditions(key, { problem, always: false, now: clock.now() });
   if (conditions !== key.status.conditions) {
     await writeStatus(store, key, { ...key.status, observedGeneration: key.metadata.generation, conditions });
   }

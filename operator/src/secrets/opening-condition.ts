@@ -20,12 +20,16 @@ export function openingProblem(keyRing: KeyRing, resource: Sealed): string | und
 }
 
 /**
- * An object's conditions with `Ready` saying that its value does not open. One whose value opens, and always did, gets
- * none: a hundred thousand good keys are a hundred thousand writes less.
+ * An object's conditions with `Ready` saying whether its value opens. While it opens and always did nothing is said: a
+ * hundred thousand good keys are a hundred thousand writes less.
+ * @param always whether to say so even then.
  */
-export function openingConditions(resource: Sealed, problem: string | undefined, now: number): Condition[] | undefined {
+export function openingConditions(
+  resource: Sealed,
+  { problem, always, now }: { problem: string | undefined; always: boolean; now: number },
+): Condition[] | undefined {
   const { conditions } = resource.status;
-  if (problem === undefined && findCondition(conditions, 'Ready') === undefined) return conditions;
+  if (problem === undefined && !always && findCondition(conditions, 'Ready') === undefined) return conditions;
   const ready: ConditionDecision =
     problem === undefined
       ? { type: 'Ready', status: 'True', reason: 'Ready', message: '' }

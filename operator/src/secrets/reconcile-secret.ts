@@ -1,3 +1,4 @@
+import { findCondition } from '@wherry/core/conditions.ts';
 import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
@@ -12,8 +13,8 @@ import { openingConditions, openingProblem } from './opening-condition.ts';
 import type { Undecryptable } from './undecryptable.ts';
 
 /**
- * How old a secret must be to be deleted for an owner that nobody saw go: one that is applied before its owner waits
- * this long for it.
+ * How old a secret must be to be deleted for an owner that it never had: one that is applied before its owner waits this
+ * long for it.
  */
 export const ORPHAN_AGE_MS = 3_600_000;
 
@@ -39,17 +40,22 @@ export function createSecretReconciler(rooms: SecretRooms): (name: string) => Pr
     undecryptable.set('FunctionSecret', name, problem !== undefined);
     if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return DONE;
     if (await isOrphan(store, caches, secret)) {
-      const wait = gone.has(secretOwner(secret.spec)) ? 0 : ORPHAN_AGE_MS - (clock.now() - Date.parse(secret.metadata.creationTimestamp));
+      const wait = hadOwner(secret, gone) ? 0 : ORPHAN_AGE_MS - (clock.now() - Date.parse(secret.metadata.creationTimestamp));
       if (wait > 0) return requeueAfter(wait);
       await deleteSecret(rooms, secret);
       return DONE;
     }
-    const conditions = openingConditions(secret, problem, clock.now());
+    // That a scoped secret was ready once says, to the operator after us too, that it had its owner.
+    const conditions = openingConditions(secret, { problem, always: secret.spec.scope !== 'global', now: clock.now() });
     if (conditions !== secret.status.conditions) {
       await writeStatus(store, secret, { ...secret.status, observedGeneration: secret.metadata.generation, conditions });
     }
     return problem === undefined ? DONE : stalled('DecryptionFailed');
   };
+}
+
+function hadOwner({ spec, status }: FunctionSecretResource, gone: ReadonlySet<string>): boolean {
+  return gone.has(secretOwner(spec)) || findCondition(status.conditions, 'Ready')?.status === 'True';
 }
 
 function watchOwners({ functions, groups, keys }: Caches, gone: Set<string>): void {

@@ -46,15 +46,15 @@ export class TestRouter {
   #apply(message: RouterDown): void {
     this.#version = message.version;
     if (message.type === 'heartbeat') return;
-    if (message.type === 'snapshot') {
-      this.functions.clear();
-      this.keys.clear();
-    } else {
-      for (const id of message.removedFunctions ?? []) this.functions.delete(id);
-      for (const digest of message.removedKeys ?? []) this.keys.delete(digest);
-    }
+    if (message.type === 'snapshot') this.#forget([...this.functions.keys()], [...this.keys.keys()]);
+    else this.#forget(message.removedFunctions, message.removedKeys);
     for (const fn of message.functions ?? []) this.functions.set(fn.id, fn);
     for (const key of message.keys ?? []) this.keys.set(key.digest, key);
     if (!this.silent) this.confirm();
+  }
+
+  #forget(ids: readonly string[] = [], digests: readonly string[] = []): void {
+    for (const id of ids) this.functions.delete(id);
+    for (const digest of digests) this.keys.delete(digest);
   }
 }

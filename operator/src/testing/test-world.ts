@@ -62,7 +62,8 @@ export class TestWorld {
     operator.attachRouter(router.channel);
     this.#running.push(operator);
     const started = operator.start();
-    await this.run();
+    // Longer than the informers' first backoff.
+    await this.run(300);
     await started;
     return { operator, router, runtimeFeed, metrics };
   }

@@ -1,0 +1,143 @@
+import { FakeBuilder } from '@wherry/core/fakes/fake-builder.ts';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import type { TreeEntry } from '@wherry/core/trees/tree.ts';
+import { sha256 } from '@wherry/core/trees/tree.ts';
+import { loadedTree } from '../content/tree-cache.ts';
+import type { BuildOrder } from './build-order.ts';
+import { BuildRoom } from './build-room.ts';
+
+describe('the build room', () => {
+  let clock: FakeClock;
+  let content: FakeContentStore;
+  let builder: FakeBuilder;
+  let logger: FakeLogger;
+  let metrics: FakeMetrics;
+  let settled: string[];
+  let room: BuildRoom;
+  beforeEach(() => {
+    clock = new FakeClock();
+    content = new FakeContentStore({ clock });
+    builder = new FakeBuilder({ content });
+    logger = new FakeLogger();
+    metrics = new FakeMetrics();
+    settled = [];
+    room = new BuildRoom({ builder, content, clock, logger, metrics, onSettled: (handler) => settled.push(handler) });
+  });
+  afterEach(() => room.stop());
+
+  /** @param sources the text of each file, by source and path. */
+  async function order(handler: string, sources: Record<string, Record<string, string>>): Promise<BuildOrder> {
+    const trees = new Map();
+    for (const [name, files] of Object.entries(sources)) {
+      const entries: TreeEntry[] = [];
+      for (const [path, text] of Object.entries(files)) {
+        entries.push({ path, size: text.length, mtime: 0, digest: (await content.put(Buffer.from(text))).digest });
+      }
+      trees.set(name, loadedTree({ files: entries }, sha256(JSON.stringify([name, files]))));
+    }
+    return { handler, inForce: { trees, digest: sha256(JSON.stringify(sources)) } };
+  }
+  const A = { 'main.ts': "import { b } from './b.ts';", 'b.ts': '1', 'unused.ts': '1' };
+
+  it('B4: has stored the artifact, under the digest that is the revision, when it tells of it', async () => {
+    const wanted = await order('a/main.ts', { a: A });
+    expect(room.request(wanted)).toEqual({ state: 'building' });
+    await clock.settle();
+    expect(settled).toEqual(['a/main.ts']);
+    const built = room.request(wanted);
+    expect(built.state).toBe('built');
+    const revision = built.state === 'built' ? built.revision : '';
+    expect(sha256(await content.get(revision))).toBe(revision);
+    expect(room.revisions()).toEqual([revision]);
+  });
+
+  it('B4: takes no artifact that its digest does not name', async () => {
+    const artifact = Buffer.from('one');
+    builder.answer('a/main.ts', { ok: true, artifact, revision: sha256('another'), inputs: [] });
+    const wanted = await order('a/main.ts', { a: A });
+    room.request(wanted);
+    await clock.settle();
+    expect(room.request(wanted)).toEqual({ state: 'building' });
+    expect(await content.has(sha256(artifact))).toBe(false);
+  });
+
+  it.each([
+    ['another source', { a: A, z: { 'x.ts': '1' } }, 1],
+    ['a file that it does not read', { a: { ...A, 'unused.ts': '2' } }, 1],
+    ['a file that it reads', { a: { ...A, 'b.ts': '2' } }, 2],
+    ['which files there are in a source that it reaches', { a: { ...A, 'b.tsx': '1' } }, 2],
+    ['a file that steers builds', { a: { ...A, 'tsconfig.json': '{}' } }, 2],
+  ])('after a change of %s the builds are as many as needed', async (_what, changed, builds) => {
+    room.request(await order('a/main.ts', { a: A }));
+    await clock.settle();
+    const again = await order('a/main.ts', changed);
+    room.request(again);
+    await clock.settle();
+    expect(room.request(again).state).toBe('built');
+    expect(builder.requests).toHaveLength(builds);
+  });
+
+  it('builds again after any change when the last build failed', async () => {
+    room.request(await order('a/main.ts', { a: { 'main.ts': "import { b } from '../b/b.ts';" } }));
+    await clock.settle();
+    const mended = await order('a/main.ts', { a: { 'main.ts': "import { b } from '../b/b.ts';" }, b: { 'b.ts': '1' } });
+    expect(room.request(mended).state).toBe('building');
+    await clock.settle();
+    expect(room.request(mended).state).toBe('built');
+    expect(room.reaches('a/main.ts', 'b')).toBe(true);
+    expect(room.reaches('a/main.ts', 'c')).toBe(false);
+  });
+
+  it('the newest order wins: what runs for an older one is ended', async () => {
+    builder.hang();
+    const orders = await Promise.all(['1', '2', '3'].map((b) => order('a/main.ts', { a: { ...A, 'b.ts': b } })));
+    for (const one of orders) {
+      room.request(one);
+      await clock.settle();
+    }
+    builder.release();
+    await clock.settle();
+    expect(settled).toEqual(['a/main.ts']);
+    expect(room.request(orders[2]!).state).toBe('built');
+    expect(room.revisions()).toHaveLength(1);
+  });
+
+  it('B1: runs at most four builds at once', async () => {
+    builder.hang();
+    const files = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`f${i}.ts`, '1']));
+    for (const path of Object.keys(files)) room.request(await order(`a/${path}`, { a: files }));
+    await clock.settle();
+    expect(builder.requests).toHaveLength(4);
+    builder.release();
+    await clock.settle();
+    expect(settled).toHaveLength(6);
+  });
+
+  it('tries a build that could not be tried again, and says nothing of it until then', async () => {
+    builder.answer('a/main.ts', new Error('no processes left'));
+    const wanted = await order('a/main.ts', { a: A });
+    room.request(wanted);
+    await clock.settle();
+    expect(room.request(wanted)).toEqual({ state: 'building' });
+    expect(settled).toEqual([]);
+    builder.answer('a/main.ts', undefined);
+    content.failPuts(new Error('disk full'));
+    await clock.advance(500);
+    expect(room.request(wanted)).toEqual({ state: 'building' });
+    content.failPuts(undefined);
+    await clock.advance(2000);
+    expect(room.request(wanted).state).toBe('built');
+    expect(logger.of('warn')).toHaveLength(2);
+  });
+
+  it('tells a failure with file, line and column', async () => {
+    const wanted = await order('a/main.ts', { a: { ...A, 'b.ts': "\n\nf('a' 'b')" } });
+    room.request(wanted);
+    await clock.settle();
+    expect(room.request(wanted)).toEqual({ state: 'failed', reason: 'SyntaxError', message: expect.stringMatching(/^a\/b\.ts:3:\d+: /) });
+    expect(metrics.value('build_total', { result: 'SyntaxError' })).toBe(1);
+  });
+});

@@ -1,0 +1,71 @@
+import { encodeTree } from '@wherry/core/trees/tree.ts';
+import { conditionOf, TestWorld } from '../testing/test-world.ts';
+
+describe('a code source', () => {
+  let world: TestWorld;
+  beforeEach(async () => {
+    world = new TestWorld();
+    await world.upload('api', { 'a.ts': '12345', 'b.ts': '123' });
+    await world.start();
+  });
+  afterEach(() => world.stop());
+
+  it('has the tree in force that it names', async () => {
+    const { spec, status } = await world.get('CodeSource', 'api');
+    expect(status).toMatchObject({ tree: spec.manual?.tree, files: 2, bytes: 8, observedGeneration: 1 });
+    expect(conditionOf({ status }, 'Ready')).toBe('True Stored: 2 files, 8 bytes.');
+  });
+
+  it('keeps its tree when it names one that is not there, until that is there', async () => {
+    const before = (await world.get('CodeSource', 'api')).status.tree;
+    const { bytes, digest } = encodeTree({ files: [] });
+    await world.edit('CodeSource', 'api', { manual: { tree: digest } });
+    await world.run();
+    const broken = await world.get('CodeSource', 'api');
+    expect(broken.status.tree).toBe(before);
+    expect(conditionOf(broken, 'Ready')).toMatch(/^False TreeNotFound: /);
+    await world.content.put(bytes);
+    await world.run(10_000);
+    expect((await world.get('CodeSource', 'api')).status).toMatchObject({ tree: digest, files: 0, bytes: 0 });
+  });
+
+  it('says of a blob that is no manifest that it is none', async () => {
+    const { digest } = await world.content.put(Buffer.from('{"files": 1}'));
+    await world.edit('CodeSource', 'api', { manual: { tree: digest } });
+    await world.run();
+    expect(conditionOf(await world.get('CodeSource', 'api'), 'Ready')).toMatch(/^False TreeNotFound: The blob .* is not a tree's manifest/);
+  });
+
+  it('that is not enabled keeps its tree, and what runs from it runs', async () => {
+    await world.createFunction('hello', { handler: 'api/a.ts' });
+    await world.run();
+    const before = (await world.get('CodeSource', 'api')).status.tree;
+    await world.edit('CodeSource', 'api', { enabled: false });
+    await world.upload('api', { 'a.ts': 'changed' });
+    await world.run();
+    const source = await world.get('CodeSource', 'api');
+    expect(source.status.tree).toBe(before);
+    expect(conditionOf(source, 'Ready')).toMatch(/^False Disabled: /);
+    expect(conditionOf(await world.fn('hello'), 'Ready')).toBe('True Ready: ');
+  });
+
+  it('without files is ready, and so is one whose files went', async () => {
+    await world.store.create({ kind: 'CodeSource', metadata: { name: 'empty' }, spec: { type: 'manual', enabled: true } });
+    await world.edit('CodeSource', 'api', { manual: {} });
+    await world.run();
+    for (const name of ['empty', 'api']) {
+      const source = await world.get('CodeSource', name);
+      expect(source.status).toMatchObject({ files: 0, bytes: 0 });
+      expect(source.status.tree).toBeUndefined();
+      expect(conditionOf(source, 'Ready')).toMatch(/^True Stored: /);
+    }
+  });
+
+  it('of type git says that it is not supported', async () => {
+    await world.store.create({ kind: 'CodeSource', metadata: { name: 'repo' }, spec: { type: 'git', enabled: true, git: { url: 'https://example.com/x' } } });
+    await world.createFunction('hello', { handler: 'repo/a.ts' });
+    await world.run();
+    expect(conditionOf(await world.get('CodeSource', 'repo'), 'Ready')).toMatch(/^False NotSupported: /);
+    expect(conditionOf(await world.fn('hello'), 'Ready')).toMatch(/^False SourceNotReady: /);
+  });
+});
