@@ -5,9 +5,21 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 /** Longest wait that Node's timers take; a longer one would fire at once. */
 const MAX_DELAY_MS = 2_147_483_647;
 
+/** How far the fine clock may be from the wall clock before it is set again. */
+const MAX_DRIFT_MS = 10;
+
+let origin = performance.timeOrigin;
+
+/** The wall clock with a fraction: `performance` alone would not follow a clock that is set, or a machine that slept. */
+function now(): number {
+  const drift = Date.now() - (origin + performance.now());
+  if (Math.abs(drift) > MAX_DRIFT_MS) origin += drift;
+  return origin + performance.now();
+}
+
 /** The machine's time. Its timers keep a process alive: cancel what you no longer wait for. */
 export const systemClock: Clock = {
-  now: () => performance.timeOrigin + performance.now(),
+  now,
   monotonic: () => performance.now(),
   after(ms, callback) {
     const timer = setTimeout(callback, Math.min(ms, MAX_DELAY_MS));
