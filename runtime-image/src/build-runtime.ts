@@ -2,7 +2,6 @@ import type { Server } from 'node:http';
 import { runtimeDownSchema, type RuntimeDown, type RuntimeUp } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
-import type { InstanceAddress } from '@wherry/core/ports/workloads.ts';
 import { loadArtifact, type LoadResult } from './artifact/load-artifact.ts';
 import { isArtifactOf } from './artifact/verify-artifact.ts';
 import { callListener } from './call/answer-call.ts';
@@ -24,7 +23,7 @@ export interface RuntimeParts {
   clock: Clock;
   config: RuntimeConfig;
   /** Whether the feed's other side lags behind. */
-  congested(): boolean;
+  congested: () => boolean;
 }
 
 type Start = Extract<RuntimeDown, { type: 'start' }>;
@@ -43,70 +42,73 @@ export function buildRuntime({ channel, clock, config, congested }: RuntimeParts
   const mask = new SecretMask();
   const buffer = new LogBuffer({ clock, congested, send: (entries, dropped) => send({ type: 'logs', entries, dropped }) });
   const log = new CallLog({ clock, mask, add: (entry) => buffer.add(entry) });
+  const flush = (): void => buffer.flush();
   const running = new RunningCalls();
   let state: FunctionState | undefined;
   let server: Server | undefined;
 
   async function start(message: Start): Promise<boolean> {
     state = new FunctionState(message.state, log, mask);
-    takeOverProcess(message);
-    const loaded = await load(message);
+    takeOverProcess({ message, config, log, flush });
+    const loaded = await load(message, config, clock);
     if (loaded.ok) {
       const { invocationToken } = message;
       server = createCallServer(callListener({ handler: loaded.handler, invocationToken, state, log, clock, running }));
-      send({ type: 'loaded', address: await listen(server, message.listen as InstanceAddress) });
+      send({ type: 'loaded', address: await listen(server, message.listen) });
     } else {
-      buffer.flush();
+      flush();
       send({ type: 'failed', reason: loaded.reason, message: loaded.message });
     }
     return loaded.ok;
   }
 
-  function takeOverProcess(message: Start): void {
-    giveHandlerEnvironment({ timeZone: config.timeZone, functionId: message.state.function.id, revision: message.revision });
-    captureOutput(log);
-    endOnCrash({ log, flush: () => buffer.flush() });
-    hardenProcess();
-    installWebGlobals();
-  }
-
-  async function load({ artifact, revision }: Start): Promise<LoadResult> {
-    if (!isArtifactOf(artifact, revision)) {
-      return { ok: false, reason: 'LoadError', message: 'The artifact is not the one that the revision names.' };
-    }
-    return loadArtifact(artifact, { clock, timeoutMs: config.loadTimeoutMs, allowSqlite: !sharesMachine() });
-  }
-
-  /** Starts in the background: what follows on the feed, its end above all, is heard while the handler loads. */
-  function begin(message: Start): Promise<'failed' | undefined> {
-    if (state !== undefined) return Promise.resolve(undefined);
-    return start(message).then((ok) => (ok ? undefined : 'failed'));
-  }
-
+  /** @param onStart is not waited for: what follows on the feed, its end above all, is heard while the handler loads. */
   async function follow(onStart: (message: Start) => void): Promise<'feed-ended'> {
     for await (const raw of channel.messages()) {
       const message = runtimeDownSchema.safeParse(raw);
       // What it does not understand changes nothing: it keeps serving what it last learned.
       if (!message.success) continue;
-      if (message.data.type === 'start') onStart(message.data);
+      if (message.data.type === 'heartbeat') send({ type: 'alive' });
       else if (message.data.type === 'state') state?.apply(message.data.state);
-      else send({ type: 'alive' });
+      else if (state === undefined) onStart(message.data);
     }
     return 'feed-ended';
   }
 
   return {
-    run() {
-      return new Promise((resolve, reject) => {
+    run: () =>
+      new Promise((resolve, reject) => {
         const onStart = (message: Start): void => {
-          begin(message).then((failed) => failed !== undefined && resolve(failed), reject);
+          start(message).then((ok) => !ok && resolve('failed'), reject);
         };
         follow(onStart).then(resolve, reject);
-      });
-    },
+      }),
     async drain() {
       if (server !== undefined) await drain(server, running, clock);
-      buffer.flush();
+      flush();
     },
   };
+}
+
+interface TakeOver {
+  message: Start;
+  config: RuntimeConfig;
+  log: CallLog;
+  flush: () => void;
+}
+
+/** Before a line of the handler runs. */
+function takeOverProcess({ message, config, log, flush }: TakeOver): void {
+  giveHandlerEnvironment({ timeZone: config.timeZone, functionId: message.state.function.id, revision: message.revision });
+  captureOutput(log);
+  endOnCrash(log, flush);
+  hardenProcess();
+  installWebGlobals();
+}
+
+async function load({ artifact, revision }: Start, config: RuntimeConfig, clock: Clock): Promise<LoadResult> {
+  if (!isArtifactOf(artifact, revision)) {
+    return { ok: false, reason: 'LoadError', message: 'The artifact is not the one that the revision names.' };
+  }
+  return loadArtifact(artifact, { clock, timeoutMs: config.loadTimeoutMs, allowSqlite: !sharesMachine() });
 }

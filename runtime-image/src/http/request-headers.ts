@@ -28,7 +28,7 @@ export class RequestHeaders {
   }
 
   forEach(callback: (value: string, name: string, headers: Headers) => void, thisArg?: unknown): void {
-    for (const [name, value] of this.entries()) callback.call(thisArg, value, name, this as unknown as Headers);
+    for (const [name, value] of this.entries()) callback.call(thisArg, value, name, this);
   }
 
   /** Sorted by name, as the standard wants. */

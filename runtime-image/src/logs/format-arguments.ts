@@ -9,7 +9,7 @@ type Masked = (text: string) => string;
 
 /** The message of an entry: a text as it is, an error with its stack, anything else as JSON. */
 export function formatMessage(value: unknown, mask: Masked): string {
-  const text = typeof value === 'string' ? mask(value) : typeof value === 'object' ? formatObject(value, mask) : mask(String(value));
+  const text = messageText(value, mask);
   return text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}… (cut: ${text.length} characters)`;
 }
 
@@ -20,8 +20,15 @@ export function formatArguments(values: unknown[], mask: Masked): string | null 
   return json.length <= MAX_TEXT_LENGTH ? json : JSON.stringify([`(cut: ${json.length} characters)`, json.slice(0, MAX_TEXT_LENGTH / 4)]);
 }
 
-function formatObject(value: object | null, mask: Masked): string {
-  return value instanceof Error ? mask(errorText(value)) : toJson(value, mask);
+function messageText(value: unknown, mask: Masked): string {
+  if (typeof value === 'string') return mask(value);
+  if (value instanceof Error) return mask(errorText(value));
+  return typeof value === 'object' ? toJson(value, mask) : mask(scalar(value));
+}
+
+/** What is neither an object nor a text. */
+function scalar(value: unknown): string {
+  return typeof value === 'function' ? `[Function ${value.name}]` : String(value);
 }
 
 function toJson(value: unknown, mask: Masked): string {
@@ -41,7 +48,7 @@ function plain(value: unknown, walk: Walk): unknown {
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return primitive(value, walk.mask);
   if (typeof value === 'object') return object(value, walk);
   if (typeof value === 'undefined') return null;
-  return walk.mask(typeof value === 'function' ? `[Function ${value.name}]` : String(value));
+  return walk.mask(scalar(value));
 }
 
 /** A number that spells a secret becomes a masked text. */
