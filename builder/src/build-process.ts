@@ -1,0 +1,43 @@
+import { createRequire } from 'node:module';
+import { Socket } from 'node:net';
+import process from 'node:process';
+import type * as Esbuild from 'esbuild';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import { blobClient } from './bundling/blob-client.ts';
+import { bundle } from './bundling/bundle.ts';
+import { sourceFiles } from './bundling/source-files.ts';
+import type { BlobAnswer, BuildOrder, BuildReport } from './protocol.ts';
+
+/** Manifests of many sources make a long line. */
+const MAX_LINE_BYTES = 512 * 1024 * 1024;
+
+/** The program of the process that builds: one order over file descriptor 3, one report, then the service ends it. */
+async function main(esbuildFile: string, honoFolder: string): Promise<void> {
+  const channel = jsonLines(new Socket({ fd: 3 }), { maxLineBytes: MAX_LINE_BYTES });
+  void channel.closed.then(() => process.exit());
+  const esbuild = createRequire(esbuildFile)(esbuildFile) as typeof Esbuild;
+  // A process that waits for its order has esbuild's own process started and warm.
+  void esbuild.transform('').catch(() => undefined);
+  const blobs = blobClient(channel);
+  for await (const message of channel.messages() as AsyncIterable<BuildOrder | BlobAnswer>) {
+    if (message.type === 'blob') blobs.answer(message);
+    else void serve(message);
+  }
+
+  async function serve(order: BuildOrder): Promise<void> {
+    const files = sourceFiles(order.trees, (digest) => blobs.fetch(digest));
+    try {
+      const { inputs, ...result } = await bundle(order, files, { esbuild, honoFolder });
+      report(channel, 'artifact' in result ? { type: 'built', ...result, inputs } : { type: 'failed', ...result.failure, inputs });
+    } catch (error) {
+      process.stderr.write(`${String(error)}\n`);
+      report(channel, { type: 'failed', reason: 'BuildFailed', message: 'The code could not be built: the bundler failed.', inputs: files.inputs() });
+    }
+  }
+}
+
+const report = (channel: FeedChannel, message: BuildReport): void => channel.send(message);
+
+const [esbuildFile = '', honoFolder = ''] = process.argv.slice(2);
+void main(esbuildFile, honoFolder);

@@ -1,0 +1,112 @@
+import type * as Esbuild from 'esbuild';
+import type { BuildOptions, BuildResult, Message, Metafile } from 'esbuild';
+import type { BuildInput } from '@wherry/core/ports/builder.ts';
+import type { BuildFailure, BuildOrder } from '../protocol.ts';
+import { describeErrors, exportAdvice } from './describe-errors.ts';
+import { finishArtifact } from './finish-artifact.ts';
+import { isHandlerFile } from './loader-of.ts';
+import type { SourceFiles } from './source-files.ts';
+import { sourcesPlugin } from './sources-plugin.ts';
+import { languageOptions, type LanguageOptions } from './ts-config.ts';
+
+export interface Tools {
+  esbuild: typeof Esbuild;
+  /** Folder of the package `hono`, whose JSX runtime the platform serves. */
+  honoFolder: string;
+}
+export type BundleResult = ({ artifact: string } | { failure: BuildFailure }) & { inputs: BuildInput[] };
+
+/**
+ * Makes one ES module of a handler and all that it reaches. The same trees give the same bytes.
+ * It reads sources through `files` alone and does not throw for what authors can cause.
+ */
+export async function bundle(order: BuildOrder, files: SourceFiles, tools: Tools): Promise<BundleResult> {
+  const outcome = await attempt(order, files, tools);
+  return { ...outcome, inputs: files.inputs() };
+}
+
+type Outcome = { artifact: string } | { failure: BuildFailure };
+
+async function attempt(order: BuildOrder, files: SourceFiles, tools: Tools): Promise<Outcome> {
+  const handler = `${order.source}/${order.path}`;
+  const missing = handlerProblem(order, files);
+  if (missing !== undefined) return { failure: missing };
+  const language = await readLanguage(order.source, files);
+  if ('failure' in language) return language;
+  try {
+    const plugin = sourcesPlugin({ handler, files, tools, language, maxBytes: order.maxBytes });
+    const result = await tools.esbuild.build({ ...OPTIONS, ...language, plugins: [plugin] });
+    return outcomeOf(handler, result, order.maxBytes);
+  } catch (error) {
+    const { errors } = error as { errors?: Message[] };
+    if (!Array.isArray(errors)) throw error;
+    return { failure: describeErrors(errors) };
+  }
+}
+
+const OPTIONS = {
+  entryPoints: ['handler'],
+  outfile: '/app/handler.mjs',
+  // Never the folder in which the process happens to run: its name would be in messages and in the output.
+  absWorkingDir: '/',
+  bundle: true,
+  write: false,
+  metafile: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  charset: 'utf8',
+  legalComments: 'none',
+  logLevel: 'silent',
+  sourcemap: 'external',
+  // With them, esbuild would look for sources of maps on the disk; stack traces do not need them.
+  sourcesContent: false,
+  define: { __dirname: '"/app"', __filename: '"/app/handler.mjs"' },
+  logOverride: {
+    'unsupported-dynamic-import': 'error',
+    'unsupported-require-call': 'error',
+  },
+} as const satisfies BuildOptions;
+
+function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): BuildFailure | undefined {
+  if (!files.hasSource(source)) {
+    return { reason: 'SourceNotFound', message: `There is no source ${source}, or it has no code yet.` };
+  }
+  if (!files.has(`${source}/${path}`)) {
+    const similar = files.otherCase(`${source}/${path}`);
+    const hint = similar === undefined ? '' : ` There is ${similar}: upper and lower case count.`;
+    return { reason: 'HandlerNotFound', message: `Source ${source} has no file ${path}.${hint}` };
+  }
+  if (isHandlerFile(path)) return undefined;
+  const message = `${source}/${path} cannot be a handler: a handler is a .ts, .tsx, .mts, .js, .jsx, .mjs or .cjs file.`;
+  return { reason: 'BuildFailed', message };
+}
+
+async function readLanguage(source: string, files: SourceFiles): Promise<LanguageOptions | { failure: BuildFailure }> {
+  const file = `${source}/tsconfig.json`;
+  if (!files.has(file)) return languageOptions(undefined);
+  try {
+    return languageOptions((await files.read(file)).toString('utf8'));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const [, line = '1', column = '1'] = /line (\d+) column (\d+)/.exec(error.message) ?? [];
+    const location = { file, line: Number(line), column: Number(column) };
+    return { failure: { reason: 'SyntaxError', message: `${file}:${line}:${column}: This is not valid JSON.`, location } };
+  }
+}
+
+function outcomeOf(handler: string, result: BuildResult<typeof OPTIONS>, maxBytes: number): Outcome {
+  if (exportsNothing(handler, result.metafile)) return { failure: { reason: 'ExportError', message: exportAdvice(handler) } };
+  const text = (name: string): string => result.outputFiles.find(({ path }) => path.endsWith(name))?.text ?? '';
+  const size = result.outputFiles.reduce((sum, { contents }) => sum + contents.byteLength, 0);
+  // The map grows by a third when it goes in; the service checks the exact size.
+  const artifact = size > maxBytes ? undefined : finishArtifact(text('.mjs'), text('.mjs.map'));
+  if (artifact !== undefined && Buffer.byteLength(artifact) <= maxBytes) return { artifact };
+  const message = `The handler and what it imports make more than ${maxBytes} bytes of code. Import less, or fetch large data when it is needed.`;
+  return { failure: { reason: 'BuildTooLarge', message } };
+}
+
+/** A file without any import or export is a script: its default export would be undefined. */
+function exportsNothing(handler: string, metafile: Metafile): boolean {
+  return metafile.inputs[`app:${handler}`]?.format === undefined;
+}

@@ -1,0 +1,53 @@
+import type { Message } from 'esbuild';
+import type { SourceLocation } from '@wherry/core/ports/builder.ts';
+import type { BuildFailure } from '../protocol.ts';
+import type { FailureReason } from './failure.ts';
+
+/** esbuild writes `<namespace>:<path>`; authors know the path. */
+const NAMESPACE = /\b(?:app|entry|hono):(?=[^\s"]*)/g;
+const MAX_LENGTH = 1000;
+
+/** What esbuild calls its findings, and what they are here. */
+const COMPUTED = new Set(['unsupported-dynamic-import', 'unsupported-require-call']);
+const COMPUTED_ADVICE =
+  'import() and require() take only a path that is written out, since the function is one module. Import each file that may be needed by name, and choose among them';
+
+/** The failure that a build ends in: its first error, where it is, and how many more there are. */
+export function describeErrors(errors: readonly Message[]): BuildFailure {
+  const [first] = errors;
+  if (first === undefined) return { reason: 'BuildFailed', message: 'The code could not be built.' };
+  const location = locationOf(first);
+  const place = location === undefined ? '' : `${location.file}:${location.line}:${location.column}: `;
+  const more = errors.length === 1 ? '' : ` (and ${errors.length - 1} more ${errors.length === 2 ? 'error' : 'errors'})`;
+  const { reason, text } = classify(first);
+  return { reason, message: `${place}${clip(text)}${more}`, ...(location && { location }) };
+}
+
+function classify(error: Message): { reason: FailureReason; text: string } {
+  const reason = (error.detail as { reason?: FailureReason } | undefined)?.reason;
+  if (reason !== undefined) return { reason, text: error.text };
+  const text = sentence(error.text.replace(NAMESPACE, ''));
+  if (error.location?.file.startsWith('entry:') === true) return noDefaultExport(error.text);
+  if (COMPUTED.has(error.id)) return { reason: 'ImportNotSupported', text: `${COMPUTED_ADVICE}.` };
+  if (/^No matching export in /.test(error.text)) return { reason: 'ImportNotFound', text };
+  return { reason: error.location === null ? 'BuildFailed' : 'SyntaxError', text };
+}
+
+/** esbuild says it of the import of the handler that we write ourselves. */
+function noDefaultExport(text: string): ReturnType<typeof classify> {
+  return { reason: 'ExportError', text: exportAdvice(/"app:([^"]*)"/.exec(text)?.[1] ?? 'The handler') };
+}
+
+export const exportAdvice = (file: string): string =>
+  `${file} has no default export. Export the handler as default: a function, as in ` +
+  'export default async (c, ctx) => c.text("hello"), or an object with fetch(request, env, ctx).';
+
+function locationOf({ location }: Message): SourceLocation | undefined {
+  if (location === null || !location.file.startsWith('app:')) return undefined;
+  // esbuild counts bytes from 0, editors characters from 1.
+  const before = Buffer.from(location.lineText).subarray(0, location.column).toString();
+  return { file: location.file.slice('app:'.length), line: location.line, column: before.length + 1 };
+}
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+const clip = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);

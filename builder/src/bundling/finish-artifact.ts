@@ -1,0 +1,17 @@
+/** `require` of Node's own modules, which an ES module does not have by itself. */
+const REQUIRE = 'import{createRequire as __wherryRequire}from"node:module";const require=__wherryRequire(import.meta.url);';
+
+/**
+ * The artifact's text: esbuild's module, and its source map inline, whose sources are relative to the artifact
+ * (`<source>/<path>`), so that stack traces name them below `/app`.
+ */
+export function finishArtifact(code: string, mapText: string): string {
+  const map = JSON.parse(mapText) as { sources: string[] };
+  map.sources = map.sources.map(sourceUrl);
+  const base64 = Buffer.from(JSON.stringify(map)).toString('base64');
+  // On the first line, which holds no code of the author's: the map stays right.
+  const start = /\brequire\b/.test(code) ? REQUIRE : '';
+  return `${start}${code}//# sourceMappingURL=data:application/json;base64,${base64}\n`;
+}
+
+const sourceUrl = (source: string): string => source.replace(/^app:/, '').split('/').map(encodeURIComponent).join('/');

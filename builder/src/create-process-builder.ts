@@ -1,0 +1,70 @@
+import type { Builder } from '@wherry/core/ports/builder.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import { startBuildChild, type BuildChild, type BuildIdentity } from './build-child.ts';
+import { makeBuildProgram, type BuildProgram } from './build-program.ts';
+import { runBuild, type BuildLimits } from './run-build.ts';
+import { createSlots } from './slots.ts';
+import { createSpare } from './spare.ts';
+
+const MIB = 1024 * 1024;
+/** B1. */
+const LIMITS: BuildLimits = { timeoutMs: 60_000, memoryBytes: 512 * MIB, outputBytes: 20 * MIB, concurrency: 4 };
+
+export interface ProcessBuilderOptions {
+  /** Where the trees' blobs are. The building processes see it through us, blob by blob. */
+  content: ContentStore;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  limits?: Partial<BuildLimits>;
+  /** Keeps a started process at hand after a build, for the next one. Default: yes. */
+  spare?: boolean;
+  /** The user that builds run as: only root can give one. It must be able to read the installation. */
+  identity?: BuildIdentity;
+}
+
+/** A builder that has each build done by a process of its own, away from every key and credential (B1, B2). */
+export function createProcessBuilder(options: ProcessBuilderOptions): Builder & { stop(): Promise<void> } {
+  const { clock, logger, identity } = options;
+  const limits = { ...LIMITS, ...options.limits };
+  const starts = options.metrics.counter('build_processes_total', 'Building processes, by whether one stood ready.', ['start']);
+  const slots = createSlots(limits.concurrency);
+  const stopping = new AbortController();
+  const running = new Set<Promise<unknown>>();
+  let program: BuildProgram | undefined;
+
+  const start = async (): Promise<BuildChild> => {
+    program ??= makeBuildProgram();
+    return startBuildChild(program, { memoryBytes: limits.memoryBytes, identity });
+  };
+  const spare = createSpare({ start, clock, logger });
+
+  async function buildOne(request: Parameters<Builder['build']>[0], signal: AbortSignal): ReturnType<Builder['build']> {
+    const leave = await slots.enter(signal);
+    try {
+      const ready = spare.take();
+      starts.inc({ start: ready === undefined ? 'cold' : 'spare' });
+      return await runBuild(ready ?? (await start()), request, signal, { content: options.content, clock, logger, limits });
+    } finally {
+      leave();
+      if ((options.spare ?? true) && !stopping.signal.aborted) spare.prepare();
+    }
+  }
+
+  return {
+    async build(request, signal) {
+      signal.throwIfAborted();
+      const build = buildOne(request, AbortSignal.any([signal, stopping.signal]));
+      running.add(build);
+      return build.finally(() => running.delete(build));
+    },
+    async stop() {
+      stopping.abort(new Error('the builder is stopping'));
+      await Promise.allSettled(running);
+      await spare.stop();
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { BuildChild } from './build-child.ts';
+
+/** After an edit the machine first starts the function; the next edit is hardly as soon. */
+const DELAY_MS = 150;
+/** An author who edits comes back within this time; else the spare's memory is freed. */
+const IDLE_MS = 10 * 60_000;
+
+/** At most one process that stands ready for the next build. */
+export interface Spare {
+  /** The process, if one stands ready; it is the caller's from now on. */
+  take(): BuildChild | undefined;
+  /** Has one ready soon, and for a while. */
+  prepare(): void;
+  stop(): Promise<void>;
+}
+
+export function createSpare(options: { start: () => Promise<BuildChild>; clock: Clock; logger: Logger }): Spare {
+  const { start, clock, logger } = options;
+  let child: BuildChild | undefined;
+  let starting: Promise<void> | undefined;
+  let cancelStart = (): void => undefined;
+  let cancelEnd = (): void => undefined;
+  let stopped = false;
+
+  async function startOne(): Promise<void> {
+    try {
+      const made = await start();
+      if (stopped) made.kill();
+      else child = made;
+    } catch (err) {
+      logger.warn({ err }, 'no spare build process could be started; builds start their own');
+    } finally {
+      starting = undefined;
+    }
+  }
+
+  function end(): void {
+    child?.kill();
+    child = undefined;
+  }
+
+  return {
+    take() {
+      const taken = child;
+      child = undefined;
+      return taken?.alive === true ? taken : undefined;
+    },
+    prepare() {
+      cancelEnd();
+      cancelEnd = clock.after(IDLE_MS, end);
+      cancelStart();
+      if (child?.alive === true || starting !== undefined) return;
+      cancelStart = clock.after(DELAY_MS, () => {
+        starting ??= startOne();
+      });
+    },
+    async stop() {
+      stopped = true;
+      cancelStart();
+      cancelEnd();
+      await starting;
+      const last = child;
+      end();
+      await last?.exited;
+    },
+  };
+}
