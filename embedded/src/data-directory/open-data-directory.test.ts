@@ -1,0 +1,231 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { openDataDirectory } from './open-data-directory.ts';
+import { ownIdentity } from './process-identity.ts';
+import { StartError } from './start-error.ts';
+
+const FIXTURE = path.join(import.meta.dirname, 'fixtures', 'hold-directory.ts');
+
+interface Answer {
+  held: boolean;
+  run: string;
+  name: string;
+  message: string;
+}
+
+let parent: string;
+let folder: string;
+let children: ChildProcess[];
+beforeEach(() => {
+  parent = mkdtempSync(path.join(tmpdir(), 'wherry-data-test-'));
+  folder = path.join(parent, 'data');
+  children = [];
+});
+afterEach(async () => {
+  await Promise.all(children.map(end));
+  rmSync(parent, { recursive: true });
+});
+
+const lockFile = () => path.join(folder, 'wherry.lock');
+const lockText = () => JSON.parse(readFileSync(lockFile(), 'utf8')) as Record<string, unknown>;
+const modeOf = (file: string) => statSync(file).mode & 0o777;
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
+
+/** Another service on the folder. */
+async function hold(): Promise<{ child: ChildProcess; answer: Answer }> {
+  const child = spawn(process.execPath, [FIXTURE, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
+  children.push(child);
+  for await (const line of createInterface({ input: child.stdout })) return { child, answer: JSON.parse(line) as Answer };
+  throw new Error('the holder said nothing');
+}
+
+async function startError(): Promise<StartError> {
+  const error = await openDataDirectory({ path: folder }).then(() => undefined, (reason: unknown) => reason);
+  expect(error).toBeInstanceOf(StartError);
+  expect((error as StartError).message).not.toContain('\n');
+  return error as StartError;
+}
+
+describe('openDataDirectory: the folder', () => {
+  it('is made with its parents, for its owner alone, and says what goes where', async () => {
+    folder = path.join(parent, 'deep', 'er', 'data');
+    const directory = await openDataDirectory({ path: folder });
+    expect(modeOf(folder)).toBe(0o700);
+    expect(modeOf(path.dirname(folder))).toBe(0o700);
+    expect(directory.paths).toEqual({
+      root: folder,
+      database: path.join(folder, 'wherry.db'),
+      telemetry: path.join(folder, 'telemetry.db'),
+      content: path.join(folder, 'content'),
+      keys: path.join(folder, 'keys.json'),
+      run: directory.paths.run,
+    });
+    expect(directory.isNew).toBe(true);
+    directory.release();
+  });
+
+  it('is no longer new once it has a database', async () => {
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(path.join(folder, 'wherry.db'), '');
+    const directory = await openDataDirectory({ path: folder });
+    expect(directory.isNew).toBe(false);
+    directory.release();
+  });
+
+  it('is made private where it is empty or already ours, and refused where it holds the files of others', async () => {
+    mkdirSync(folder);
+    chmodSync(folder, 0o755);
+    (await openDataDirectory({ path: folder })).release();
+    expect(modeOf(folder)).toBe(0o700);
+    chmodSync(folder, 0o777);
+    (await openDataDirectory({ path: folder })).release();
+    expect(modeOf(folder)).toBe(0o700);
+
+    folder = path.join(parent, 'home');
+    mkdirSync(folder);
+    chmodSync(folder, 0o755);
+    writeFileSync(path.join(folder, 'letter.txt'), '');
+    expect((await startError()).message).toContain(folder);
+    expect(modeOf(folder)).toBe(0o755);
+  });
+
+  it('is refused in one line where it is a file, or below one', async () => {
+    writeFileSync(folder, '');
+    expect((await startError()).message).toContain(folder);
+    folder = path.join(folder, 'below');
+    expect((await startError()).message).toContain(folder);
+  });
+
+  it('is refused in one line where it cannot be written to', async () => {
+    // A kernel's folder: not even root may write there.
+    folder = '/proc/self/fdinfo';
+    expect((await startError()).message).toContain(folder);
+    folder = '/proc/self/absent';
+    expect((await startError()).message).toContain(folder);
+  });
+});
+
+describe('openDataDirectory: the lock', () => {
+  it('names its holder in wherry.lock, and is gone after release', async () => {
+    const directory = await openDataDirectory({ path: folder });
+    expect(lockText()).toEqual({ ...ownIdentity(), run: directory.paths.run });
+    expect(modeOf(lockFile())).toBe(0o600);
+    directory.release();
+    expect(existsSync(lockFile())).toBe(false);
+    expect(existsSync(directory.paths.run)).toBe(false);
+    directory.release();
+    (await openDataDirectory({ path: folder })).release();
+  });
+
+  it('refuses a second service, naming the pid and the folder of the first', async () => {
+    const { child } = await hold();
+    const { message } = await startError();
+    expect(message).toContain(`pid ${child.pid}`);
+    expect(message).toContain(folder);
+    expect(lockText()).toMatchObject({ pid: child.pid });
+  });
+
+  it('refuses a second service in the same process, also after garbage collection of what the first got', async () => {
+    const { release } = await openDataDirectory({ path: folder });
+    expect((await startError()).message).toContain(`pid ${process.pid}`);
+    const { answer } = await hold();
+    expect(answer).toMatchObject({ held: false, name: 'StartError' });
+    release();
+    expect((await hold()).answer.held).toBe(true);
+  });
+
+  it('names no process that does not run', async () => {
+    const { release } = await openDataDirectory({ path: folder });
+    writeFileSync(lockFile(), JSON.stringify({ pid: process.pid, startTime: '1' }));
+    expect((await startError()).message).not.toContain('pid');
+    release();
+  });
+
+  it('is taken over after kill -9, with what the killed service left', async () => {
+    const { child, answer } = await hold();
+    expect(existsSync(answer.run)).toBe(true);
+    await end(child);
+    expect(lockText()).toMatchObject({ pid: child.pid });
+    const directory = await openDataDirectory({ path: folder });
+    expect(lockText()).toMatchObject({ pid: process.pid });
+    expect(existsSync(answer.run)).toBe(false);
+    expect(directory.paths.run).not.toBe(answer.run);
+    directory.release();
+  });
+
+  it.each([
+    ['a pid that another process has got since', () => JSON.stringify({ pid: process.pid, startTime: '1' })],
+    ['an empty file', () => ''],
+    ['nonsense', () => '{"pid":"me"}'],
+  ])('is taken over from a lock file with %s', async (_what, text) => {
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(lockFile(), text());
+    const directory = await openDataDirectory({ path: folder });
+    expect(lockText()).toMatchObject({ pid: process.pid });
+    directory.release();
+  });
+
+  it('goes to exactly one of several that start at once on a stale lock', async () => {
+    const first = await hold();
+    await end(first.child);
+    for (let round = 0; round < 3; round += 1) {
+      const starters = await Promise.all([hold(), hold(), hold(), hold()]);
+      const holders = starters.filter((starter) => starter.answer.held);
+      expect(holders).toHaveLength(1);
+      expect(lockText()).toMatchObject({ pid: holders[0]?.child.pid });
+      await end(holders[0]!.child);
+    }
+  }, 30_000);
+
+  it('does not take away a lock file that is not its own', async () => {
+    const directory = await openDataDirectory({ path: folder });
+    writeFileSync(lockFile(), JSON.stringify({ pid: 1 }));
+    directory.release();
+    expect(lockText()).toEqual({ pid: 1 });
+  });
+});
+
+describe('openDataDirectory: the folder for sockets', () => {
+  it('has a short path, lets others pass but not look, and is another each time', async () => {
+    const first = await openDataDirectory({ path: folder });
+    expect(Buffer.byteLength(first.paths.run)).toBeLessThanOrEqual(50);
+    expect(modeOf(first.paths.run)).toBe(0o711);
+    first.release();
+    const second = await openDataDirectory({ path: folder });
+    expect(second.paths.run).not.toBe(first.paths.run);
+    second.release();
+  });
+
+  it('is left alone while its service runs, though a copied data directory names it', async () => {
+    const running = await hold();
+    const copied = readFileSync(lockFile());
+    folder = path.join(parent, 'copy');
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(lockFile(), copied);
+    const directory = await openDataDirectory({ path: folder });
+    expect(existsSync(running.answer.run)).toBe(true);
+    directory.release();
+    rmSync(running.answer.run, { recursive: true });
+  });
+
+  it('is the only thing that a stale lock can have removed', async () => {
+    const precious = path.join(parent, 'wherry-precious');
+    mkdirSync(precious);
+    mkdirSync(folder, { mode: 0o700 });
+    for (const run of [precious, parent, '../precious', '/']) {
+      writeFileSync(lockFile(), JSON.stringify({ pid: 2 ** 22 + 1, run }));
+      (await openDataDirectory({ path: folder })).release();
+    }
+    expect(existsSync(precious)).toBe(true);
+  });
+});
