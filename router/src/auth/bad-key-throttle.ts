@@ -20,6 +20,11 @@ export class BadKeyThrottle {
     this.#clock = clock;
   }
 
+  /** How many addresses are remembered. */
+  get addresses(): number {
+    return this.#windows.size;
+  }
+
   /**
    * Notes one more bad key from the address.
    * @returns the seconds after which to try again when there were too many; else undefined.

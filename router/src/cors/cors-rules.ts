@@ -66,5 +66,10 @@ function isAllowed(rules: CorsRules, origin: string | undefined): boolean {
 
 /** Header names are the same in any case. */
 function unique(names: readonly string[]): string[] {
-  return [...new Map(names.toReversed().map((name) => [name.toLowerCase(), name])).values()].toReversed();
+  const seen = new Set<string>();
+  return names.filter((name) => {
+    const isNew = !seen.has(name.toLowerCase());
+    seen.add(name.toLowerCase());
+    return isNew;
+  });
 }

@@ -37,7 +37,7 @@ export function createFront(chain: Chain, options: FrontOptions = {}): Server {
     joinDuplicateHeaders: false,
     noDelay: true,
   });
-  // By default headers after the 1,000th are dropped without a word.
+  // Their size is limited, not their number (Node's own limit is 1,000).
   server.maxHeadersCount = 0;
   const onRequest = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) =>
     chain(req, res, expectsContinue);

@@ -98,6 +98,7 @@ export class Harness {
   async instance(listener: RequestListener, id = randomBytes(4).toString('hex')): Promise<RouterInstance> {
     const socketPath = path.join(this.#directory, `${id}.sock`);
     const server = createServer({ keepAliveTimeout: 60_000, maxHeaderSize: 65_536 }, listener);
+    server.maxHeadersCount = 0;
     this.#servers.push(server);
     server.listen(socketPath);
     await once(server, 'listening');

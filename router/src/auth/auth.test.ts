@@ -1,0 +1,215 @@
+import type { IncomingMessage } from 'node:http';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { eventually, GOOD_KEY, Harness, routerFunction, routerKey, type Answer } from '../testing/harness.ts';
+import { BadKeyThrottle } from './bad-key-throttle.ts';
+import { presentedKey } from './carriers.ts';
+import { withoutKey } from './query-key.ts';
+
+const OTHER_KEY = 'wh_a-key-of-another-group';
+const EXPIRED_KEY = 'wh_a-key-that-has-expired';
+const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
+
+describe('presentedKey', () => {
+  it.each([
+    [['X-API-Key', 'k'], undefined, 'k'],
+    [['x-api-key', 'k', 'Authorization', 'Bearer b'], 'api_key=q', 'k'],
+    [['Authorization', 'Bearer b'], 'api_key=q', 'b'],
+    [['Authorization', 'bEARER  b'], undefined, 'b'],
+    [['Authorization', 'plain-key'], undefined, 'plain-key'],
+    [['Authorization', basic(':k')], undefined, 'k'],
+    [['Authorization', basic(':k:x').replace('Basic', 'bASIC')], undefined, 'k:x'],
+    [[], 'x=1&api_key=q&api_key=r', 'q'],
+    [[], 'api%5Fkey=a%2Bb', 'a+b'],
+    [[], 'API_KEY=q', undefined],
+    [[], undefined, undefined],
+    [[], '', undefined],
+  ])('reads %j with query %j as %j', (rawHeaders, query, key) => {
+    expect(presentedKey(rawHeaders, query)).toBe(key);
+  });
+
+  it.each([
+    ['an empty X-API-Key', ['X-API-Key', '', 'Authorization', `Bearer ${GOOD_KEY}`], undefined],
+    ['two X-API-Keys', ['X-API-Key', GOOD_KEY, 'X-API-Key', GOOD_KEY], undefined],
+    ['an empty Authorization', ['Authorization', ''], `api_key=${GOOD_KEY}`],
+    ['Bearer alone', ['Authorization', 'Bearer'], undefined],
+    ['Basic with a user name', ['Authorization', basic(`user:${GOOD_KEY}`)], undefined],
+    ['Basic without a colon', ['Authorization', basic(GOOD_KEY)], undefined],
+    ['an empty api_key', [], `api_key=&api_key=${GOOD_KEY}`],
+  ])('a carrier that is present decides: %s is a bad key', (_name, rawHeaders, query) => {
+    expect(presentedKey(rawHeaders, query)).toBe('');
+  });
+});
+
+describe('withoutKey', () => {
+  it.each([
+    ['api_key=K', undefined],
+    ['api_key=K&x=%zz&&y', 'x=%zz&&y'],
+    ['x=1&api_key=K&y=2', 'x=1&y=2'],
+    ['api_key=K&api_key=other&api_key=K', 'api_key=other'],
+    ['api%5fkey=%4B&x', 'x'],
+    ['x=+%20&api_key=other', 'x=+%20&api_key=other'],
+  ])('%s becomes %s', (query, expected) => {
+    expect(withoutKey(query, 'K')).toBe(expected);
+  });
+});
+
+describe('BadKeyThrottle', () => {
+  it('R10: the 21st bad key within 60 s is told to wait, until the window ends', async () => {
+    const clock = new FakeClock();
+    const throttle = new BadKeyThrottle(clock);
+    for (let n = 0; n < 20; n++) expect(throttle.badKey('192.0.2.1')).toBeUndefined();
+    await clock.advance(20_000);
+    expect(throttle.badKey('192.0.2.1')).toBe(40);
+    expect(throttle.badKey('192.0.2.2')).toBeUndefined();
+    await clock.advance(40_000);
+    expect(throttle.badKey('192.0.2.1')).toBeUndefined();
+  });
+
+  it('R10: a /64 of IPv6 is one address', () => {
+    const throttle = new BadKeyThrottle(new FakeClock());
+    for (let n = 0; n < 20; n++) throttle.badKey(`2001:db8:0:1::${n.toString(16)}`);
+    expect(throttle.badKey('2001:0db8::1:ffff:1:2:3')).toBe(60);
+    expect(throttle.badKey('2001:db8:0:2::1')).toBeUndefined();
+  });
+
+  it('R10: keeps a bounded number of addresses', () => {
+    const throttle = new BadKeyThrottle(new FakeClock());
+    for (let n = 0; n < 60_000; n++) throttle.badKey(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
+    expect(throttle.addresses).toBeLessThanOrEqual(50_000);
+  });
+});
+
+describe('keys on the wire', () => {
+  let harness: Harness;
+  let seen: IncomingMessage[];
+
+  beforeEach(async () => {
+    harness = await Harness.start();
+    seen = [];
+    const instance = await harness.instance((req, res) => {
+      seen.push(req);
+      res.end('ok');
+    });
+    await harness.serve(
+      [
+        routerFunction({ id: 'guarded', route: '/guarded/*', keyGroups: ['team'], instances: [instance] }),
+        routerFunction({ id: 'open', route: '/open', instances: [instance] }),
+      ],
+      [
+        routerKey(GOOD_KEY),
+        routerKey(OTHER_KEY, { id: 'key-2', groupId: 'other', groupName: 'other' }),
+        routerKey(EXPIRED_KEY, { id: 'key-3', expiresAt: Date.now() - 1 }),
+      ],
+    );
+  });
+  afterEach(() => harness.stop());
+
+  const refused: [string, Record<string, string>][] = [
+    ['missing', {}],
+    ['unknown', { 'X-API-Key': 'wh_nobody-has-this-key' }],
+    ['empty', { 'X-API-Key': '' }],
+    ['expired', { 'X-API-Key': EXPIRED_KEY }],
+    ["of another function's group", { 'X-API-Key': OTHER_KEY }],
+    ['in Basic with a user', { Authorization: basic(`u:${GOOD_KEY}`) }],
+  ];
+
+  it('R7: every refused key gets the same bytes but for requestId', async () => {
+    const answers: string[] = [];
+    for (const [, headers] of refused) {
+      const answer: Answer = await harness.call('/run/guarded', { headers });
+      expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer realm="wherry", Basic realm="wherry"']);
+      const { requestId } = answer.error;
+      expect(answer.headers['x-request-id']).toBe(requestId);
+      const raw = JSON.stringify([answer.status, answer.rawHeaders, answer.body]);
+      answers.push(raw.replaceAll(requestId, 'ID').replace(/"Date","[^"]*"/, ''));
+    }
+    expect(new Set(answers).size).toBe(1);
+    expect(seen).toHaveLength(0);
+    await eventually(() => harness.logs('exec_reject').length === refused.length);
+    expect(harness.logs('exec_reject').map((entry) => entry.args)).toEqual([
+      '{"reason":"missing_api_key"}',
+      ...Array<string>(5).fill('{"reason":"invalid_api_key"}'),
+    ]);
+    expect(harness.metrics.value('auth_rejections_total', { reason: 'invalid_api_key' })).toBe(5);
+  });
+
+  it.each([
+    ['X-API-Key', { 'X-API-Key': GOOD_KEY }, '/run/guarded?x=1'],
+    ['Bearer', { Authorization: `Bearer ${GOOD_KEY}` }, '/run/guarded?x=1'],
+    ['plain', { Authorization: GOOD_KEY }, '/run/guarded?x=1'],
+    ['Basic', { Authorization: basic(`:${GOOD_KEY}`) }, '/run/guarded?x=1'],
+    ['query', {}, `/run/guarded?api_key=${GOOD_KEY}&x=1`],
+    ['all at once', { 'X-API-Key': GOOD_KEY, Authorization: basic(`u:${GOOD_KEY}`) }, `/run/guarded?api_key=${GOOD_KEY}&x=1&api_key=${GOOD_KEY}`],
+    ['a Referer', { 'X-API-Key': GOOD_KEY, Referer: `http://a/?api_key=${GOOD_KEY}` }, '/run/guarded?x=1'],
+  ])('R6: a good key in %s goes in, and no further', async (_name, headers, target) => {
+    expect((await harness.call(target, { headers })).body).toBe('ok');
+    expect(seen[0]?.url).toBe('/guarded?x=1');
+    const { 'x-wherry-context': context, ...rest } = seen[0]?.headers ?? {};
+    const text = JSON.stringify(rest) + Buffer.from(String(context), 'base64url').toString();
+    expect(text).not.toContain(GOOD_KEY);
+    expect(text).not.toContain(Buffer.from(GOOD_KEY).toString('base64').slice(4, 20));
+    await eventually(() => harness.logs('exec_end').length === 1);
+    expect(JSON.stringify(harness.up)).not.toContain(GOOD_KEY);
+  });
+
+  it('R6: carriers without the matched key stay, and a function without groups is not searched', async () => {
+    await harness.call(`/run/guarded?api_key=other`, { headers: { 'X-API-Key': GOOD_KEY, Authorization: 'Bearer session' } });
+    expect([seen[0]?.url, seen[0]?.headers.authorization]).toEqual(['/guarded?api_key=other', 'Bearer session']);
+    await harness.call(`/run/open?api_key=${GOOD_KEY}`, { headers: { 'X-API-Key': GOOD_KEY } });
+    expect([seen[1]?.url, seen[1]?.headers['x-api-key']]).toEqual([`/open?api_key=${GOOD_KEY}`, GOOD_KEY]);
+  });
+
+  it('tells the function which key it was', async () => {
+    await harness.call('/run/guarded/a%20b/c', { headers: { 'X-API-Key': GOOD_KEY } });
+    const context = JSON.parse(Buffer.from(String(seen[0]?.headers['x-wherry-context']), 'base64url').toString()) as object;
+    expect(context).toMatchObject({
+      key: { id: 'key-1', name: 'first', groupId: 'team', groupName: 'team' },
+      params: { '*': 'a b/c' },
+      timeoutMs: 5000,
+      scheme: 'http',
+    });
+  });
+
+  it('R10: after 20 bad keys further bad ones get 429, and a good one still gets in', async () => {
+    const bad = (): Promise<Answer> => harness.call('/run/guarded', { headers: { 'X-API-Key': OTHER_KEY } });
+    for (let n = 0; n < 20; n++) expect((await bad()).status).toBe(401);
+    const throttled = await bad();
+    expect([throttled.status, throttled.error.code]).toEqual([429, 'throttled']);
+    expect(Number(throttled.headers['retry-after'])).toBeGreaterThan(50);
+    expect((await harness.call('/run/guarded')).status).toBe(401);
+    expect((await harness.call('/run/guarded', { headers: { 'X-API-Key': GOOD_KEY } })).status).toBe(200);
+  });
+
+  it('R8: a revoked key is refused once the change is confirmed; a lost feed changes nothing', async () => {
+    const call = (): Promise<Answer> => harness.call('/run/guarded', { headers: { 'X-API-Key': GOOD_KEY } });
+    expect((await call()).status).toBe(200);
+    await harness.apply({ type: 'change', version: 2, resourceVersion: '2', removedKeys: [routerKey(GOOD_KEY).digest] });
+    expect((await call()).status).toBe(401);
+    await harness.apply({ type: 'change', version: 3, resourceVersion: '3', keys: [routerKey(GOOD_KEY)] });
+    await harness.loseFeed();
+    expect((await call()).status).toBe(200);
+    expect((await harness.call('/run/guarded')).status).toBe(401);
+  });
+});
+
+describe('R7: the time of a refusal', () => {
+  it('does not tell kinds of bad keys apart: medians within 1 ms', async () => {
+    const harness = await Harness.start();
+    await harness.serve([routerFunction({ keyGroups: ['team'] })], [
+      routerKey(OTHER_KEY, { groupId: 'other' }),
+      routerKey(EXPIRED_KEY, { expiresAt: 1 }),
+    ]);
+    const kinds = ['', 'wh_nobody-has-this-key', OTHER_KEY, EXPIRED_KEY].map((key) => ({ key, times: [] as number[] }));
+    for (let round = 0; round < 300; round++) {
+      for (const { key, times } of kinds) {
+        const start = performance.now();
+        await harness.call('/run/hello', key === '' ? {} : { headers: { 'X-API-Key': key } });
+        times.push(performance.now() - start);
+      }
+    }
+    const medians = kinds.map(({ times }) => times.sort((a, b) => a - b)[150]!);
+    // Past 20 bad keys the answers are 429 (but for the missing key's): their time is compared, too.
+    expect(Math.max(...medians) - Math.min(...medians)).toBeLessThan(1);
+    await harness.stop();
+  });
+});
