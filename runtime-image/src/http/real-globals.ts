@@ -1,15 +1,9 @@
 /*
- * Node's own Request, Response and Headers. To touch them is to load them, which costs a process 7 MiB: so each is
- * looked up when it is first needed, here, before anything stands in their place.
+ * Node's own Request, Response and Headers. To look at one is to load them all, which costs a process 7 MiB: only when
+ * something is asked for that the light ones cannot do.
  */
-function lazily<Name extends 'Request' | 'Response' | 'Headers'>(name: Name): () => (typeof globalThis)[Name] {
-  const descriptor = Object.getOwnPropertyDescriptor(globalThis, name);
-  let found: (typeof globalThis)[Name] | undefined;
-  return () => (found ??= (descriptor?.value ?? descriptor?.get?.call(globalThis)) as (typeof globalThis)[Name]);
-}
+const found: Partial<Pick<typeof globalThis, 'Request' | 'Response' | 'Headers'>> = {};
 
-export const realRequest = lazily('Request');
-export const realResponse = lazily('Response');
-export const realHeaders = lazily('Headers');
-/** A function of Node's own that loads the rest when it is called. */
-export const realFetch = globalThis.fetch;
+export const realRequest = (): typeof Request => (found.Request ??= globalThis.Request);
+export const realResponse = (): typeof Response => (found.Response ??= globalThis.Response);
+export const realHeaders = (): typeof Headers => (found.Headers ??= globalThis.Headers);

@@ -1,36 +1,44 @@
+import { runInThisContext } from 'node:vm';
 import { LazyRequest } from './lazy-request.ts';
 import { LightResponse } from './light-response.ts';
-import { realFetch, realHeaders, realRequest } from './real-globals.ts';
+import { realHeaders, realRequest } from './real-globals.ts';
 import { RequestHeaders } from './request-headers.ts';
 import type { RequestInfo } from './web-types.ts';
 
+const HAND_OVER = Symbol.for('wherry.web-globals');
+
 /**
- * Puts the light Response in the place of Node's, and teaches Request, Headers and fetch to take the lazy Request for
- * one of theirs. Before the handler is loaded, which may keep hold of any of them.
+ * Puts the light Response before Node's, and a Request, Headers and fetch that take the lazy Request for one of theirs.
+ * As lexical globals, which hide those of `globalThis`: to replace these would be to look at them, and so to load them.
+ * Once a process, before the handler is loaded, which may keep hold of any of them.
  */
 export function installWebGlobals(): void {
-  define('Response', () => LightResponse);
-  define('Request', requestClass);
-  define('Headers', headersClass);
-  const fetch: typeof globalThis.fetch = (input, init) => realFetch(LazyRequest.isOne(input) ? input.real() : input, init);
-  define('fetch', () => fetch);
+  const realFetch = globalThis.fetch;
+  globalThis.fetch = (input, init) => realFetch(LazyRequest.isOne(input) ? input.real() : input, init);
+  const classes = { Response: LightResponse, Request: lazyClass(requestClass), Headers: lazyClass(headersClass) };
+  Object.defineProperty(globalThis, HAND_OVER, { value: classes, configurable: true });
+  runInThisContext(`const { Response, Request, Headers } = globalThis[Symbol.for('wherry.web-globals')];`);
+  Reflect.deleteProperty(globalThis, HAND_OVER);
 }
 
-/** A global that is made when it is first looked at. */
-function define(name: string, make: () => unknown): void {
-  const settle = (value: unknown): unknown => {
-    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
-    return value;
-  };
-  Object.defineProperty(globalThis, name, {
-    configurable: true,
-    enumerable: false,
-    get: () => settle(make()),
-    set: settle,
+type AnyClass = abstract new (...args: never[]) => object;
+
+/** A class that is made when it is first used. */
+function lazyClass(make: () => AnyClass): object {
+  let made: AnyClass | undefined;
+  const real = (): AnyClass => (made ??= make());
+  const proxy: object = new Proxy(function lazy() {}, {
+    construct: (_target, args, newTarget) =>
+      Reflect.construct(real(), args, newTarget === proxy ? real() : newTarget) as object,
+    get: (_target, name) => Reflect.get(real(), name) as unknown,
+    set: (_target, name, value) => Reflect.set(real(), name, value),
+    has: (_target, name) => Reflect.has(real(), name),
+    getPrototypeOf: () => Reflect.getPrototypeOf(real()),
   });
+  return proxy;
 }
 
-function requestClass(): unknown {
+function requestClass(): AnyClass {
   const RealRequest = realRequest();
   return class Request extends RealRequest {
     constructor(input: RequestInfo, init?: RequestInit) {
@@ -43,7 +51,7 @@ function requestClass(): unknown {
   };
 }
 
-function headersClass(): unknown {
+function headersClass(): AnyClass {
   const RealHeaders = realHeaders();
   Object.setPrototypeOf(RequestHeaders.prototype, RealHeaders.prototype);
   return RealHeaders;
