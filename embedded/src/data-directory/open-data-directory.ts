@@ -56,7 +56,7 @@ export async function openDataDirectory(options: { path: string }): Promise<Data
 
 function makePrivateFolder(root: string): void {
   try {
-    mkdirSync(root, { recursive: true, mode: 0o700 });
+    makeFolders(root);
     if (!statSync(root).isDirectory()) throw new StartError(`The data directory ${root} is not a folder: ${CHOOSE}`);
     if ((statSync(root).mode & 0o077) !== 0) closeToOthers(root);
     accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -64,6 +64,13 @@ function makePrivateFolder(root: string): void {
     if (error instanceof StartError) throw error;
     throw new StartError(`The data directory ${root} cannot be created or written to (${reasonOf(error)}): ${CHOOSE}`, error);
   }
+}
+
+/** Not `recursive: true`: Node 24 then loops for ever where a file system answers ENOENT below a folder that exists. */
+function makeFolders(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolders(path.dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
 }
 
 const CHOOSE = 'choose another with WHERRY_DATA_DIR';
