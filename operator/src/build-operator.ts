@@ -19,6 +19,7 @@ import { createControllers } from './controllers.ts';
 import { createDemandBoard, type DemandBoard } from './feed/demand-board.ts';
 import { invocationToken } from './feed/invocation-token.ts';
 import type { LogIntake } from './feed/log-intake.ts';
+import { createKeyRecords } from './keys/key-records.ts';
 import { RouterFeed, type RouterOutcome } from './feed/router-feed.ts';
 
 /** How often blobs that nothing refers to are looked for. */
@@ -66,15 +67,17 @@ export function buildOperator(options: OperatorOptions): Operator {
   const trees = createTreeCache(content);
   const treesInForce = createTreesInForce(caches, trees);
   const digestKey = createDigestKey(options.digestKey);
-  const routers = new RouterFeed({ ...options, digestKey, observed, demand, logger, tokenOf: (workload) => invocationToken(feedKey, workload) });
+  const keyRecords = createKeyRecords(caches, options.keyRing, digestKey);
+  const routers = new RouterFeed({ ...options, digestKey, keyRecords, observed, demand, logger, tokenOf: (workload) => invocationToken(feedKey, workload) });
   const builds = new BuildRoom({ ...options, logger, onSettled: (handler) => controllers.handlerBuilt(handler) });
-  const controllers = createControllers({ ...options, logger, observed, trees, treesInForce, builds, routersKnow: (name) => routers.routersKnow(name) });
+  const controllers = createControllers({ ...options, logger, keyRecords, observed, trees, treesInForce, builds, routersKnow: (name) => routers.routersKnow(name) });
   const stopWatching = workloads.watch((_name, functionName) => {
     routers.touchFunction(functionName);
     controllers.functions.enqueue(functionName);
   });
   routers.onKnown((names) => names.forEach((name) => controllers.functions.enqueue(name)));
   let cancelCollect = (): void => undefined;
+  let stopped = false;
 
   function collectLater(): void {
     cancelCollect = clock.after(COLLECT_MS, () => {
@@ -90,12 +93,14 @@ export function buildOperator(options: OperatorOptions): Operator {
     attachRouter: (channel) => routers.attach(channel),
     async start() {
       await caches.start();
+      if (stopped) return;
       routers.start();
       controllers.start();
       for (const name of observed.functionNames()) controllers.functions.enqueue(name);
       collectLater();
     },
     async stop() {
+      stopped = true;
       cancelCollect();
       stopWatching();
       observed.stop();

@@ -6,6 +6,7 @@ import { secretOwner, type Caches } from './caches/caches.ts';
 import type { TreeCache } from './content/tree-cache.ts';
 import { createFunctionReconciler, type FunctionRooms } from './functions/reconcile-function.ts';
 import { reconcileGroup } from './keys/reconcile-group.ts';
+import type { KeyRecords } from './keys/key-records.ts';
 import { reconcileKey } from './keys/reconcile-key.ts';
 import { createController, createReconcileMetrics, type Controller } from './queue/controller.ts';
 import { createSecretReconciler } from './secrets/reconcile-secret.ts';
@@ -15,6 +16,7 @@ import { reconcileSource } from './sources/reconcile-source.ts';
 export interface ControllerRooms extends FunctionRooms {
   trees: TreeCache;
   keyRing: KeyRing;
+  keyRecords: KeyRecords;
   logger: Logger;
   metrics: Metrics;
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, type KeyObject } from 'node:crypto';
 import { HEARTBEAT_SECONDS, routerUpSchema, type RouterDown, type RouterUp } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
@@ -12,6 +12,7 @@ import { ROUTER_PATIENCE_MS, UntoldChanges } from './untold-changes.ts';
 const COALESCE_MS = 1;
 
 export interface RouterFeedOptions extends RouterViewOptions {
+  digestKey: KeyObject;
   demand: DemandBoard;
   logs: LogIntake;
   clock: Clock;

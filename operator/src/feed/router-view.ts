@@ -1,20 +1,16 @@
-import type { KeyObject } from 'node:crypto';
-import { isEnvelopeError } from '@wherry/core/crypto/envelope-error.ts';
-import type { RouterFunction, RouterKey } from '@wherry/core/feed/messages.ts';
-import { routerKey } from '@wherry/core/keys/usable-key.ts';
-import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { RouterFunction } from '@wherry/core/feed/messages.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue } from '@wherry/core/settings-definitions.ts';
 import type { Caches } from '../caches/caches.ts';
 import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
+import type { KeyRecords } from '../keys/key-records.ts';
 import { routerFunction } from './router-function.ts';
 import { RouterState, type RouterDifference } from './router-state.ts';
 
 export interface RouterViewOptions {
   caches: Caches;
   observed: ObservedWorkloads;
-  keyRing: KeyRing;
-  digestKey: KeyObject;
+  keyRecords: KeyRecords;
   /** The invocation token of a workload. */
   tokenOf: (workload: string) => string;
 }
@@ -57,7 +53,7 @@ export class RouterView {
   refresh(): { difference: RouterDifference | undefined; looked: string[] } {
     const looked = [...this.#functions];
     for (const name of this.#functions) this.state.setFunction(name, this.#functionRecord(name));
-    for (const name of this.#keys) this.state.setKey(name, this.#keyRecord(name));
+    for (const name of this.#keys) this.state.setKey(name, this.#options.keyRecords.of(name));
     if (this.#settings) this.state.setSettings(settingsOf(this.#options.caches));
     this.#functions.clear();
     this.#keys.clear();
@@ -74,19 +70,6 @@ export class RouterView {
     const { caches, observed, tokenOf } = this.#options;
     const fn = caches.functions.get(name);
     return fn && routerFunction({ fn, workloads: observed.of(name), told: this.state.functions.get(name), tokenOf });
-  }
-
-  #keyRecord(name: string): RouterKey | undefined {
-    const { caches, keyRing, digestKey } = this.#options;
-    const key = caches.keys.get(name);
-    if (key === undefined) return undefined;
-    try {
-      return routerKey(key, caches.groups.get(key.spec.keyGroup), keyRing, digestKey);
-    } catch (error) {
-      // A key that does not open opens nothing; its own reconcile says so.
-      if (isEnvelopeError(error)) return undefined;
-      throw error;
-    }
   }
 }
 

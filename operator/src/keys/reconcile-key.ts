@@ -4,6 +4,7 @@ import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { Caches } from '../caches/caches.ts';
 import { DONE, stalled, type Outcome } from '../queue/outcome.ts';
 import { writeStatus } from '../queue/write-status.ts';
+import type { KeyRecords } from './key-records.ts';
 import { openingConditions, openingProblem } from '../secrets/opening-condition.ts';
 import type { Undecryptable } from '../secrets/undecryptable.ts';
 
@@ -11,14 +12,17 @@ export interface KeyRooms {
   store: ResourceStore;
   caches: Caches;
   keyRing: KeyRing;
+  keyRecords: KeyRecords;
   undecryptable: Undecryptable;
   clock: Clock;
 }
 
 /** Says of a key whose value does not open that nobody can use it. */
-export async function reconcileKey({ store, caches, keyRing, undecryptable, clock }: KeyRooms, name: string): Promise<Outcome> {
+export async function reconcileKey(rooms: KeyRooms, name: string): Promise<Outcome> {
+  const { store, caches, keyRing, keyRecords, undecryptable, clock } = rooms;
   const key = caches.keys.get(name);
-  const problem = key && openingProblem(keyRing, key);
+  // One that routers know was opened for them.
+  const problem = key === undefined || keyRecords.of(name) !== undefined ? undefined : openingProblem(keyRing, key);
   undecryptable.set('ApiKey', name, problem !== undefined);
   if (key === undefined) return DONE;
   const conditions = openingConditions(key, { problem, always: false, now: clock.now() });

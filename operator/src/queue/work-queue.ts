@@ -1,4 +1,5 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import { KeyLine } from './key-line.ts';
 
 export interface WorkQueueOptions {
   clock: Clock;
@@ -11,7 +12,7 @@ export interface WorkQueueOptions {
 /** Keys to be worked on: each waits once, however often it is added, and is never worked on twice at once. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  readonly #waiting = new Set<string>();
+  readonly #waiting = new KeyLine();
   readonly #running = new Map<string, Promise<void>>();
   /** Added while they ran. */
   readonly #again = new Set<string>();
@@ -30,7 +31,7 @@ export class WorkQueue {
     this.#delayed.get(key)?.();
     this.#delayed.delete(key);
     if (this.#running.has(key)) this.#again.add(key);
-    else this.#waiting.add(key);
+    else this.#waiting.push(key);
     this.#pump();
   }
 
@@ -59,9 +60,9 @@ export class WorkQueue {
 
   #pump(): void {
     if (this.#state !== 'started') return;
-    for (const key of this.#waiting) {
-      if (this.#running.size >= this.#options.concurrency) return;
-      this.#waiting.delete(key);
+    while (this.#running.size < this.#options.concurrency) {
+      const key = this.#waiting.shift();
+      if (key === undefined) return;
       this.#running.set(key, this.#run(key));
     }
   }
@@ -71,7 +72,7 @@ export class WorkQueue {
     await Promise.resolve();
     const delay = await this.#options.work(key);
     this.#running.delete(key);
-    if (this.#again.delete(key)) this.#waiting.add(key);
+    if (this.#again.delete(key)) this.#waiting.push(key);
     else if (delay !== undefined && this.#state === 'started') this.#schedule(key, delay);
     this.#pump();
     this.#settle();

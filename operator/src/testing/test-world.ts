@@ -13,6 +13,8 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { RuntimeFeed } from '@wherry/core/ports/runtime-feed.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
+import { findCondition, type ConditionType } from '@wherry/core/conditions.ts';
+import type { Condition } from '@wherry/core/resources/meta.ts';
 import { functionSpecSchema, type FunctionSpec } from '@wherry/core/resources/function.ts';
 import type { FunctionSecretSpec } from '@wherry/core/resources/function-secret.ts';
 import type { FunctionResource, Kind, KindTypes, Resource } from '@wherry/core/resources/kinds.ts';
@@ -125,7 +127,7 @@ export class TestWorld {
 }
 
 /** `<status> <reason>: <message>` of a condition. */
-export function conditionOf(resource: { status: { conditions?: { type: string; status: string; reason: string; message: string }[] } }, type: string): string {
-  const condition = resource.status.conditions?.find((one) => one.type === type);
+export function conditionOf(resource: { status: { conditions?: Condition[] | undefined } }, type: ConditionType): string {
+  const condition = findCondition(resource.status.conditions, type);
   return condition === undefined ? 'none' : `${condition.status} ${condition.reason}: ${condition.message}`;
 }

@@ -1,0 +1,48 @@
+import type { KeyObject } from 'node:crypto';
+import { isEnvelopeError } from '@wherry/core/crypto/envelope-error.ts';
+import type { RouterKey } from '@wherry/core/feed/messages.ts';
+import { routerKey } from '@wherry/core/keys/usable-key.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { ApiKeyResource, KeyGroupResource } from '@wherry/core/resources/kinds.ts';
+import type { Caches } from '../caches/caches.ts';
+
+/** A key as routers know it, if they shall. */
+interface KeyRecord {
+  key: ApiKeyResource;
+  group: KeyGroupResource | undefined;
+  record: RouterKey | undefined;
+}
+
+/** Opens each key once for each state of it: opening takes longer than all the rest, and there may be 100,000. */
+export interface KeyRecords {
+  /** Undefined for a key that opens nothing, one whose value cannot be decrypted too. */
+  of(name: string): RouterKey | undefined;
+}
+
+export function createKeyRecords(caches: Caches, keyRing: KeyRing, digestKey: KeyObject): KeyRecords {
+  const known = new Map<string, KeyRecord>();
+  caches.keys.onChange((name, key) => (key === undefined ? void known.delete(name) : undefined));
+
+  return {
+    of(name) {
+      const key = caches.keys.get(name);
+      if (key === undefined) return undefined;
+      const group = caches.groups.get(key.spec.keyGroup);
+      const last = known.get(name);
+      if (last?.key === key && last.group === group) return last.record;
+      const record = tryRecord(key, group, keyRing, digestKey);
+      known.set(name, { key, group, record });
+      return record;
+    },
+  };
+}
+
+function tryRecord(key: ApiKeyResource, group: KeyGroupResource | undefined, keyRing: KeyRing, digestKey: KeyObject): RouterKey | undefined {
+  try {
+    return routerKey(key, group, keyRing, digestKey);
+  } catch (error) {
+    // Its own reconcile says so.
+    if (isEnvelopeError(error)) return undefined;
+    throw error;
+  }
+}
