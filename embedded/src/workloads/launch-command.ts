@@ -1,4 +1,5 @@
 import { runtimeNodeFlags } from '@wherry/runtime/node-flags.ts';
+import { SETPRIV_OPTIONS } from './find-setpriv.ts';
 
 /** What a child process is started with. */
 export interface LaunchOptions {
@@ -24,20 +25,13 @@ export interface LaunchCommand {
  * runtime itself when it is told what it is for: a pre-started one does not know yet.
  */
 export function launchCommand(options: LaunchOptions): LaunchCommand {
-  const command = [...guard(options.setpriv), options.node, ...flags(options), options.bundle];
+  const guard = options.setpriv === undefined ? [] : [options.setpriv, ...SETPRIV_OPTIONS];
+  const command = [...guard, options.node, ...flags(options), options.bundle];
   return {
     command: command[0] ?? options.node,
     args: command.slice(1),
     env: { NODE_ENV: 'production', TZ: options.timeZone, TMPDIR: options.temporaryFolder },
   };
-}
-
-/**
- * Dies with the service, even in an endless loop that never sees the end of its feed (the kernel kills it); and gains
- * no rights by whatever it executes.
- */
-function guard(setpriv: string | undefined): string[] {
-  return setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--no-new-privs', '--'];
 }
 
 function flags({ memoryMiB, temporaryFolder }: LaunchOptions): string[] {

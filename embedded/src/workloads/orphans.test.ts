@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { findSetpriv } from './find-setpriv.ts';
 import { processBirth } from './process-table.ts';
 import { sweepInstances } from './sweep-instances.ts';
 
@@ -19,7 +19,7 @@ describe('when the service is killed with SIGKILL', () => {
   });
 
   // Without setpriv a loop outlives the service, until the next start sweeps it away.
-  it.each([['idle'], ...(existsSync('/usr/bin/setpriv') ? [['loop']] : [])])('its instances end: %s', async (mode) => {
+  it.each([['idle'], ...(findSetpriv() !== undefined ? [['loop']] : [])])('its instances end: %s', async (mode) => {
     const service = spawn(process.execPath, [path.join(import.meta.dirname, 'fixtures/service.ts'), mode], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import type { ProcessExit } from './exit-message.ts';
+import { findSetpriv } from './find-setpriv.ts';
 import { launchCommand } from './launch-command.ts';
 import { outputTail } from './output-tail.ts';
 import type { InstanceFolder, RunDirectory } from './run-directory.ts';
@@ -36,14 +37,13 @@ export interface LauncherOptions {
   clock: Clock;
 }
 
-const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'];
 /** Under memory pressure the kernel ends instances before the service. */
 const OOM_SCORE = '500';
 const OUTPUT_WITHIN_MS = 500;
 
 /** Starts runtimes: each as its own user where that is possible, in its own folder, with the feed as its fd 3. */
 export function createLauncher({ run, uids, clock }: LauncherOptions): Launcher {
-  const setpriv = SETPRIV.find((file) => existsSync(file));
+  const setpriv = findSetpriv();
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 
   function spawnIn(folder: InstanceFolder, memoryMiB: number, uid: number | undefined): ChildProcess {
