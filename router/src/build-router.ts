@@ -13,8 +13,9 @@ import { UndiciUpstream } from './forward/undici-upstream.ts';
 import type { UpstreamAddress } from './forward/upstream.ts';
 import { trustedProxies } from './headers/peer.ts';
 import { managerPipe } from './manager-pipe/pipe-to-manager.ts';
-import { createFront, type FrontOptions } from './server/create-front.ts';
-import { Drain, type DrainOptions } from './server/drain.ts';
+import { Connections } from './server/connections.ts';
+import { createFront, HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, type FrontOptions } from './server/create-front.ts';
+import { drain, type DrainOptions } from './server/drain.ts';
 import { RouterState } from './state/router-state.ts';
 import { CallRecorder } from './telemetry/call-recorder.ts';
 import { LogQueue } from './telemetry/log-queue.ts';
@@ -60,7 +61,8 @@ export function buildRouter(options: RouterOptions): Router {
     pipeToManager: manager === undefined ? undefined : managerPipe(manager, clock),
   });
   const server = createFront(chain, options.front);
-  const drain = new Drain(server, clock);
+  const { headersTimeoutMs = HEADERS_TIMEOUT_MS, keepAliveMs = KEEP_ALIVE_MS } = options.front ?? {};
+  const connections = new Connections(server, clock, keepAliveMs + headersTimeoutMs);
   demand.start();
   return {
     server,
@@ -73,7 +75,7 @@ export function buildRouter(options: RouterOptions): Router {
       logs.connect(undefined);
     },
     async drain(drainOptions) {
-      await drain.run(drainOptions);
+      await drain(server, connections, clock, drainOptions);
       demand.stop();
       logs.flush();
       await Promise.all([state.close(), manager?.destroy()]);

@@ -13,7 +13,7 @@ import { CallerResponse } from './caller-response.ts';
 import { RequestBody } from './request-body.ts';
 import type { UpstreamCall, UpstreamExchange, UpstreamFailure, UpstreamReceiver } from './upstream.ts';
 
-/** How long a call waits for an instance to become ready. */
+/** How long a call waits for an instance to become ready, within its timeout. */
 const MAX_WAIT_MS = 10_000;
 
 export interface ForwardParts {
@@ -112,9 +112,7 @@ class ForwardedCall implements UpstreamReceiver {
       this.#stopWaiting();
       this.#send(instance);
     }, not);
-    const cancelBound = this.#parts.clock.after(Math.min(MAX_WAIT_MS, this.#remainingMs()), () => {
-      this.#refuse(new Refusal('no_instance', ['Retry-After', '1']), 'rejected');
-    });
+    const cancelBound = this.#parts.clock.after(MAX_WAIT_MS, () => this.#refuse(noInstance(), 'rejected'));
     this.#stopWaiting = () => {
       leaveQueue();
       cancelBound();
@@ -164,6 +162,7 @@ class ForwardedCall implements UpstreamReceiver {
   #timeOut(): void {
     // The instance is done with it; a caller that still has not read the answer has had its time.
     if (this.#settled) this.#response.cut();
+    else if (this.#instance === undefined) this.#refuse(noInstance(), 'rejected');
     else this.#refuse(new Refusal('timeout'), 'timeout');
   }
 
@@ -200,6 +199,10 @@ class ForwardedCall implements UpstreamReceiver {
   #remainingMs(): number {
     return Math.max(0, this.#call.fn.spec.timeoutMs - (this.#parts.clock.monotonic() - this.#call.arrivedAt));
   }
+}
+
+function noInstance(): Refusal {
+  return new Refusal('no_instance', ['Retry-After', '1']);
 }
 
 function encodeContext(call: AdmittedCall): string {

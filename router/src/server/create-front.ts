@@ -8,15 +8,17 @@ import { Refusal } from '../refusal.ts';
 
 /** What Node's parser holds of a head. Over the limits of R9, so that the chain can say which one was broken. */
 const MAX_HEAD_BYTES = 32_768;
-const HEADERS_TIMEOUT_MS = 10_000;
+export const HEADERS_TIMEOUT_MS = 10_000;
 /** How often Node looks for connections whose head is late: they are gone a second after the limit (R11). */
 const CHECK_INTERVAL_MS = 1000;
 /** Longer than the idle time of common load balancers, so that they close first. */
-const KEEP_ALIVE_MS = 65_000;
+export const KEEP_ALIVE_MS = 65_000;
 
 export interface FrontOptions {
   /** Milliseconds until a head must be complete. */
   headersTimeoutMs?: number;
+  /** Milliseconds that an idle connection is kept. */
+  keepAliveMs?: number;
 }
 
 /**
@@ -31,7 +33,7 @@ export function createFront(chain: Chain, options: FrontOptions = {}): Server {
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
     // A body is held to a pace and to the function's timeout instead.
     requestTimeout: 0,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
     // The chain refuses it, in the API's error shape.
     requireHostHeader: false,
     joinDuplicateHeaders: false,

@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { systemClock } from '@wherry/service/clock.ts';
+import { eventually, Harness, httpCall, readUntil, routerFunction } from '../testing/harness.ts';
+
+describe('R11: slow clients', () => {
+  it('500 sockets that send a byte a moment are gone in time, and others are served', async () => {
+    const harness = await Harness.start({ front: { headersTimeoutMs: 1000 } });
+    await harness.serve([routerFunction({ instances: [await harness.instance((_req, res) => void res.end('ok'))] })]);
+    const slow: Socket[] = Array.from({ length: 500 }, () => harness.connect());
+    await Promise.all(slow.map((socket) => once(socket, 'connect')));
+    const start = performance.now();
+    const drip = setInterval(() => slow.forEach((socket) => socket.write('G')), 250);
+    slow.forEach((socket) => socket.resume().write('GET /run/hello HTTP/1.1\r\nX-A: '));
+    const statuses: number[] = [];
+    while (!slow.every((socket) => socket.closed) && performance.now() - start < 6000) {
+      statuses.push((await harness.call('/run/hello')).status);
+    }
+    clearInterval(drip);
+    expect(slow.filter((socket) => !socket.closed)).toHaveLength(0);
+    // Half as much again as the limit on heads, as 15 s is to 10 s, and a second for Node's check.
+    expect(performance.now() - start).toBeLessThan(3500);
+    expect(statuses.length).toBeGreaterThan(50);
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+    await harness.stop();
+  });
+
+  it.each([
+    ['before its first call', ''],
+    ['between two calls', 'GET /run/hello HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ])('a socket that sends only line breaks %s is gone in time', async (_name, first) => {
+    const harness = await Harness.start({ front: { headersTimeoutMs: 300, keepAliveMs: 300 } });
+    await harness.serve([routerFunction({ instances: [await harness.instance((_req, res) => void res.end('ok'))] })]);
+    const socket = harness.connect();
+    socket.write(first);
+    const drip = setInterval(() => socket.write('\r\n'), 50);
+    await readUntil(socket).finally(() => clearInterval(drip));
+    await harness.stop();
+  });
+});
+
+describe('drain', () => {
+  it('finishes what runs on kept-alive connections, tells callers to reconnect, and fails no call', async () => {
+    const harness = await Harness.start();
+    const release = Promise.withResolvers<void>();
+    let arrived = 0;
+    const instance = await harness.instance((req, res) => {
+      arrived++;
+      if (req.url === '/hello?begun') res.write('begun ');
+      void release.promise.then(() => res.end('whole'));
+    });
+    await harness.serve([routerFunction({ instances: [instance] })]);
+    const agent = new Agent({ keepAlive: true });
+    const call = async (target: string): Promise<[IncomingMessage, string]> => {
+      const req = request({ host: '127.0.0.1', port: harness.port, path: target, agent });
+      req.end();
+      const [res] = (await once(req, 'response')) as [IncomingMessage];
+      let text = '';
+      for await (const chunk of res) text += String(chunk);
+      return [res, text];
+    };
+    const calls = [call('/run/hello?begun'), call('/run/hello?waiting')];
+    await eventually(() => arrived === 2);
+    await systemClock.sleep(20);
+    const { port } = harness;
+    const drained = harness.router.drain({ lameDuckMs: 0, boundMs: 10_000 });
+    release.resolve();
+    const [begun, waiting] = await Promise.all(calls);
+    expect([begun?.[1], waiting?.[1]]).toEqual(['begun whole', 'whole']);
+    expect(waiting?.[0].headers.connection).toBe('close');
+    await drained;
+    await expect(httpCall(port, '/run/hello')).rejects.toThrow('ECONNREFUSED');
+    agent.destroy();
+    await harness.stop();
+  });
+
+  it('answers in its lame-duck time, and cuts what runs past its bound', async () => {
+    const harness = await Harness.start();
+    const instance = await harness.instance((req, res) => void (req.url === '/hello?hangs' || res.end('ok')));
+    await harness.serve([routerFunction({ instances: [instance] })]);
+    const hanging = harness.call('/run/hello?hangs').catch((error: Error) => error.message);
+    const drained = harness.router.drain({ lameDuckMs: 200, boundMs: 100 });
+    const answer = await harness.call('/run/hello');
+    expect([answer.body, answer.headers.connection]).toEqual(['ok', 'close']);
+    await drained;
+    expect(await hanging).toBe('socket hang up');
+    await harness.stop();
+  });
+});

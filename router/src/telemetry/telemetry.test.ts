@@ -1,0 +1,76 @@
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import { eventually, GOOD_KEY, Harness, routerFunction } from '../testing/harness.ts';
+import { LogQueue } from './log-queue.ts';
+
+const entry = (n: number): LogEntry => ({
+  functionName: 'f', requestId: 'r', level: 'exec_start', message: String(n), args: null, sequence: 0, timestamp: n,
+});
+
+describe('LogQueue', () => {
+  it('sends a batch after 50 ms, or at once when it is full', async () => {
+    const clock = new FakeClock();
+    const sizes: number[] = [];
+    const queue = new LogQueue(clock, new FakeMetrics());
+    queue.connect((batch) => sizes.push(batch.entries.length));
+    queue.write(entry(1));
+    queue.write(entry(2));
+    expect(sizes).toEqual([]);
+    await clock.advance(50);
+    expect(sizes).toEqual([2]);
+    for (let n = 0; n < 500; n++) queue.write(entry(n));
+    expect(sizes).toEqual([2, 500]);
+  });
+
+  it('without anybody to send to it keeps the newest 10,000 and counts the rest', () => {
+    const metrics = new FakeMetrics();
+    const queue = new LogQueue(new FakeClock(), metrics);
+    for (let n = 0; n < 35_000; n++) queue.write(entry(n));
+    const messages: string[] = [];
+    let dropped = 0;
+    queue.connect((batch) => {
+      messages.push(...batch.entries.map((item) => item.message));
+      dropped += batch.dropped;
+    });
+    expect([messages.length, messages.at(-1), dropped]).toEqual([10_000, '34999', 25_000]);
+    expect(metrics.value('telemetry_dropped_total')).toBe(25_000);
+  });
+});
+
+describe('records of calls', () => {
+  let harness: Harness;
+  beforeEach(async () => {
+    harness = await Harness.start();
+    const instance = await harness.instance((req, res) => void req.resume().on('end', () => res.writeHead(201).end()));
+    await harness.serve([routerFunction({ route: '/hello/:name', keyGroups: ['team'], instances: [instance] })]);
+  });
+  afterEach(() => harness.stop());
+
+  it('are a start and an end in the log, with the path and never the query', async () => {
+    const headers = { 'X-API-Key': GOOD_KEY, Origin: 'https://app.example' };
+    const answer = await harness.call('/run/hello/a%20b?q=secret', { method: 'POST', body: 'four', headers });
+    await eventually(() => harness.logs('exec_end').length === 1);
+    const requestId = answer.headers['x-request-id'];
+    const [start, end] = harness.logs();
+    expect(start).toMatchObject({ functionName: 'hello', requestId, level: 'exec_start', message: 'POST /hello/a%20b' });
+    expect(JSON.parse(start?.args ?? '')).toEqual({ origin: 'https://app.example', keyGroup: 'team', contentLength: 4 });
+    expect(end).toMatchObject({ functionName: 'hello', requestId, level: 'exec_end', args: null });
+    expect(end?.message).toMatch(/^\d+(?:\.\d{1,3})?ms$/);
+    expect(end!.timestamp).toBeGreaterThanOrEqual(start!.timestamp);
+    expect(end!.sequence).toBeGreaterThan(start!.sequence);
+    expect(JSON.stringify(harness.up)).not.toContain('secret');
+  });
+
+  it('are figures under bounded labels', async () => {
+    await harness.call('/run/hello/one', { headers: { 'X-API-Key': GOOD_KEY } });
+    await harness.call('/run/hello/two');
+    const labels = { function_namespace: 'default', function_name: 'hello', function_revision: 'r1', route: '/hello/:name', method: 'GET' };
+    expect(harness.metrics.value('function_calls_total', { ...labels, code: '201' })).toBe(1);
+    expect(harness.metrics.value('function_calls_total', { ...labels, code: '401' })).toBe(1);
+    expect(harness.metrics.observations('function_duration_seconds', { ...labels, code: '201' })).toHaveLength(1);
+    expect(harness.metrics.observations('router_overhead_seconds')).toHaveLength(1);
+    expect(harness.metrics.value('function_inflight', { function_name: 'hello' })).toBe(0);
+    expect(harness.metrics.value('auth_rejections_total', { reason: 'missing_api_key' })).toBe(1);
+  });
+});
