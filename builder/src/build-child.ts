@@ -73,7 +73,6 @@ function nodeFlags({ readable }: BuildProgram, memoryBytes: number): string[] {
     '--permission',
     '--allow-child-process',
     ...readable.map((folder) => `--allow-fs-read=${folder}`),
-    '--no-experimental-sqlite',
     '--disable-sigusr1',
     '--disable-warning=SecurityWarning',
     // esbuild's own process needs the other half.

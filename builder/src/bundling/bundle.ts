@@ -7,7 +7,7 @@ import { finishArtifact } from './finish-artifact.ts';
 import { isHandlerFile } from './loader-of.ts';
 import type { SourceFiles } from './source-files.ts';
 import { sourcesPlugin } from './sources-plugin.ts';
-import { languageOptions, type LanguageOptions } from './ts-config.ts';
+import { languageOptions, withoutComments, type LanguageOptions } from './ts-config.ts';
 
 export interface Tools {
   esbuild: typeof Esbuild;
@@ -31,7 +31,7 @@ async function attempt(order: BuildOrder, files: SourceFiles, tools: Tools): Pro
   const handler = `${order.source}/${order.path}`;
   const missing = handlerProblem(order, files);
   if (missing !== undefined) return { failure: missing };
-  const language = await readLanguage(order.source, files);
+  const language = await readLanguage(order.source, files, tools);
   if ('failure' in language) return language;
   try {
     const plugin = sourcesPlugin({ handler, files, tools, language, maxBytes: order.maxBytes });
@@ -82,17 +82,19 @@ function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): Build
   return { reason: 'BuildFailed', message };
 }
 
-async function readLanguage(source: string, files: SourceFiles): Promise<LanguageOptions | { failure: BuildFailure }> {
+async function readLanguage(source: string, files: SourceFiles, { esbuild }: Tools): Promise<LanguageOptions | { failure: BuildFailure }> {
   const file = `${source}/tsconfig.json`;
   if (!files.has(file)) return languageOptions(undefined);
+  const text = (await files.read(file)).toString('utf8');
   try {
-    return languageOptions((await files.read(file)).toString('utf8'));
+    return languageOptions(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    const [, line = '1', column = '1'] = /line (\d+) column (\d+)/.exec(error.message) ?? [];
-    const location = { file, line: Number(line), column: Number(column) };
-    return { failure: { reason: 'SyntaxError', message: `${file}:${line}:${column}: This is not valid JSON.`, location } };
   }
+  // Node does not say where; esbuild does.
+  const json = { loader: 'json', sourcefile: `app:${file}`, logLevel: 'silent' } as const;
+  const errors = await esbuild.transform(withoutComments(text), json).then(() => [], (error: { errors?: Message[] }) => error.errors ?? []);
+  return { failure: { ...describeErrors(errors), reason: 'SyntaxError' } };
 }
 
 function outcomeOf(handler: string, result: BuildResult<typeof OPTIONS>, maxBytes: number): Outcome {

@@ -3,7 +3,9 @@ import type { Loader, Message, PartialMessage } from 'esbuild';
 import type { LanguageOptions } from './ts-config.ts';
 
 /** esbuild's names for an `import()` and a `require()` whose path is not written out. */
-const COMPUTED = new Set(['unsupported-dynamic-import', 'unsupported-require-call']);
+const COMPUTED = ['unsupported-dynamic-import', 'unsupported-require-call'];
+/** Of the same name, but about any `require()`, because without `bundle` it stays in an ES module. */
+const ANY_REQUIRE = /^Converting "require" to "esm"/;
 
 /**
  * The imports of a file whose path is put together, as esbuild sees them. It is asked without `bundle`, when it neither
@@ -41,6 +43,6 @@ export async function computedImports(
   } catch (error) {
     const { errors } = error as { errors?: Message[] };
     if (!Array.isArray(errors)) throw error;
-    return errors.filter(({ id }) => COMPUTED.has(id)).map(({ id, text, location }) => ({ id, text, location }));
+    return errors.filter(({ id, text }) => COMPUTED.includes(id) && !ANY_REQUIRE.test(text)).map(({ id, text, location }) => ({ id, text, location }));
   }
 }

@@ -74,7 +74,9 @@ function missing(specifier: string, path: string, files: Files): Resolution {
   const [source = '', ...rest] = path.split('/');
   if (source === '') return refuse('ImportNotFound', specifier, 'it leads to the folder of all sources, not to a file');
   if (!files.hasSource(source)) return refuse('ImportNotFound', specifier, `there is no source ${source}, or it has no code yet`);
-  const similar = files.otherCase(path);
+  const file = rest.join('/') || 'index.ts';
+  const similar = candidates(path, false).map((name) => files.otherCase(name)).find((name) => name !== undefined);
   const hint = similar === undefined ? '' : ` (there is ${similar}: upper and lower case count)`;
-  return refuse('ImportNotFound', specifier, `source ${source} has no file ${rest.join('/') || 'index.ts'}${hint}`);
+  const tried = /\.[^/]*$/.test(file) ? file : `${file}, with any extension`;
+  return refuse('ImportNotFound', specifier, `source ${source} has no file ${tried}${hint}`);
 }

@@ -52,10 +52,6 @@ function resolve(args: OnResolveArgs, { handler, files }: PluginInput): OnResolv
   const found = resolveImport(args.path, args.importer, files);
   if ('refused' in found) return { errors: [refusal(found.refused, found.text)] };
   if ('builtin' in found) return { path: found.builtin, external: true };
-  if (args.kind === 'require-resolve') {
-    const text = `Cannot resolve ${JSON.stringify(args.path)}: the function is one module, its files have no paths. Import the file instead.`;
-    return { errors: [refusal('ImportNotSupported', text)] };
-  }
   // Said here, where esbuild adds the place of the import.
   const kind = loaderOf(found.file, args.with);
   if ('problem' in kind) return { errors: [refusal('ImportNotSupported', `Cannot import ${JSON.stringify(args.path)}: ${kind.problem}.`)] };

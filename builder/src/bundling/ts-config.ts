@@ -14,7 +14,7 @@ const STRING_OR_LAST_COMMA = /("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g;
  * @throws SyntaxError when the text is not JSON with comments.
  */
 export function languageOptions(text: string | undefined): LanguageOptions {
-  const { compilerOptions } = asRecord(text === undefined ? {} : parseJsonWithComments(text));
+  const { compilerOptions } = asRecord(text === undefined ? {} : JSON.parse(withoutComments(text)));
   const options = asRecord(compilerOptions);
   const flags = FLAGS.filter((name) => typeof options[name] === 'boolean').map((name) => [name, options[name]]);
   return { ...jsxOptions(options), tsconfigRaw: { compilerOptions: Object.fromEntries(flags) as Record<string, unknown> } };
@@ -27,10 +27,10 @@ function jsxOptions(options: Record<string, unknown>): JsxOptions {
   return { jsx: 'transform', ...(jsxFactory && { jsxFactory }), ...(jsxFragment && { jsxFragment }) };
 }
 
-/** Comments become spaces, so that an error's line and column stay right. */
-function parseJsonWithComments(text: string): unknown {
-  const bare = text.replace(/^\uFEFF/, ' ').replace(STRING_OR_COMMENT, (match, string?: string) => string ?? match.replace(/[^\n]/g, ' '));
-  return JSON.parse(bare.replace(STRING_OR_LAST_COMMA, (_, string?: string) => string ?? ' '));
+/** JSON of JSON with comments and last commas, which become spaces: an error's line and column stay right. */
+export function withoutComments(text: string): string {
+  const blank = (match: string, string?: string): string => string ?? match.replace(/[^\n]/g, ' ');
+  return text.replace(/^\uFEFF/, '').replace(STRING_OR_COMMENT, blank).replace(STRING_OR_LAST_COMMA, blank);
 }
 
 const asRecord = (value: unknown): Record<string, unknown> =>

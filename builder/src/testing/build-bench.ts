@@ -1,0 +1,92 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import process from 'node:process';
+import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import type { Builder, BuildRequest, BuildResult } from '@wherry/core/ports/builder.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { TreeManifest } from '@wherry/core/trees/tree.ts';
+import { systemClock } from '@wherry/service/clock.ts';
+import { createProcessBuilder, type ProcessBuilderOptions } from '../create-process-builder.ts';
+
+/** By source and path. */
+export type Sources = Record<string, Record<string, string | Uint8Array>>;
+
+export interface BuildBench {
+  builder: Builder & { stop(): Promise<void> };
+  content: FakeContentStore;
+  /** From now on blobs are not given out, until the returned function is called. */
+  holdBlobs(): () => void;
+  request(handler: string, sources: Sources): Promise<BuildRequest>;
+  build(handler: string, sources: Sources, signal?: AbortSignal): Promise<BuildResult>;
+}
+
+/** A builder with real processes over a store in memory. */
+export function buildBench(options: Partial<ProcessBuilderOptions> = {}): BuildBench {
+  const content = new FakeContentStore({ clock: systemClock });
+  let held: Promise<void> | undefined;
+  const store: ContentStore = Object.assign(Object.create(content) as ContentStore, {
+    async get(digest: string) {
+      await held;
+      return content.get(digest);
+    },
+  });
+  const builder = createProcessBuilder({
+    content: store,
+    clock: systemClock,
+    logger: new FakeLogger(),
+    metrics: new FakeMetrics(),
+    spare: false,
+    ...options,
+  });
+  return {
+    builder,
+    content,
+    holdBlobs() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
+    request: (handler, sources) => makeRequest(content, handler, sources),
+    async build(handler, sources, signal = new AbortController().signal) {
+      return builder.build(await makeRequest(content, handler, sources), signal);
+    },
+  };
+}
+
+export async function makeRequest(content: ContentStore, handler: string, sources: Sources): Promise<BuildRequest> {
+  const trees = new Map<string, TreeManifest>();
+  for (const [source, files] of Object.entries(sources)) {
+    const entries = Object.entries(files).map(async ([path, data]) => ({ path, ...(await content.put(Buffer.from(data))), mtime: 0 }));
+    trees.set(source, { files: await Promise.all(entries) });
+  }
+  const slash = handler.indexOf('/');
+  return { source: handler.slice(0, slash), path: handler.slice(slash + 1), trees };
+}
+
+interface ProcessInfo {
+  pid: number;
+  parent: number;
+  group: number;
+}
+
+function processes(): ProcessInfo[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+        const [state, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+        return state === 'Z' ? [] : [{ pid: Number(name), parent: Number(parent), group: Number(group) }];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/** Leaders of the building processes that run now, as children of this process. */
+export const buildLeaders = (): number[] =>
+  processes().flatMap(({ pid, parent, group }) => (parent === process.pid && pid === group ? [pid] : []));
+
+/** Who lives in a process group. */
+export const groupMembers = (group: number): number[] => processes().flatMap((one) => (one.group === group ? [one.pid] : []));
