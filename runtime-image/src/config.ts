@@ -25,7 +25,8 @@ export function loadRuntimeConfig(environment: Record<string, string | undefined
 
 /** Leaves in `process.env` what the handler contract lists, and nothing of the platform's (S1). */
 export function giveHandlerEnvironment(handler: { timeZone: string; functionId: string; revision: string }): void {
-  for (const name of Object.keys(process.env)) if (name !== 'TZ') delete process.env[name];
+  // TMPDIR is the one folder that an instance may write, where it is not /tmp itself.
+  for (const name of Object.keys(process.env)) if (name !== 'TZ' && name !== 'TMPDIR') delete process.env[name];
   if (process.env.TZ !== handler.timeZone) process.env.TZ = handler.timeZone;
   process.env.NODE_ENV = 'production';
   process.env.WHERRY_FUNCTION = handler.functionId;

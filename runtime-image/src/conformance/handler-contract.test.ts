@@ -186,4 +186,12 @@ describe('HEAD', () => {
     const own = await (await started(handler, { function: { methods: ['GET', 'HEAD'] } })).call({ method: 'HEAD' });
     expect([own.headers['x-method'], own.body]).toEqual(['HEAD', '']);
   });
+
+  it('lets an endless stream go, and keeps its length', async () => {
+    const instance = await started(`export default () => new Response(new ReadableStream({ pull(s) { s.enqueue(new Uint8Array(9)); }, cancel() { console.log('let go'); } }), { headers: { 'content-length': '123' } })`);
+    const reply = await instance.call({ method: 'HEAD' });
+    expect([reply.status, reply.headers['content-length'], reply.body]).toEqual([200, '123', '']);
+    await instance.until(() => instance.logs.length > 0);
+    expect(instance.logs[0]?.message).toBe('let go');
+  });
 });

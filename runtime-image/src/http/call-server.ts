@@ -14,7 +14,7 @@ export function createCallServer(listener: RequestListener): Server {
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0, noDelay: true });
   server.maxHeadersCount = 0;
   server.on('request', listener);
-  // Without this, Node answers `Expect: 100-continue` before the token was seen.
+  // What is no HTTP is not the router's: it gets no answer.
   server.on('clientError', (_error, socket) => socket.destroy());
   return server;
 }

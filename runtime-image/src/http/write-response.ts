@@ -17,12 +17,20 @@ export function writeResponse(outgoing: ServerResponse, value: unknown): Promise
     else outgoing.end(body);
     return undefined;
   }
+  if (outgoing.req.method === 'HEAD') return withoutBody(outgoing, body, () => writeHead(outgoing, status, statusText, flat));
   if (body.locked) throw new TypeError('The Response has a body that was read already.');
   // A length that does not come true would shift the answers that follow on this connection.
   outgoing.strictContentLength = true;
   writeHead(outgoing, status, statusText, flat);
   outgoing.flushHeaders();
   return pump(body.getReader() as ReadableStreamDefaultReader<unknown>, outgoing);
+}
+
+/** HEAD: the stream is let go unread, since it may have no end. */
+function withoutBody(outgoing: ServerResponse, body: ReadableStream, head: () => void): undefined {
+  head();
+  outgoing.end();
+  if (!body.locked) void body.cancel().catch(() => undefined);
 }
 
 function writeHead(outgoing: ServerResponse, status: number, statusText: string, headers: string[]): void {
