@@ -34,7 +34,7 @@ export async function openDataDirectory(options: { path: string }): Promise<Data
   makePrivateFolder(root);
   const lock = lockDirectory(root);
   try {
-    removeStaleRunDirectory(lock.stale);
+    await removeStaleRunDirectory(lock.stale);
     const run = createRunDirectory();
     lock.announce({ run });
     const inside = (name: string) => path.join(root, name);

@@ -1,6 +1,7 @@
 import { chmodSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { sweepInstances } from '../workloads/sweep-instances.ts';
 import type { LockRecord } from './directory-lock.ts';
 import { isRunning } from './process-identity.ts';
 import { StartError, reasonOf } from './start-error.ts';
@@ -28,9 +29,11 @@ export function createRunDirectory(temporary: string = tmpdir()): string {
  * Removes what a killed service left, and nothing else: a folder of our own making and our own user, whose service
  * does not run. (A data directory that was copied from a running service names that one's sockets.)
  */
-export function removeStaleRunDirectory(stale: LockRecord | undefined): void {
-  if (stale?.run === undefined || isRunning(stale)) return;
-  if (isOurOwn(stale.run)) rmSync(stale.run, { recursive: true, force: true });
+export async function removeStaleRunDirectory(stale: LockRecord | undefined): Promise<void> {
+  if (stale?.run === undefined || isRunning(stale) || !isOurOwn(stale.run)) return;
+  // Instances end with their service by themselves, but one that is stuck in a loop cannot see its end.
+  await sweepInstances(stale.run);
+  rmSync(stale.run, { recursive: true, force: true });
 }
 
 function isOurOwn(run: string): boolean {
