@@ -4,6 +4,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { openDataDirectory } from './open-data-directory.ts';
 import { ownIdentity } from './process-identity.ts';
 import { StartError } from './start-error.ts';
@@ -135,13 +137,24 @@ describe('openDataDirectory: the lock', () => {
     expect(lockText()).toMatchObject({ pid: child.pid });
   });
 
-  it('refuses a second service in the same process, also after garbage collection of what the first got', async () => {
+  it('refuses a second service in the same process, and lets go at release', async () => {
     const { release } = await openDataDirectory({ path: folder });
     expect((await startError()).message).toContain(`pid ${process.pid}`);
-    const { answer } = await hold();
-    expect(answer).toMatchObject({ held: false, name: 'StartError' });
+    expect((await hold()).answer).toMatchObject({ held: false, name: 'StartError' });
     release();
     expect((await hold()).answer.held).toBe(true);
+  });
+
+  it('is kept though nobody keeps what openDataDirectory gave, and garbage is collected', async () => {
+    await openDataDirectory({ path: folder });
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    for (let i = 0; i < 3; i += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      collect();
+    }
+    expect((await hold()).answer).toMatchObject({ held: false, name: 'StartError' });
+    rmSync(lockText()['run'] as string, { recursive: true });
   });
 
   it('names no process that does not run', async () => {
