@@ -10,6 +10,7 @@ import { writeResponse } from '../http/write-response.ts';
 import type { CallLog } from '../logs/call-log.ts';
 import type { FunctionState } from '../function-state.ts';
 import { Call, currentCall } from './call.ts';
+import { Deadlines } from './deadlines.ts';
 import { HandlerContext } from './handler-context.ts';
 import { invoke } from './invoke.ts';
 import type { RunningCalls } from './running-calls.ts';
@@ -23,16 +24,19 @@ export interface AnswerOptions {
   running: RunningCalls;
 }
 
+type Started = AnswerOptions & { deadlines: Deadlines };
+
 /** The way of a call: token → context → handler → answer. */
 export function callListener(options: AnswerOptions): RequestListener {
   const hasToken = tokenCheck(options.invocationToken);
   const urls = new RequestUrls();
+  const started = { ...options, deadlines: new Deadlines(options.clock) };
   return (incoming, outgoing) => {
     if (options.running.draining) outgoing.shouldKeepAlive = false;
     if (!hasToken(incoming)) return refuse(outgoing, 401, 'unauthorized', 'This address answers the router alone.');
     const context = readContext(incoming);
     if (context === undefined) return refuse(outgoing, 400, 'bad_context', 'The call does not say what it belongs to.');
-    const call = startCall(options, context, outgoing);
+    const call = startCall(started, context, outgoing);
     const target = incoming.url ?? '/';
     const request = new LazyRequest({
       incoming,
@@ -67,20 +71,15 @@ function refuse(outgoing: ServerResponse, status: number, code: 'unauthorized' |
 }
 
 /** Starts the call's timeout, and watches for the caller's going. */
-function startCall(options: AnswerOptions, context: InvocationContext, outgoing: ServerResponse): Call {
-  const { log, clock, running } = options;
+function startCall({ log, clock, running, deadlines }: Started, context: InvocationContext, outgoing: ServerResponse): Call {
   running.began();
-  const call: Call = new Call({
+  const call = new Call({
     context,
     clock,
     onWaitFailure: (error, of) => log.write('error', [error], of),
-    onEnd: () => {
-      cancelTimeout();
-      running.ended();
-    },
+    onEnd: () => running.ended(),
   });
-  // Whole milliseconds: Node keeps one list of timers for each duration.
-  const cancelTimeout = clock.after(Math.ceil(call.remainingTimeMs()), () => timeOut({ call, outgoing }));
+  deadlines.watch(call, () => timeOut({ call, outgoing }));
   outgoing.once('close', () => {
     if (!outgoing.writableFinished) call.abort(new DOMException('The caller went away.', 'AbortError'));
     call.answered();

@@ -26,6 +26,7 @@ export class Call {
   /** The answer, and each promise of `waitUntil`. */
   #open = 1;
   #ended = false;
+  #cancelTimeout: (() => void) | undefined;
 
   constructor(options: CallOptions) {
     this.#options = options;
@@ -82,7 +83,13 @@ export class Call {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#cancelTimeout?.();
     this.#options.onEnd();
+  }
+
+  /** How to cancel what waits for its timeout. */
+  onceEnded(cancelTimeout: () => void): void {
+    this.#cancelTimeout = cancelTimeout;
   }
 
   #closeOne(): void {
