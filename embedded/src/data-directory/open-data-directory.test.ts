@@ -22,13 +22,17 @@ interface Answer {
 let parent: string;
 let folder: string;
 let children: ChildProcess[];
+/** Folders for sockets that killed holders leave. */
+let runs: string[];
 beforeEach(() => {
   parent = mkdtempSync(path.join(tmpdir(), 'wherry-data-test-'));
   folder = path.join(parent, 'data');
   children = [];
+  runs = [];
 });
 afterEach(async () => {
   await Promise.all(children.map(end));
+  for (const run of runs) rmSync(run, { recursive: true, force: true });
   rmSync(parent, { recursive: true });
 });
 
@@ -47,7 +51,11 @@ async function end(child: ChildProcess): Promise<void> {
 async function hold(): Promise<{ child: ChildProcess; answer: Answer }> {
   const child = spawn(process.execPath, [FIXTURE, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
   children.push(child);
-  for await (const line of createInterface({ input: child.stdout })) return { child, answer: JSON.parse(line) as Answer };
+  for await (const line of createInterface({ input: child.stdout })) {
+    const answer = JSON.parse(line) as Answer;
+    if (answer.held) runs.push(answer.run);
+    return { child, answer };
+  }
   throw new Error('the holder said nothing');
 }
 
@@ -228,7 +236,6 @@ describe('openDataDirectory: the folder for sockets', () => {
     const directory = await openDataDirectory({ path: folder });
     expect(existsSync(running.answer.run)).toBe(true);
     directory.release();
-    rmSync(running.answer.run, { recursive: true });
   });
 
   it('is the only thing that a stale lock can have removed', async () => {
