@@ -84,6 +84,19 @@ describe('instances', () => {
     expect((await call).body).toBe('new');
   });
 
+  it.each([
+    ['broken', { functions: [routerFunction({ revision: null, failure: { code: 'handler_syntax_error', message: 'why' } })] }, 500, 'handler_syntax_error'],
+    ['gone', { removedFunctions: ['hello'] }, 404, 'function_not_found'],
+  ] as const)('a call that waits is answered at once when its function turns out %s', async (...row) => {
+    const [, told, status, code] = row;
+    await harness.serve([routerFunction({ revision: null })]);
+    const call = harness.call('/run/hello');
+    await eventually(() => harness.up.some((message) => message.type === 'demand'), 500);
+    await harness.apply({ type: 'change', version: 2, resourceVersion: '2', ...(told as object) });
+    const answer = await Promise.race([call, systemClock.sleep(2000)]);
+    expect([answer?.status, answer?.error.code]).toEqual([status, code]);
+  });
+
   it('no instance in time is a 503', async () => {
     await harness.serve([routerFunction({ timeoutMs: 100 })]);
     const answer = await harness.call('/run/hello');

@@ -1,5 +1,6 @@
 import type { RouterInstance } from '@wherry/core/feed/messages.ts';
 import type { Upstream, UpstreamAddress } from '../forward/upstream.ts';
+import type { Refusal } from '../refusal.ts';
 
 /** An instance as the router uses it. */
 export interface Instance {
@@ -12,10 +13,10 @@ export interface Instance {
 
 export type OpenUpstream = (address: UpstreamAddress) => Upstream;
 
-/** A call that waits for an instance. */
-interface Waiter {
-  not: Instance | undefined;
+/** A call that waits for an instance. One of the two is called, once. */
+export interface Waiter {
   take(instance: Instance): void;
+  refuse(refusal: Refusal): void;
 }
 
 /** The ready instances of one function, and the calls that wait for one. */
@@ -23,7 +24,7 @@ export class Balancer {
   readonly #open: OpenUpstream;
   #instances: Instance[] = [];
   #next = 0;
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Map<Waiter, Instance | undefined>();
 
   constructor(open: OpenUpstream) {
     this.#open = open;
@@ -61,11 +62,17 @@ export class Balancer {
     return best;
   }
 
-  /** Calls `take` once when an instance (but `not`) becomes ready. @returns how to give up. */
-  wait(take: (instance: Instance) => void, not?: Instance): () => void {
-    const waiter: Waiter = { not, take };
-    this.#waiters.add(waiter);
+  /** Tells the waiter when an instance (but `not`) becomes ready, or that none will. @returns how to give up. */
+  wait(waiter: Waiter, not?: Instance): () => void {
+    this.#waiters.set(waiter, not);
     return () => void this.#waiters.delete(waiter);
+  }
+
+  /** No instance will come: the calls that wait for one are not left to wait in vain. */
+  refuseWaiters(refusal: Refusal): void {
+    const refused = [...this.#waiters.keys()];
+    this.#waiters.clear();
+    for (const waiter of refused) waiter.refuse(refusal);
   }
 
   /** Gives up all connections. */
@@ -74,8 +81,8 @@ export class Balancer {
   }
 
   #serveWaiters(): void {
-    for (const waiter of this.#waiters) {
-      const instance = this.pick(waiter.not);
+    for (const [waiter, not] of this.#waiters) {
+      const instance = this.pick(not);
       if (instance === undefined) continue;
       this.#waiters.delete(waiter);
       waiter.take(instance);

@@ -7,6 +7,7 @@ import type { AdmittedCall } from '../call.ts';
 import { requestHeaders } from '../headers/request-headers.ts';
 import { responseHeaders } from '../headers/response-headers.ts';
 import { Refusal } from '../refusal.ts';
+import { failureOf } from '../state/routed-function.ts';
 import { pathParameters } from '../table/path-parameters.ts';
 import type { CallOutcome, CallRecorder } from '../telemetry/call-recorder.ts';
 import { CallerResponse } from './caller-response.ts';
@@ -98,20 +99,23 @@ class ForwardedCall implements UpstreamReceiver {
   #findInstance(not: Instance | undefined): void {
     const { spec, activity } = this.#call.fn;
     const instance = activity.balancer.pick(not);
-    if (instance !== undefined) {
-      this.#send(instance);
-    } else if (spec.revision === null && spec.failure !== null) {
-      this.#refuse(new Refusal(spec.failure.code, [], spec.failure.message), 'rejected');
-    } else {
-      this.#waitForInstance(not);
-    }
+    const failure = failureOf(spec);
+    if (instance !== undefined) this.#send(instance);
+    else if (failure !== undefined) this.#refuse(failure, 'rejected');
+    else this.#waitForInstance(not);
   }
 
   #waitForInstance(not: Instance | undefined): void {
-    const leaveQueue = this.#call.fn.activity.balancer.wait((instance) => {
-      this.#stopWaiting();
-      this.#send(instance);
-    }, not);
+    const leaveQueue = this.#call.fn.activity.balancer.wait(
+      {
+        take: (instance) => {
+          this.#stopWaiting();
+          this.#send(instance);
+        },
+        refuse: (refusal) => this.#refuse(refusal, 'rejected'),
+      },
+      not,
+    );
     const cancelBound = this.#parts.clock.after(MAX_WAIT_MS, () => this.#refuse(noInstance(), 'rejected'));
     this.#stopWaiting = () => {
       leaveQueue();

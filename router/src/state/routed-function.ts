@@ -2,6 +2,7 @@ import type { RouterFunction } from '@wherry/core/feed/messages.ts';
 import { parseRoute, type RouteSegment } from '@wherry/core/routes/route-pattern.ts';
 import { Balancer, type OpenUpstream } from '../balance/balancer.ts';
 import { ConcurrencyLimit } from '../limit/concurrency-limit.ts';
+import { Refusal } from '../refusal.ts';
 import type { Routed } from '../table/route-table.ts';
 
 /** What goes on in a function; it outlives the versions of its definition. */
@@ -29,6 +30,11 @@ export function routedFunction(spec: RouterFunction, activity: FunctionActivity)
     keyGroups: spec.keyGroups === null ? null : new Set(spec.keyGroups),
     activity,
   };
+}
+
+/** How calls are answered of a function that never had a good revision; undefined: they wait for an instance. */
+export function failureOf({ revision, failure }: RouterFunction): Refusal | undefined {
+  return revision === null && failure !== null ? new Refusal(failure.code, [], failure.message) : undefined;
 }
 
 export function newActivity(open: OpenUpstream): FunctionActivity {

@@ -2,8 +2,9 @@ import type { RouterDown, RouterFunction } from '@wherry/core/feed/messages.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { KeyIndex } from '../auth/key-index.ts';
 import type { OpenUpstream } from '../balance/balancer.ts';
+import { Refusal } from '../refusal.ts';
 import { RouteTable } from '../table/route-table.ts';
-import { newActivity, routedFunction, type RoutedFunction } from './routed-function.ts';
+import { failureOf, newActivity, routedFunction, type RoutedFunction } from './routed-function.ts';
 
 type Snapshot = Extract<RouterDown, { type: 'snapshot' }>;
 type Change = Extract<RouterDown, { type: 'change' }>;
@@ -109,8 +110,15 @@ export class RouterState {
       this.#functions.set(spec.id, next);
     }
     this.#table = this.#table.with({ removed, added });
-    for (const item of leaving) item.activity.balancer.update([]);
-    for (const item of added) item.activity.balancer.update(item.spec.instances);
+    for (const { activity } of leaving) {
+      activity.balancer.update([]);
+      activity.balancer.refuseWaiters(new Refusal('function_not_found'));
+    }
+    for (const { activity, spec } of added) {
+      activity.balancer.update(spec.instances);
+      const failure = failureOf(spec);
+      if (failure !== undefined) activity.balancer.refuseWaiters(failure);
+    }
   }
 
   /** A route that does not parse closes that function, and no other. */
