@@ -49,6 +49,13 @@ export class ApiClient {
     return (await this.expect('POST', '/api/functions', { methods: ['GET'], ...definition })).body.function.id as string;
   }
 
+  /** The same, and waits until it serves. */
+  async readyFunction(definition: Parameters<ApiClient['function']>[0]): Promise<string> {
+    const id = await this.function(definition);
+    await this.functionWhen(id, ({ status }) => status.ready === true);
+    return id;
+  }
+
   /** Creates a group and a key in it. */
   async groupWithKey(group: string, key = 'first'): Promise<{ groupId: string; keyId: string; value: string }> {
     const groupId = (await this.expect('POST', '/api/key-groups', { name: group })).body.id as string;

@@ -11,6 +11,8 @@ export interface ServiceOptions {
   /** A folder that an earlier service left; a new one when left out, removed by `dispose`. */
   dataDirectory?: string;
   environment?: Record<string, string>;
+  /** In a process group of its own, as a shell's job is: `process.kill(-pid)` reaches it and what it started in it. */
+  detached?: boolean;
 }
 
 /** A running service, as a person has it who started it: what it printed, and its process. */
@@ -69,6 +71,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     cwd: ROOT,
     env: serviceEnvironment(dataDirectory, options.environment),
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: options.detached ?? false,
   });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
