@@ -1,7 +1,7 @@
 /** Why a program does not start: one line for a person, without a stack. `main.ts` prints it and exits with 1. */
 export class StartError extends Error {
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = 'StartError';
   }
 }

@@ -3,7 +3,8 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { isRunning, ownIdentity, type ProcessIdentity } from './process-identity.ts';
-import { StartError, reasonOf } from './start-error.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import { reasonOf } from './error-facts.ts';
 import { writeDurably } from './write-durably.ts';
 
 const lockSchema = z.object({ pid: z.int().min(1), startTime: z.string().optional(), run: z.string().optional() });

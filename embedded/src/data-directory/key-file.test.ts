@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadKeyFile, writeKeyFile, type KeyFile } from './key-file.ts';
-import { StartError } from './start-error.ts';
+import { StartError } from '@wherry/service/start-error.ts';
 
 let folder: string;
 let file: string;

@@ -6,7 +6,8 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { z } from 'zod';
-import { StartError, codeOf, reasonOf } from './start-error.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import { codeOf, reasonOf } from './error-facts.ts';
 import { writeDurably } from './write-durably.ts';
 
 const SECRET_BYTES = 32;

@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { openDataDirectory } from './open-data-directory.ts';
 import { ownIdentity } from './process-identity.ts';
-import { StartError } from './start-error.ts';
+import { StartError } from '@wherry/service/start-error.ts';
 
 const FIXTURE = path.join(import.meta.dirname, 'fixtures', 'hold-directory.ts');
 

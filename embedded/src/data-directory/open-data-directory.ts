@@ -2,7 +2,8 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, r
 import path from 'node:path';
 import { lockDirectory } from './directory-lock.ts';
 import { createRunDirectory, removeStaleRunDirectory } from './run-directory.ts';
-import { StartError, reasonOf } from './start-error.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import { reasonOf } from './error-facts.ts';
 
 /** Everything that the service keeps, all paths absolute. */
 export interface DataDirectory {

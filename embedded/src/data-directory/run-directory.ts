@@ -4,7 +4,8 @@ import path from 'node:path';
 import { sweepInstances } from '../workloads/sweep-instances.ts';
 import type { LockRecord } from './directory-lock.ts';
 import { isRunning } from './process-identity.ts';
-import { StartError, reasonOf } from './start-error.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import { reasonOf } from './error-facts.ts';
 
 /** The path of a Unix socket has at most 107 bytes; this much of it may be the folder. */
 const LONGEST = 50;

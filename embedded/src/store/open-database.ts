@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { StartError, reasonOf } from '../data-directory/start-error.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import { reasonOf } from '../data-directory/error-facts.ts';
 
 /** Milliseconds to wait for another process that reads or backs the file up. */
 const BUSY_TIMEOUT = 2_000;

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { resourceStoreContract } from '@wherry/core/contracts/resource-store-contract.ts';
 import { described, group, refusal, take } from '@wherry/core/contracts/resource-store-samples.ts';
 import type { NewResource } from '@wherry/core/ports/resource-store.ts';
-import { StartError } from '../data-directory/start-error.ts';
+import { StartError } from '@wherry/service/start-error.ts';
 import { MIGRATIONS } from './object-table.ts';
 import { openDatabase } from './open-database.ts';
 import { openSqliteStore } from './open-sqlite-store.ts';
