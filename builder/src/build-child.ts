@@ -38,8 +38,9 @@ export async function startBuildChild(
   options: { memoryBytes: number; identity?: BuildIdentity | undefined },
 ): Promise<BuildChild> {
   const child = spawn(process.execPath, [...nodeFlags(program, options.memoryBytes), '-', program.esbuildFile, program.honoFolder], {
-    // B1: nothing of the service's environment; `detached` makes the group, and Node drops supplementary groups.
-    env: {},
+    // B1: nothing of the service's environment. From its half of the memory on, esbuild's process collects garbage
+    // more often. `detached` makes the group, and Node drops supplementary groups.
+    env: { GOMEMLIMIT: `${Math.floor(options.memoryBytes * 0.45)}` },
     cwd: '/',
     detached: true,
     stdio: ['pipe', 'ignore', 'pipe', 'pipe'],

@@ -1,0 +1,21 @@
+import * as esbuild from 'esbuild';
+import { sha256 } from '@wherry/core/trees/tree.ts';
+import { makeBuildProgram } from '../build-program.ts';
+import { bundle, type BundleResult } from '../bundling/bundle.ts';
+import { sourceFiles } from '../bundling/source-files.ts';
+import type { BuildOrder } from '../protocol.ts';
+
+let honoFolder: string | undefined;
+
+/** Bundles in this process, whose files esbuild could all read. End with `esbuild.stop()`. */
+export async function bundleFiles(handler: string, sources: Record<string, Record<string, string>>): Promise<BundleResult> {
+  honoFolder ??= makeBuildProgram().honoFolder;
+  const blobs = new Map(Object.values(sources).flatMap((files) => Object.values(files).map((text) => [sha256(text), Buffer.from(text)])));
+  const manifest = (files: Record<string, string>): BuildOrder['trees'][string] =>
+    Object.fromEntries(Object.entries(files).map(([path, text]) => [path, [sha256(text), Buffer.byteLength(text)]]));
+  const trees = Object.fromEntries(Object.entries(sources).map(([source, files]) => [source, manifest(files)]));
+  const slash = handler.indexOf('/');
+  const order: BuildOrder = { type: 'build', source: handler.slice(0, slash), path: handler.slice(slash + 1), trees, maxBytes: 1_000_000 };
+  const read = async (digest: string): Promise<Buffer> => blobs.get(digest) ?? Buffer.alloc(0);
+  return bundle(order, sourceFiles(trees, read), { esbuild, honoFolder });
+}
