@@ -218,7 +218,7 @@ describe('limits of a function', () => {
 
 describe('a handler that is wrong', () => {
   it.each([
-    ['is not there', undefined, 404, 'handler_not_found', /wrong\/file\.ts/],
+    ['is not there', undefined, 404, 'handler_not_found', /no file file\.ts/],
     ['does not parse', 'export default (c) => c.text(`unfinished);', 500, 'handler_syntax_error', /wrong\/file\.ts:1:\d+/],
     ['exports nothing', 'export const handler = (c) => c.text("x");', 500, 'handler_export_error', /export/],
     ['exports a number', 'export default 42;', 500, 'handler_export_error', /export/],
