@@ -72,6 +72,13 @@ describe('what a build makes', () => {
     expect(await run('api/h.cjs', { api: { 'h.cjs': code, 'join.cjs': 'exports.join = require("path").join' } })).toBe('/app/function/app/handler.mjs');
   });
 
+  it('lets workers be that need no file, and comments say what they like', async () => {
+    const handler = `import { Worker, isMainThread } from 'node:worker_threads';
+      // new Worker('./a.js'), new URL('./a.sql', import.meta.url)
+      export default () => [isMainThread, typeof (() => new Worker('1', { eval: true })), new URL('./a', 'http://x.test/').href];`;
+    expect(await run('api/h.ts', { api: { 'h.ts': handler } })).toEqual([true, 'function', 'http://x.test/a']);
+  });
+
   it('leaves an author their own require, top-level await and import()', async () => {
     const handler = `import { createRequire } from 'node:module'; import sep from './sep.cjs'; const require = createRequire(import.meta.url);
       const { x } = await import('./x.ts'); export default async () => [require('node:path').sep, sep, x, import.meta.dirname, (await import('node:os')).EOL];`;
@@ -119,6 +126,8 @@ describe('what a build refuses', () => {
     ['const f = (x) => import(x);', 'ImportNotSupported', 18, 'written out'],
     ['const f = (x) => import(`./${x}.ts`);', 'ImportNotSupported', 18, 'written out'],
     ["const f = (x) => require('./' + x);", 'ImportNotSupported', 18, 'written out'],
+    ["import { Worker } from 'worker_threads'; new Worker('./a.js');", 'ImportNotSupported', 42, '{ eval: true }'],
+    ["const u = new URL('./a.sql', import.meta.url);", 'ImportNotSupported', 11, '{ type: "text" }'],
     ["const é = '€' '€';", 'SyntaxError', 15, 'Expected'],
   ])('%s', async (line, reason, column, says) => {
     // JavaScript: TypeScript would drop imports that are not used.

@@ -1,4 +1,3 @@
-import type * as Esbuild from 'esbuild';
 import type { BuildOptions, BuildResult, Message, Metafile } from 'esbuild';
 import type { BuildInput } from '@wherry/core/ports/builder.ts';
 import type { BuildFailure, BuildOrder } from '../protocol.ts';
@@ -7,13 +6,9 @@ import { finishArtifact } from './finish-artifact.ts';
 import { isHandlerFile } from './loader-of.ts';
 import type { SourceFiles } from './source-files.ts';
 import { sourcesPlugin } from './sources-plugin.ts';
+import type { Tools } from './tools.ts';
 import { languageOptions, withoutComments, type LanguageOptions } from './ts-config.ts';
 
-export interface Tools {
-  esbuild: typeof Esbuild;
-  /** Folder of the package `hono`, whose JSX runtime the platform serves. */
-  honoFolder: string;
-}
 export type BundleResult = ({ artifact: string } | { failure: BuildFailure }) & { inputs: BuildInput[] };
 
 /**

@@ -1,12 +1,13 @@
 import type { OnLoadArgs, OnLoadResult, OnResolveArgs, OnResolveResult, Plugin } from 'esbuild';
 import { computedImports } from './computed-imports.ts';
 import { refusal } from './failure.ts';
+import { fileBeside } from './files-beside.ts';
 import { honoEntry, honoImport, readHonoFile } from './hono-files.ts';
 import { isCode, loaderOf } from './loader-of.ts';
 import { resolveImport } from './resolve-import.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { LanguageOptions } from './ts-config.ts';
-import type { Tools } from './bundle.ts';
+import type { Tools } from './tools.ts';
 import { fileSourceMap, mayComputeImports } from './unsafe-code.ts';
 
 export interface PluginInput {
@@ -40,6 +41,8 @@ export function sourcesPlugin(input: PluginInput): Plugin {
   };
 }
 
+const SOURCE_MAP = 'A source map cannot be read from a file. Remove this comment, or put the map into it as a data: URL.';
+
 /** Through an import, so that `module.exports` and `exports.default` of CommonJS become the default export too. */
 const entryModule = (handler: string): string => `export { default } from ${JSON.stringify(handler)};`;
 
@@ -67,19 +70,17 @@ async function load({ path, with: attributes }: OnLoadArgs, input: PluginInput):
   const bytes = await input.files.read(path);
   if (!isCode(kind.loader)) return { contents: bytes, loader: kind.loader };
   const code = bytes.toString('utf8');
-  const errors = await unsafe({ path, code, loader: kind.loader }, input);
+  const errors = await unsupported({ path, code, loader: kind.loader }, input);
   return errors.length > 0 ? { errors } : { contents: code, loader: kind.loader };
 }
 
 type Code = Parameters<typeof computedImports>[0];
 
-/** What would make esbuild read the disk by itself. */
-async function unsafe(file: Code, { tools, language }: PluginInput): Promise<NonNullable<OnLoadResult['errors']>> {
+/** What would make esbuild read the disk by itself, or the function look for files that it will not have. */
+async function unsupported(file: Code, { tools, language }: PluginInput): Promise<NonNullable<OnLoadResult['errors']>> {
   const map = fileSourceMap(file.code);
-  if (map !== null) {
-    const text = 'A source map cannot be read from a file. Remove this comment, or put the map into it as a data: URL.';
-    return [{ ...refusal('ImportNotSupported', text), location: placeOf(file, map.index) }];
-  }
+  const found = map === null ? fileBeside(file.code) : { index: map.index, text: SOURCE_MAP };
+  if (found !== undefined) return [{ ...refusal('ImportNotSupported', found.text), location: placeOf(file, found.index) }];
   return mayComputeImports(file.code) ? computedImports(file, tools.esbuild, language) : [];
 }
 
