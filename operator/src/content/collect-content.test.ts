@@ -41,6 +41,16 @@ describe('the collection of content', () => {
     expect(await has([first.tree, first.revision])).toEqual([false, true]);
   });
 
+  it('keeps a revision that has not been started yet', async () => {
+    await world.start();
+    world.workloads.refuse(new Error('no more processes'));
+    await world.createFunction('hello');
+    await world.run(2 * HOUR);
+    world.workloads.refuse(undefined);
+    await world.run(60_000);
+    expect(await has([(await world.fn('hello')).status.activeRevision])).toEqual([true]);
+  });
+
   it('removes nothing while it cannot know what is referred to', async () => {
     await world.start();
     const { digest: stray } = await world.content.put(Buffer.from('nobody wants this'));

@@ -3,7 +3,7 @@ import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue } from '@wherry/core/settings-definitions.ts';
 import type { Caches } from '../caches/caches.ts';
 import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
-import type { KeyRecords } from '../keys/key-records.ts';
+import { groupFace, type KeyRecords } from '../keys/key-records.ts';
 import { routerFunction } from './router-function.ts';
 import { RouterState, type RouterDifference } from './router-state.ts';
 
@@ -22,6 +22,7 @@ export class RouterView {
   readonly #onTouch: () => void;
   readonly #functions = new Set<string>();
   readonly #keys = new Set<string>();
+  readonly #groupFaces = new Map<string, string>();
   #settings = false;
 
   /** @param onTouch something may have changed: call `refresh` soon. */
@@ -32,7 +33,13 @@ export class RouterView {
     this.state = new RouterState(settingsOf(caches));
     caches.functions.onChange((name) => this.touchFunction(name));
     caches.keys.onChange((name) => this.#touchKeys([name]));
-    caches.groups.onChange((name) => this.#touchKeys(caches.keysByGroup.names(name)));
+    caches.groups.onChange((name, group) => {
+      const face = groupFace(group);
+      if (this.#groupFaces.get(name) === face) return;
+      if (face === undefined) this.#groupFaces.delete(name);
+      else this.#groupFaces.set(name, face);
+      this.#touchKeys(caches.keysByGroup.names(name));
+    });
     caches.settings.onChange(() => {
       this.#settings = true;
       onTouch();

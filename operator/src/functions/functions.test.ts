@@ -1,3 +1,4 @@
+import { lateWatches } from '../testing/late-watches.ts';
 import { conditionOf, TestWorld } from '../testing/test-world.ts';
 
 const GOOD = "import { a } from './helper.ts';";
@@ -270,6 +271,50 @@ describe('a function', () => {
     await world.run();
     expect(conditionOf(await world.fn('hello'), 'Ready')).toBe('True Ready: ');
     expect(world.store.writes - writes).toBeLessThanOrEqual(2);
+  });
+
+  it('S3: whose good revision begins to crash says so, is kept, and is ready when it is again', async () => {
+    const { router } = await deployed();
+    const { activeWorkload = '' } = (await world.fn('hello')).status;
+    world.workloads.fail(activeWorkload, { reason: 'CrashLoop', message: 'exited with code 1, again and again' });
+    await world.run();
+    const crashing = await world.fn('hello');
+    expect(conditionOf(crashing, 'Ready')).toBe('False CrashLoop: exited with code 1, again and again');
+    expect(conditionOf(crashing, 'CodeReady')).toMatch(/^True Built: /);
+    expect(router.functions.get('hello')).toMatchObject({ instances: [], failure: null });
+    world.workloads.markReady(activeWorkload);
+    await world.run();
+    expect(conditionOf(await world.fn('hello'), 'Ready')).toBe('True Ready: ');
+    expect(router.functions.get('hello')?.instances).toHaveLength(2);
+  });
+
+  it('that is deleted is gone from the router before its instances go', async () => {
+    const { router } = await deployed();
+    router.silent = true;
+    await world.store.delete('Function', 'hello');
+    await world.run();
+    expect(router.functions.has('hello')).toBe(false);
+    expect(world.workloads.list()).toHaveLength(1);
+    router.confirm();
+    await world.run();
+    expect(world.workloads.list()).toEqual([]);
+  });
+
+  it('whose old workload went is not brought back by an operator whose cache lags', async () => {
+    const { router } = await deployed();
+    const lagging = lateWatches(world.store);
+    await world.start({ store: lagging.store });
+    lagging.hold();
+    const old = (await world.fn('hello')).status.activeWorkload ?? '';
+    const before = world.workloads.requests.length;
+    await world.upload('api', { 'main.ts': 'export {}', ...HELPER });
+    await world.run(8000);
+    const requests = world.workloads.requests.slice(before);
+    expect(requests).toContainEqual({ remove: old });
+    expect(requests.filter((request) => 'ensure' in request && request.ensure.name === old)).toEqual([]);
+    lagging.release();
+    await world.run(2000);
+    expect(world.workloads.list().map(({ revision }) => revision)).toEqual([router.functions.get('hello')?.revision]);
   });
 
   it('K5: that cannot be started does not hold up another', async () => {

@@ -47,9 +47,7 @@ export function createFunctionReconciler(rooms: FunctionRooms): (name: string) =
     const decision = decideFunction(facts);
     rejections.set(name, decision.rollout.rejections);
     await ensureAll(rooms, ensured, facts, decision.rollout.ensure);
-    const wrote = await writeStatus(rooms.store, fn, decision.status);
-    // After a write the watch calls again: what goes, goes when the routers were told of what came.
-    if (wrote) return waitingFor('its own status');
+    await writeStatus(rooms.store, fn, decision.status);
     for (const workload of decision.remove) await remove(rooms, ensured, workload);
     return outcomeOf(facts, decision);
   };

@@ -3,13 +3,13 @@ import { isEnvelopeError } from '@wherry/core/crypto/envelope-error.ts';
 import type { RouterKey } from '@wherry/core/feed/messages.ts';
 import { routerKey } from '@wherry/core/keys/usable-key.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
-import type { ApiKeyResource, KeyGroupResource } from '@wherry/core/resources/kinds.ts';
+import { displayName, type ApiKeyResource, type KeyGroupResource } from '@wherry/core/resources/kinds.ts';
 import type { Caches } from '../caches/caches.ts';
 
 /** A key as routers know it, if they shall. */
 interface KeyRecord {
   key: ApiKeyResource;
-  group: KeyGroupResource | undefined;
+  group: string | undefined;
   record: RouterKey | undefined;
 }
 
@@ -29,12 +29,17 @@ export function createKeyRecords(caches: Caches, keyRing: KeyRing, digestKey: Ke
       if (key === undefined) return undefined;
       const group = caches.groups.get(key.spec.keyGroup);
       const last = known.get(name);
-      if (last?.key === key && last.group === group) return last.record;
+      if (last?.key === key && last.group === groupFace(group)) return last.record;
       const record = tryRecord(key, group, keyRing, digestKey);
-      known.set(name, { key, group, record });
+      known.set(name, { key, group: groupFace(group), record });
       return record;
     },
   };
+}
+
+/** All of a group that its keys depend on: its status changes with every one of them. */
+export function groupFace(group: KeyGroupResource | undefined): string | undefined {
+  return group && JSON.stringify([displayName(group), group.metadata.deletionTimestamp]);
 }
 
 function tryRecord(key: ApiKeyResource, group: KeyGroupResource | undefined, keyRing: KeyRing, digestKey: KeyObject): RouterKey | undefined {

@@ -30,9 +30,6 @@ export interface SecretRooms {
 /** Deletes secrets with their owner, and says of one whose value does not open that nobody sees it. */
 export function createSecretReconciler(rooms: SecretRooms): (name: string) => Promise<Outcome> {
   const { store, caches, keyRing, undecryptable, clock } = rooms;
-  /** Owners (`secretOwner`) that were there and went while we watched. */
-  const gone = new Set<string>();
-  watchOwners(caches, gone);
 
   return async function reconcileSecret(name) {
     const secret = caches.secrets.get(name);
@@ -40,12 +37,11 @@ export function createSecretReconciler(rooms: SecretRooms): (name: string) => Pr
     undecryptable.set('FunctionSecret', name, problem !== undefined);
     if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return DONE;
     if (await isOrphan(store, caches, secret)) {
-      const wait = hadOwner(secret, gone) ? 0 : ORPHAN_AGE_MS - (clock.now() - Date.parse(secret.metadata.creationTimestamp));
+      const wait = hadOwner(secret) ? 0 : ORPHAN_AGE_MS - (clock.now() - Date.parse(secret.metadata.creationTimestamp));
       if (wait > 0) return requeueAfter(wait);
       await deleteSecret(rooms, secret);
       return DONE;
     }
-    // That a scoped secret was ready once says, to the operator after us too, that it had its owner.
     const conditions = openingConditions(secret, { problem, always: secret.spec.scope !== 'global', now: clock.now() });
     if (conditions !== secret.status.conditions) {
       await writeStatus(store, secret, { ...secret.status, observedGeneration: secret.metadata.generation, conditions });
@@ -54,15 +50,9 @@ export function createSecretReconciler(rooms: SecretRooms): (name: string) => Pr
   };
 }
 
-function hadOwner({ spec, status }: FunctionSecretResource, gone: ReadonlySet<string>): boolean {
-  return gone.has(secretOwner(spec)) || findCondition(status.conditions, 'Ready')?.status === 'True';
-}
-
-function watchOwners({ functions, groups, keys }: Caches, gone: Set<string>): void {
-  const remember = (owner: string, isThere: boolean): void => void (isThere ? gone.delete(owner) : gone.add(owner));
-  functions.onChange((name, fn) => remember(secretOwner({ scope: 'function', function: name }), fn !== undefined));
-  groups.onChange((name, group) => remember(secretOwner({ scope: 'group', keyGroup: name }), group !== undefined));
-  keys.onChange((name, key) => remember(secretOwner({ scope: 'key', apiKey: name }), key !== undefined));
+/** Conditions are written only while the owner is there: so they tell the operator after us too that it was. */
+function hadOwner({ status }: FunctionSecretResource): boolean {
+  return findCondition(status.conditions, 'Ready') !== undefined;
 }
 
 /** The caches of two kinds may be apart: that an owner is not there, the store has to say. */

@@ -1,0 +1,88 @@
+import type { ConditionDecision } from '@wherry/core/conditions.ts';
+import { setConditions } from '@wherry/core/conditions.ts';
+import { routerFunctionSchema } from '@wherry/core/feed/messages.ts';
+import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import { functionSpecSchema } from '@wherry/core/resources/function.ts';
+import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
+import { routerFunction } from './router-function.ts';
+
+const REVISION = 'a'.repeat(64);
+const accepted: ConditionDecision = { type: 'RouteAccepted', status: 'True', reason: 'Accepted', message: '' };
+
+function make(spec: object, changes: { decided?: ConditionDecision[]; at?: number; generation?: number; status?: object } = {}): FunctionResource {
+  const { decided = [accepted], at = 1, generation = at } = changes;
+  return {
+    apiVersion: 'wherry.dev/v1alpha1',
+    kind: 'Function',
+    metadata: { name: 'hello', namespace: 'default', uid: 'u', resourceVersion: '1', generation, creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: functionSpecSchema.parse({ handler: 'api/main.ts', route: '/hello/:id', methods: ['GET'], ...spec }),
+    status: { conditions: setConditions([], decided, { generation: at, now: 0 }), ...changes.status },
+  };
+}
+const tokenOf = (workload: string): string => `token of ${workload}`;
+const record = (fn: FunctionResource, workloads: ObservedWorkload[] = [], told?: ReturnType<typeof routerFunction>) =>
+  routerFunction({ fn, workloads, told, tokenOf });
+
+describe("a router's record of a function", () => {
+  it('holds all that the router goes by', () => {
+    const fn = make({
+      keyGroups: ['team'], cors: { origins: ['https://a.example'], credentials: true }, timeoutSeconds: 5, maxRequestBytes: 7, maxConcurrency: 3,
+    });
+    const result = record(fn);
+    expect(routerFunctionSchema.parse(result)).toEqual({
+      id: 'hello', namespace: 'default', route: '/hello/:id', methods: ['GET'], keyGroups: ['team'],
+      cors: { origins: ['https://a.example'], credentials: true, maxAge: 86_400, allowHeaders: [], exposeHeaders: [] },
+      timeoutMs: 5000, maxRequestBytes: 7, maxConcurrency: 3, revision: null, instances: [], failure: null,
+    });
+  });
+
+  it('has the ready instances of the workload that answers calls, and no others', () => {
+    const instance = (id: string, ready: boolean) => ({ id, ready, address: { path: `/run/${id}` } });
+    const workload = (name: string, instances: ObservedWorkload['instances']) => ({ name, functionName: 'hello', revision: REVISION, replicas: 2, instances });
+    const fn = make({}, { status: { activeRevision: REVISION, activeWorkload: 'hello-1' } });
+    const result = record(fn, [
+      workload('hello-1', [instance('one', true), instance('two', false), { id: 'three', ready: true }]),
+      workload('hello-2', [instance('candidate', true)]),
+    ]);
+    expect(result?.instances).toEqual([{ id: 'one', revision: REVISION, address: { path: '/run/one' }, token: 'token of hello-1' }]);
+    expect(result?.revision).toBe(REVISION);
+  });
+
+  it.each([
+    ['that is disabled', make({ enabled: false })],
+    ['that does not have its route', make({}, { decided: [{ ...accepted, status: 'False', reason: 'RouteConflict' }] })],
+    ['that nobody has decided upon', make({}, { decided: [] })],
+    ['whose only decision was on an earlier spec', make({}, { at: 1, generation: 2 })],
+  ])('is none for one %s', (_what, fn) => {
+    expect(record(fn)).toBeUndefined();
+  });
+
+  it('keeps the old route and methods until the new ones are decided upon; all else is in force at once', () => {
+    const told = record(make({}));
+    const edited = make({ route: '/taken', methods: ['POST'], keyGroups: ['team'] }, { at: 1, generation: 2 });
+    expect(record(edited, [], told)).toMatchObject({ route: '/hello/:id', methods: ['GET'], keyGroups: ['team'] });
+    expect(record({ ...edited, spec: { ...edited.spec, enabled: false } }, [], told)).toBeUndefined();
+  });
+
+  it.each([
+    ['SourceNotFound', 'handler_not_found'],
+    ['HandlerNotFound', 'handler_not_found'],
+    ['SyntaxError', 'handler_syntax_error'],
+    ['ImportNotFound', 'handler_syntax_error'],
+    ['ImportNotSupported', 'handler_syntax_error'],
+    ['BuildTimeout', 'handler_syntax_error'],
+    ['BuildFailed', 'handler_syntax_error'],
+    ['ExportError', 'handler_export_error'],
+    ['LoadError', 'handler_load_error'],
+    ['CrashLoop', 'handler_load_error'],
+  ] as const)('says %s as %s, but only where there never was a good revision', (reason, code) => {
+    const decided: ConditionDecision[] = [accepted, { type: 'CodeReady', status: 'False', reason, message: 'why' }];
+    expect(record(make({}, { decided }))?.failure).toEqual({ code, message: 'why' });
+    expect(record(make({}, { decided, status: { activeRevision: REVISION } }))?.failure).toBeNull();
+  });
+
+  it.each(['Building', 'Starting'] as const)('says nothing of %s: the call waits', (reason) => {
+    const decided: ConditionDecision[] = [accepted, { type: 'CodeReady', status: 'Unknown', reason, message: '' }];
+    expect(record(make({}, { decided }))?.failure).toBeNull();
+  });
+});
