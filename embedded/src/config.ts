@@ -1,3 +1,4 @@
+import { trustedProxies } from '@wherry/router/headers/peer.ts';
 import { loadConfig } from '@wherry/service/config.ts';
 import { z } from 'zod';
 
@@ -15,7 +16,18 @@ const schema = z.object({
     .regex(/^[a-zA-Z0-9_-]{16,256}$/, 'must be 16 to 256 letters, digits, dashes and underscores')
     .optional(),
   WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
-  TRUSTED_PROXIES: z.string().max(4096).default(''),
+  TRUSTED_PROXIES: z
+    .string()
+    .max(4096)
+    .default('')
+    .transform((text) => text.split(',').flatMap((network) => network.trim() || []))
+    .superRefine((networks, context) => {
+      try {
+        trustedProxies(networks);
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: (error as RangeError).message });
+      }
+    }),
 });
 
 /** The configuration of the one-machine service; `docs/reference/config.md` says what each variable does. */
@@ -46,6 +58,6 @@ export function embeddedConfig(environment: Record<string, string | undefined> =
     publicUrl: set.WHERRY_PUBLIC_URL?.replace(/\/+$/, ''),
     managementKey: set.WHERRY_MANAGEMENT_KEY,
     logLevel: set.WHERRY_LOG_LEVEL,
-    trustedProxies: set.TRUSTED_PROXIES.split(',').flatMap((network) => network.trim() || []),
+    trustedProxies: set.TRUSTED_PROXIES,
   };
 }
