@@ -27,6 +27,8 @@ export interface Service {
   process: ChildProcess;
   /** Standard output and error so far. */
   output(): string;
+  /** Its exit code, once it has ended; null when a signal killed it. */
+  exited: Promise<number | null>;
   /** Ends it with a signal and gives the exit code, null when the signal killed it. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /** `stop` where needed, and no file left. */
@@ -90,6 +92,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     dataDirectory,
     process: child,
     output: () => output,
+    exited,
     stop,
     async dispose() {
       await stop();

@@ -30,10 +30,8 @@ beforeAll(async () => {
   service = await startService();
   api = new ApiClient(service.managementUrl, service.managementKey!);
   await api.source('side', { 'fatal.js': FATAL, 'calm.js': `export default (c) => c.text(String(process.pid));` });
-  [dangerous] = (await Promise.all([
-    api.readyFunction({ name: 'F', handler: 'side/fatal.js', route: '/f', timeoutSeconds: 3, resources: { memoryMiB: 96 } }),
-    api.readyFunction({ name: 'G', handler: 'side/calm.js', route: '/g' }),
-  ])) as [string, string];
+  dangerous = await api.readyFunction({ name: 'F', handler: 'side/fatal.js', route: '/f', timeoutSeconds: 3, resources: { memoryMiB: 96 } });
+  await api.readyFunction({ name: 'G', handler: 'side/calm.js', route: '/g' });
 }, 60_000);
 
 afterAll(() => service?.dispose(), 30_000);
