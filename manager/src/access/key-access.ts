@@ -26,7 +26,7 @@ export interface KeyAccessOptions {
 /** Which keys there are, by their values' digests, and which of them may use the management API. */
 export interface KeyAccess {
   /** The caller that a request's `X-API-Key` stands for; undefined when there is none or it opens nothing. */
-  authenticate(request: IncomingMessage): Principal | undefined;
+  authenticate: (request: IncomingMessage) => Principal | undefined;
   /** The id of the key that has this value, be it usable or not. */
   holderOf(value: string): string | undefined;
   /** Stops following the informers. */

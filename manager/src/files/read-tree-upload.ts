@@ -62,7 +62,7 @@ async function readTar(request: IncomingMessage, options: TarOptions): Promise<M
   const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
   // What an entry was refused for says more than the stream that broke off because of it.
   const refusal = errors.find((error) => isDomainError(error));
-  if (refusal !== undefined) throw refusal as DomainError;
+  if (refusal !== undefined) throw refusal;
   if (errors.length > 0) throw invalid(`The body is not a whole ${options.gzip ? 'gzip-compressed ' : ''}tar.`);
   return files;
 }

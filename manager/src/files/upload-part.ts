@@ -65,7 +65,7 @@ function createParser(request: IncomingMessage, { limit, maxParts }: FormOptions
       headers: request.headers,
       preservePath: true,
       defParamCharset: 'utf8',
-      limits: { fieldSize: limit, fields: maxParts, files: maxParts, parts: maxParts, headerPairs: 100 },
+      limits: { fieldSize: limit + 1, fields: maxParts, files: maxParts, parts: maxParts, headerPairs: 100 },
     });
   } catch {
     throw invalid('The multipart form has no boundary.');

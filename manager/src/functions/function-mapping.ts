@@ -78,30 +78,19 @@ function corsView(cors: Cors): FunctionView['cors'] {
 
 type Readiness = Pick<FunctionView['status'], 'ready' | 'reason' | 'message'>;
 
-/** What the conditions come to for somebody who asks: are calls answered, and if something is wrong, what. */
+/**
+ * Whether calls are answered, and what is wrong if anything is: the operator's condition Ready says both. What it says
+ * of an earlier definition is not told of this one.
+ */
 function readiness(resource: FunctionResource): Readiness {
   const { spec, status, metadata } = resource;
   if (!spec.enabled) return { ready: false, reason: 'Disabled', message: 'The function is disabled: calls get 404.' };
-  const ready = answers(resource);
-  if (status.observedGeneration !== metadata.generation) {
+  const condition = findCondition(status.conditions, 'Ready');
+  const ready = condition?.status === 'True';
+  if (condition === undefined || status.observedGeneration !== metadata.generation) {
     return { ready, reason: 'Pending', message: 'The last change of the definition is being applied.' };
   }
-  return { ready, ...worstOf(resource) };
-}
-
-/** Calls are answered when the route is the function's own and a good revision has an instance that takes them. */
-function answers({ status }: FunctionResource): boolean {
-  const { conditions } = status;
-  if (status.activeRevision === undefined) return false;
-  if (findCondition(conditions, 'RouteAccepted')?.status === 'False') return false;
-  return findCondition(conditions, 'Available')?.status === 'True' || (status.readyReplicas ?? 0) > 0;
-}
-
-/** Ready's own words when it is not true; else those of the first part that is not well (a broken edit). */
-function worstOf({ status }: FunctionResource): Pick<Readiness, 'reason' | 'message'> {
-  const all = (['Ready', 'RouteAccepted', 'CodeReady', 'Available'] as const).map((type) => findCondition(status.conditions, type));
-  const shown = all.find((condition) => condition?.status === 'False') ?? all.find((condition) => condition?.status === 'Unknown') ?? all[0];
-  return { reason: shown?.reason ?? 'Pending', message: shown?.message ?? 'The function has not been looked at yet.' };
+  return { ready, reason: condition.reason, message: condition.message };
 }
 
 /** The revisions that can be rolled back to, newest first. */

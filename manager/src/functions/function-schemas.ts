@@ -49,7 +49,7 @@ export const functionBodySchema = z.strictObject({
   enabled: z.boolean().nullish().describe('POST: true when left out. PUT: unchanged when left out'),
   timeoutSeconds: spec.timeoutSeconds.unwrap().nullish(),
   maxRequestBytes: spec.maxRequestBytes.unwrap().nullish(),
-  maxConcurrency: spec.maxConcurrency.unwrap().nullish(),
+  maxConcurrency: spec.maxConcurrency.unwrap().optional(),
   scaling: z
     .strictObject({
       minReplicas: scaling.minReplicas.unwrap().nullish(),
@@ -63,10 +63,10 @@ export const functionBodySchema = z.strictObject({
     })
     .nullish(),
   resources: z
-    .strictObject({ memoryMiB: resources.memoryMiB.unwrap().nullish(), cpuMillis: resources.cpuMillis.unwrap().nullish() })
+    .strictObject({ memoryMiB: resources.memoryMiB.unwrap().nullish(), cpuMillis: resources.cpuMillis.unwrap().optional() })
     .nullish(),
   debug: z.boolean().nullish(),
-});
+}).meta({ id: 'FunctionDefinition' });
 export type FunctionBody = z.output<typeof functionBodySchema>;
 
 /** What an answer holds and a body cannot set. */
@@ -113,7 +113,7 @@ export const functionViewSchema = z.strictObject({
     replicas: z.int(),
     readyReplicas: z.int(),
   }),
-});
+}).meta({ id: 'Function' });
 export type FunctionView = z.output<typeof functionViewSchema>;
 
 export const functionReplySchema = z.strictObject({ function: functionViewSchema });

@@ -39,8 +39,8 @@ export class FunctionService {
   /** @throws DomainError `conflict` naming the function that has the route; `validation_failed` naming a missing group. */
   create(body: FunctionBody): Promise<FunctionResource> {
     return this.#lock.run('functions', async () => {
+      await this.#checkGroups(body.keys ?? []);
       const spec = specOf(body, { enabled: true, revision: undefined });
-      await this.#checkGroups(spec);
       await this.#checkRoute(spec);
       for (;;) {
         const metadata = { name: functionNameFor(body.name), annotations: stampNew(this.#clock) };
@@ -57,8 +57,8 @@ export class FunctionService {
   /** Replaces the definition; `enabled` left out and the pin stay. Errors as for create, and `not_found`. */
   replace(id: string, body: FunctionBody): Promise<FunctionResource> {
     return this.#change(id, async ({ spec: { enabled, revision } }) => {
+      await this.#checkGroups(body.keys ?? []);
       const spec = specOf(body, { enabled, revision });
-      await this.#checkGroups(spec);
       await this.#checkRoute(spec, id);
       return spec;
     });
@@ -100,8 +100,8 @@ export class FunctionService {
     });
   }
 
-  async #checkGroups(spec: FunctionSpec): Promise<void> {
-    for (const [index, id] of (spec.keyGroups ?? []).entries()) {
+  async #checkGroups(ids: readonly string[]): Promise<void> {
+    for (const [index, id] of ids.entries()) {
       const group = isId(id) ? await this.#store.get('KeyGroup', id) : undefined;
       if (group !== undefined && group.metadata.deletionTimestamp === undefined) continue;
       throw refused([{ path: `keys.${index}`, message: `there is no key group ${id}` }]);

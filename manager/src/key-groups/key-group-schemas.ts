@@ -19,7 +19,7 @@ export const groupViewSchema = z.strictObject({
   name: z.string(),
   description: z.string().nullable(),
   keyCount: z.int(),
-});
+}).meta({ id: 'KeyGroup' });
 export type GroupView = z.output<typeof groupViewSchema>;
 export const groupListSchema = z.strictObject({ groups: z.array(groupViewSchema) });
 export const groupCreatedSchema = z.strictObject({ id: z.string(), name: z.string() });

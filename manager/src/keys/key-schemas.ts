@@ -50,7 +50,7 @@ export const keyViewSchema = z.strictObject({
   expiresAt: timeSchema.nullable(),
   lastUsedAt: timeSchema.nullable().describe('Not recorded yet: always null'),
   createdAt: timeSchema,
-});
+}).meta({ id: 'ApiKey' });
 export type KeyView = z.output<typeof keyViewSchema>;
 export const keyListSchema = z.strictObject({ keys: z.array(keyViewSchema) });
 export const keyReplySchema = z.strictObject({

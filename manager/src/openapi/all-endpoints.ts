@@ -18,4 +18,4 @@ export const ALL_ENDPOINTS: readonly AnyEndpoint[] = [
   logEndpoints,
   settingEndpoints,
   openapiEndpoints,
-].flatMap((endpoints): AnyEndpoint[] => Object.values(endpoints));
+].flatMap((endpoints) => Object.values<AnyEndpoint>(endpoints));

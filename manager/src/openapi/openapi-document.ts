@@ -3,19 +3,26 @@ import { ERROR_CODES, type ErrorCode } from '@wherry/core/errors.ts';
 import type { AnyEndpoint } from '../http/endpoint.ts';
 import { ERROR_ANSWERS } from '../http/error-mapper.ts';
 import { ALL_ENDPOINTS } from './all-endpoints.ts';
+import { JsonSchemas, type Json } from './json-schemas.ts';
 
 /** What any endpoint may answer, whatever it declares. */
-const COMMON_ERRORS: readonly ErrorCode[] = ['validation_failed', 'internal_error', 'unavailable'];
+const COMMON_ERRORS: readonly ErrorCode[] = ['validation_failed', 'unauthorized', 'internal_error', 'unavailable'];
 const BODY_ERRORS: readonly ErrorCode[] = ['too_large', 'unsupported_media_type'];
 
-type Json = Record<string, unknown>;
+const errorSchema = z.strictObject({
+  error: z.string().describe('A sentence for a person'),
+  code: z.enum(ERROR_CODES).describe('A constant for a program'),
+  requestId: z.string().describe('As in X-Request-Id'),
+  details: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional().describe('Each offending field'),
+});
 
 /** The OpenAPI 3.1 document, made of the very schemas that validate requests and answers. */
 export function openapiDocument(): Json & { openapi: string } {
+  const schemas = new JsonSchemas();
   const paths: Record<string, Json> = {};
   for (const endpoint of ALL_ENDPOINTS) {
     const path = openapiPath(endpoint.path);
-    paths[path] = { ...paths[path], [endpoint.method]: operation(endpoint) };
+    paths[path] = { ...paths[path], [endpoint.method]: operation(endpoint, schemas) };
   }
   return {
     openapi: '3.1.0',
@@ -29,7 +36,8 @@ export function openapiDocument(): Json & { openapi: string } {
     paths,
     components: {
       securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
-      schemas: { Error: errorSchema() },
+      responses: Object.fromEntries(ERROR_CODES.map((code) => [code, errorAnswer(code)])),
+      schemas: { ...schemas.components, Error: schemas.of(errorSchema, 'output') },
     },
   };
 }
@@ -38,16 +46,16 @@ function openapiPath(path: string): string {
   return path.replace(/\{\*(\w+)\}/g, '{$1}').replace(/:(\w+)/g, '{$1}');
 }
 
-function operation(endpoint: AnyEndpoint): Json {
+function operation(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
   const { operationId, tag, summary, permission } = endpoint;
   return {
     operationId,
     tags: [tag],
     summary,
     ...(permission === 'public' ? { security: [] } : {}),
-    parameters: [...pathParameters(endpoint), ...queryParameters(endpoint)],
-    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body) }),
-    responses: { ...goodAnswers(endpoint), ...errorAnswers(endpoint) },
+    parameters: [...pathParameters(endpoint), ...queryParameters(endpoint, schemas)],
+    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, schemas) }),
+    responses: { ...goodAnswers(endpoint, schemas), ...errorAnswers(endpoint) },
   };
 }
 
@@ -61,32 +69,30 @@ function pathParameters(endpoint: AnyEndpoint): Json[] {
   }));
 }
 
-function queryParameters(endpoint: AnyEndpoint): Json[] {
+function queryParameters(endpoint: AnyEndpoint, schemas: JsonSchemas): Json[] {
   if (endpoint.query === undefined) return [];
-  const schema = jsonSchema(endpoint.query as z.ZodType, 'input') as { properties?: Record<string, Json>; required?: string[] };
-  return Object.entries(schema.properties ?? {}).map(([name, { description, ...property }]) => ({
+  const schema = schemas.of(endpoint.query as z.ZodType, 'input');
+  const required = (schema.required ?? []) as string[];
+  return Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([name, { description, ...property }]) => ({
     name,
     in: 'query',
-    required: schema.required?.includes(name) === true,
+    required: required.includes(name),
     ...(description === undefined ? {} : { description }),
     schema: property,
   }));
 }
 
-function requestBody(body: NonNullable<AnyEndpoint['body']>): Json {
+function requestBody(body: NonNullable<AnyEndpoint['body']>, schemas: JsonSchemas): Json {
   if (body.kind === 'stream') {
     return { required: true, description: body.description, content: Object.fromEntries(body.types.map((type) => [type, {}])) };
   }
-  const schema = jsonSchema(body.schema as z.ZodType, 'input');
-  const readOnly = Object.fromEntries((body.readOnly ?? []).map((name) => [name, { readOnly: true, description: 'Ignored in requests' }]));
-  const properties = { ...(schema.properties as Json | undefined), ...readOnly };
-  return { required: true, content: { 'application/json': { schema: { ...schema, properties } } } };
+  return { required: true, content: { 'application/json': { schema: schemas.ofBody(body.schema as z.ZodType, body.readOnly ?? []) } } };
 }
 
-function goodAnswers(endpoint: AnyEndpoint): Json {
+function goodAnswers(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
   const { json, bytes } = endpoint.reply as { json?: z.ZodType; bytes?: { type: string; description: string } };
   const content = {
-    ...(json === undefined ? {} : { 'application/json': { schema: jsonSchema(json, 'output') } }),
+    ...(json === undefined ? {} : { 'application/json': { schema: schemas.of(json, 'output') } }),
     ...(bytes === undefined ? {} : { [bytes.type]: { schema: { description: bytes.description } } }),
   };
   const good = { description: 'Done', ...(Object.keys(content).length === 0 ? {} : { content }) };
@@ -95,33 +101,16 @@ function goodAnswers(endpoint: AnyEndpoint): Json {
 }
 
 function errorAnswers(endpoint: AnyEndpoint): Json {
-  const codes = new Set<ErrorCode>([
-    ...COMMON_ERRORS,
-    'unauthorized',
-    ...(endpoint.body === undefined ? [] : BODY_ERRORS),
-    ...endpoint.errors,
+  const codes = new Set<ErrorCode>([...COMMON_ERRORS, ...(endpoint.body === undefined ? [] : BODY_ERRORS), ...endpoint.errors]);
+  const references = ERROR_CODES.filter((code) => codes.has(code)).map((code) => [
+    ERROR_ANSWERS[code].status,
+    { $ref: `#/components/responses/${code}` },
   ]);
-  const answers = ERROR_CODES.filter((code) => codes.has(code)).map((code) => {
-    const { status, title, retryAfter } = ERROR_ANSWERS[code];
-    const headers = retryAfter === undefined ? {} : { headers: { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds' } } };
-    return [status, { description: `${code}: ${title}`, ...headers, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }];
-  });
-  return Object.fromEntries(answers) as Json;
+  return Object.fromEntries(references) as Json;
 }
 
-function errorSchema(): Json {
-  return jsonSchema(
-    z.strictObject({
-      error: z.string().describe('A sentence for a person'),
-      code: z.enum(ERROR_CODES).describe('A constant for a program'),
-      requestId: z.string().describe('As in X-Request-Id'),
-      details: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional().describe('Each offending field'),
-    }),
-    'output',
-  );
-}
-
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, target: 'draft-2020-12', unrepresentable: 'any' }) as Json;
-  return rest;
+function errorAnswer(code: ErrorCode): Json {
+  const { title, retryAfter } = ERROR_ANSWERS[code];
+  const headers = retryAfter === undefined ? {} : { headers: { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds' } } };
+  return { description: title, ...headers, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } };
 }

@@ -91,5 +91,5 @@ function changed(values: Record<string, string>, wanted: Record<string, string |
   const all = Object.entries({ ...values, ...wanted });
   return Object.fromEntries(
     all.flatMap(([name, value]) => (value === null || (isSetting(name) && SETTINGS[name].default === value) ? [] : [[name, value]])),
-  ) as Record<string, string>;
+  );
 }

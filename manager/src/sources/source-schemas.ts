@@ -68,7 +68,7 @@ export const sourceViewSchema = z.strictObject({
   ...times,
   createdAt: timeSchema,
   updatedAt: timeSchema,
-});
+}).meta({ id: 'CodeSource' });
 export type SourceView = z.output<typeof sourceViewSchema>;
 export const sourceListSchema = z.strictObject({ sources: z.array(sourceViewSchema) });
 export const sourceUpdatedSchema = z.strictObject({ ...sourceViewSchema.shape, syncTriggered: z.boolean() });

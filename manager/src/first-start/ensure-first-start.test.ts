@@ -1,0 +1,69 @@
+import { DomainError } from '@wherry/core/errors.ts';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
+import { testKeyRing } from '@wherry/core/fakes/test-key-ring.ts';
+import { openConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import { ensureFirstStart } from './ensure-first-start.ts';
+
+describe('the first start', () => {
+  const clock = new FakeClock();
+  const keyRing = testKeyRing();
+  let store: FakeResourceStore;
+  const start = (managementKey?: string): ReturnType<typeof ensureFirstStart> => ensureFirstStart({ store, keyRing, clock, managementKey });
+  const names = async (): Promise<string[][]> =>
+    Promise.all((['Settings', 'KeyGroup', 'ApiKey'] as const).map(async (kind) => (await store.list(kind)).items.map(({ metadata }) => metadata.name)));
+
+  beforeEach(() => {
+    store = new FakeResourceStore({ clock });
+  });
+
+  it('makes settings, the group management and the key bootstrap, once', async () => {
+    const first = await start();
+    expect(first).toEqual({ managementKey: { value: expect.stringMatching(/^wh_[A-Za-z0-9_-]{43}$/), generated: true } });
+    expect(await names()).toEqual([['wherry'], ['management'], [expect.stringMatching(/^bootstrap-/)]]);
+    const [key] = (await store.list('ApiKey')).items;
+    expect(key!.spec).toMatchObject({ keyGroup: 'management', displayName: 'bootstrap', enabled: true });
+    expect(openConfidential(keyRing, key!, 'spec.value')).toBe(first.managementKey!.value);
+    const writes = store.writes;
+    expect(await start('another-key-value')).toEqual({});
+    expect(store.writes).toBe(writes);
+  });
+
+  it('does not bring back what was deleted or renamed since', async () => {
+    await start();
+    const [key] = (await store.list('ApiKey')).items;
+    await store.delete('ApiKey', key!.metadata.name);
+    await store.delete('KeyGroup', 'management');
+    expect(await start()).toEqual({});
+    expect(await names()).toEqual([['wherry'], [], []]);
+  });
+
+  it('takes a given key, and says what is wrong with a bad one', async () => {
+    await expect(start('too short')).rejects.toThrow('WHERRY_MANAGEMENT_KEY must be 16 to 256 letters, digits, dashes and underscores.');
+    expect(await start('a-good-key-value-0')).toEqual({ managementKey: { value: 'a-good-key-value-0', generated: false } });
+    expect(await start('too short')).toEqual({});
+  });
+
+  it.each([1, 2, 3, 4])('is done again when it died at write %i, and the key that it tells then works', async (write) => {
+    const dying = Object.create(store) as FakeResourceStore;
+    let left = write;
+    const guard = <T extends unknown[], R>(real: (...args: T) => Promise<R>) => async (...args: T): Promise<R> => {
+      left -= 1;
+      if (left === 0) throw new Error('killed');
+      return real(...args);
+    };
+    dying.create = guard(store.create.bind(store)) as never;
+    dying.update = guard(store.update.bind(store)) as never;
+    dying.get = store.get.bind(store);
+    await expect(ensureFirstStart({ store: Object.assign(dying, { namespace: store.namespace }) as never, keyRing, clock })).rejects.toThrow('killed');
+    const { managementKey } = await start();
+    const keys = (await store.list('ApiKey')).items;
+    expect(keys.map((key) => openConfidential(keyRing, key, 'spec.value'))).toEqual([managementKey!.value]);
+  });
+
+  it('gets over others that write the settings meanwhile', async () => {
+    store.failNext('update', new DomainError('conflict', 'stale'));
+    expect(await start()).toHaveProperty('managementKey');
+    expect(await start()).toEqual({});
+  });
+});

@@ -1,0 +1,156 @@
+import supertest from 'supertest';
+import { KEY, startTestManager, type TestManager } from '../testing/test-manager.ts';
+
+interface KeyBody {
+  id: string;
+  name: string;
+  value?: string;
+}
+
+describe('API keys', () => {
+  let manager: TestManager;
+  let group: string;
+  const api = (): ReturnType<typeof supertest.agent> => supertest.agent(manager.server).set('X-API-Key', KEY);
+  const create = async (body: object = {}): Promise<KeyBody> =>
+    (await api().post('/api/keys').send({ groupId: group, name: 'key', ...body }).expect(201)).body as KeyBody;
+  const read = async (id: string): Promise<KeyBody> => ((await api().get(`/api/keys/${id}`).expect(200)).body as { key: KeyBody }).key;
+
+  beforeEach(async () => {
+    manager = await startTestManager();
+    group = ((await api().post('/api/key-groups').send({ name: 'apps' }).expect(201)).body as { id: string }).id;
+  });
+  afterEach(() => manager.stop());
+
+  it('get a random value of 256 bits, told once', async () => {
+    const created = await create({ description: 'd' });
+    expect(created).toEqual({ id: expect.any(String), name: 'key', value: expect.stringMatching(/^wh_[A-Za-z0-9_-]{43}$/) });
+    expect((await api().get(`/api/keys/${created.id}`)).body).toEqual({
+      key: {
+        id: created.id, name: 'key', description: 'd', groupId: group, groupName: 'apps', enabled: true,
+        expiresAt: null, lastUsedAt: null, createdAt: '2026-01-01T00:00:00.000Z',
+      },
+      group: { id: group, name: 'apps', description: null, keyCount: 1 },
+    });
+  });
+
+  it('give their values only when asked, and each such read is an audit record', async () => {
+    const created = await create({ value: 'chosen-value-0123' });
+    manager.audit.length = 0;
+    expect((await api().get('/api/keys')).text).not.toContain('chosen-value');
+    expect((await api().get('/api/keys?includeValues=false')).text).not.toContain('chosen-value');
+    expect(manager.audit).toEqual([]);
+    const list = (await api().get(`/api/keys?groupId=${group}&includeValues=true`)).body as { keys: KeyBody[] };
+    expect(list.keys).toMatchObject([{ id: created.id, value: 'chosen-value-0123' }]);
+    const one = (await api().get(`/api/keys/${created.id}?includeValues=true`)).body as { key: KeyBody };
+    expect(one.key.value).toBe('chosen-value-0123');
+    expect(manager.audit.map(({ action, object }) => [action, object])).toEqual([
+      ['readKeyValue', { keyId: created.id }],
+      ['readKeyValue', { keyId: created.id }],
+    ]);
+    await api().get('/api/keys?includeValues=1').expect(400);
+  });
+
+  it('are stored encrypted: their values are nowhere in the objects', async () => {
+    await create({ value: 'canary-value-0123' });
+    expect(JSON.stringify((await manager.store.list('ApiKey')).items)).not.toContain('canary-value');
+  });
+
+  it.each([
+    [{ name: 'Upper' }, 'name'],
+    [{ groupId: 'missing' }, 'groupId'],
+    [{ value: 'short' }, 'value'],
+    [{ value: 'has spaces in it!' }, 'value'],
+    [{ value: 'x'.repeat(257) }, 'value'],
+    [{ expiresAt: '2025-12-31T23:59:59.999Z' }, 'expiresAt'],
+    [{ expiresAt: '2026-01-01T00:00:00Z' }, 'expiresAt'],
+    [{ expiresAt: 'tomorrow' }, 'expiresAt'],
+    [{ role: 'x' }, 'role'],
+  ])('refuse %j with 400 naming %s', async (body, path) => {
+    const answer = await api().post('/api/keys').send({ groupId: group, name: 'key', ...body }).expect(400);
+    expect((answer.body as { details: { path: string }[] }).details[0]!.path).toBe(path);
+  });
+
+  it('work with the very next request, and stop with it', async () => {
+    const as = (value: string): supertest.Test => supertest(manager.server).get('/api/functions').set('X-API-Key', value);
+    const { id } = await create({ groupId: 'management', value: 'first-value-01234' });
+    await as('first-value-01234').expect(200);
+    await api().put(`/api/keys/${id}`).send({ value: 'second-value-0123' }).expect(200);
+    await as('first-value-01234').expect(401);
+    await as('second-value-0123').expect(200);
+    await api().put(`/api/keys/${id}`).send({ enabled: false }).expect(200);
+    await as('second-value-0123').expect(401);
+    await api().put(`/api/keys/${id}`).send({ enabled: true, expiresAt: '2026-01-01T00:00:00Z' }).expect(200);
+    await as('second-value-0123').expect(401);
+    await api().put(`/api/keys/${id}`).send({ expiresAt: null }).expect(200);
+    await as('second-value-0123').expect(200);
+    await api().delete(`/api/keys/${id}`).expect(200);
+    await as('second-value-0123').expect(401);
+  });
+
+  it('have values that no other key has, a disabled one neither', async () => {
+    const first = await create({ value: 'taken-value-01234' });
+    const second = await create({ name: 'second' });
+    await api().put(`/api/keys/${first.id}`).send({ enabled: false }).expect(200);
+    const refusal = await api().post('/api/keys').send({ groupId: group, name: 'third', value: 'taken-value-01234' }).expect(409);
+    expect(refusal.text).not.toContain(first.id);
+    await api().put(`/api/keys/${second.id}`).send({ value: 'taken-value-01234' }).expect(409);
+    await api().put(`/api/keys/${first.id}`).send({ value: 'taken-value-01234' }).expect(200);
+    const race = await Promise.all(
+      ['a', 'b', 'c'].map((name) => api().post('/api/keys').send({ groupId: group, name, value: 'raced-value-01234' })),
+    );
+    expect(race.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+  });
+
+  it('have names that are unique in their group, and can be renamed', async () => {
+    const first = await create();
+    await api().post('/api/keys').send({ groupId: group, name: 'key' }).expect(409);
+    await api().post('/api/keys').send({ groupId: 'management', name: 'key' }).expect(201);
+    await api().put(`/api/keys/${first.id}`).send({ name: 'renamed' }).expect(200);
+    expect((await read(first.id)).name).toBe('renamed');
+    const again = await create();
+    expect(again.id).not.toBe(first.id);
+    await api().put(`/api/keys/${again.id}`).send({ name: 'renamed' }).expect(409);
+  });
+
+  it.each([
+    [{}, 400],
+    [{ groupId: 'management' }, 400],
+    [{ enabled: null }, 400],
+    [{ description: null }, 200],
+    [{ expiresAt: '2020-01-01T00:00:00+02:00' }, 200],
+    [{ lastUsedAt: null, createdAt: 'x' }, 400],
+    [{ nonsense: 1 }, 400],
+  ])('answer the update %j with %i', async (body, status) => {
+    const { id } = await create({ description: 'd' });
+    await api().put(`/api/keys/${id}`).send(body).expect(status);
+  });
+
+  it('can be sent back as they were read, with their times in UTC', async () => {
+    const { id } = await create({ expiresAt: '2027-01-01T02:00:00+02:00' });
+    const key = await read(id);
+    expect(key).toMatchObject({ expiresAt: '2027-01-01T00:00:00.000Z' });
+    const { description: _null, ...rest } = key as KeyBody & { description: null };
+    await api().put(`/api/keys/${id}`).send(rest).expect(200);
+    expect(await read(id)).toEqual(key);
+  });
+
+  it('are listed by name, of one group where one is given; an unknown group is 404', async () => {
+    for (const name of ['b', 'a']) await create({ name });
+    const list = (await api().get(`/api/keys?groupId=${group}`)).body as { keys: KeyBody[] };
+    expect(list.keys.map(({ name }) => name)).toEqual(['a', 'b']);
+    const all = (await api().get('/api/keys')).body as { keys: KeyBody[] };
+    expect(all.keys.map(({ name }) => name)).toEqual(['a', 'b', 'bootstrap']);
+    await api().get('/api/keys?groupId=missing').expect(404);
+  });
+
+  it('that do not open are listed without a value and open nothing', async () => {
+    const { id } = await create({ groupId: 'management', value: 'damaged-value-0123' });
+    const key = await manager.store.get('ApiKey', id);
+    await manager.store.update({ ...key!, spec: { ...key!.spec, value: { encrypted: `${key!.spec.value.encrypted!.slice(0, -4)}AAAA` } } });
+    await manager.clock.settle();
+    const list = (await api().get('/api/keys?groupId=management&includeValues=true').expect(200)).body as { keys: KeyBody[] };
+    expect(list.keys.find((listed) => listed.id === id)).not.toHaveProperty('value');
+    await supertest(manager.server).get('/api/functions').set('X-API-Key', 'damaged-value-0123').expect(401);
+    expect(manager.logger.of('error').map(({ fields }) => fields.key)).toContain(id);
+  });
+});

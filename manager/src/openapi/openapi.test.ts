@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import supertest from 'supertest';
+import { ERROR_CODES } from '@wherry/core/errors.ts';
+import { ERROR_ANSWERS } from '../http/error-mapper.ts';
+import { KEY, rawRequest, startTestManager } from '../testing/test-manager.ts';
+import { ALL_ENDPOINTS } from './all-endpoints.ts';
+import { openapiDocument } from './openapi-document.ts';
+
+const reference = path.join(import.meta.dirname, '../../../docs/reference');
+
+interface Document {
+  openapi: string;
+  paths: Record<string, Record<string, { operationId: string; responses: object; security?: unknown[] }>>;
+  components: { schemas: Record<string, { properties: object }> };
+}
+const document = openapiDocument() as unknown as Document;
+
+describe('the OpenAPI document', () => {
+  it('is served to callers with a key, as it is committed', async () => {
+    const manager = await startTestManager();
+    const served = await supertest(manager.server).get('/api/openapi.json').set('X-API-Key', KEY).expect(200);
+    const committed: unknown = JSON.parse(readFileSync(path.join(reference, 'openapi.json'), 'utf8'));
+    expect(served.body).toEqual(committed);
+    await supertest(manager.server).get('/api/openapi.json').expect(401);
+    await manager.stop();
+  });
+
+  it('describes every endpoint that is mounted, and each of its operations is mounted', async () => {
+    const manager = await startTestManager();
+    const described = Object.entries(document.paths).flatMap(([template, operations]) => Object.keys(operations).map((method) => ({ template, method })));
+    expect(described).toHaveLength(ALL_ENDPOINTS.length);
+    for (const { template, method } of described) {
+      const target = { method: method.toUpperCase(), path: template.replace(/\{\w+\}/g, 'x') };
+      const answer = await rawRequest(manager, target);
+      const body = answer.body.toString();
+      expect([target, answer.status === 405, body.includes('There is nothing at this path')]).toEqual([target, false, false]);
+    }
+    await manager.stop();
+  });
+
+  it('refers only to what it holds', () => {
+    const text = JSON.stringify(document);
+    const references = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, pointer]) => pointer!.split('/'));
+    expect(references.length).toBeGreaterThan(50);
+    for (const pointer of references) {
+      const found = pointer.reduce<unknown>((node, step) => (node as Record<string, unknown> | undefined)?.[step], document);
+      expect([pointer.join('/'), typeof found]).toEqual([pointer.join('/'), 'object']);
+    }
+  });
+
+  it('names the fields that requests and answers have', () => {
+    expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['ApiKey', 'CodeSource', 'Error', 'Function', 'FunctionDefinition', 'KeyGroup']));
+    expect(Object.keys(document.components.schemas.FunctionDefinition!.properties)).toEqual(expect.arrayContaining(['name', 'handler', 'route', 'methods', 'keys', 'cors', 'status']));
+  });
+});
+
+describe('docs/reference/errors.md', () => {
+  const rows = [...readFileSync(path.join(reference, 'errors.md'), 'utf8').matchAll(/^\| `(\w+)` \| (\d{3}) \| (management|function|both) \| \S.* \|$/gm)];
+  const management = rows.filter(([, , , port]) => port !== 'function');
+
+  it('lists every code of the management port with its status, and no other', () => {
+    const listed = Object.fromEntries(management.map(([, code, status]) => [code, Number(status)]));
+    expect(listed).toEqual(Object.fromEntries(ERROR_CODES.map((code) => [code, ERROR_ANSWERS[code].status])));
+  });
+
+  it('lists no code twice', () => {
+    const codes = rows.map(([, code]) => code);
+    expect(codes).toEqual([...new Set(codes)]);
+  });
+});

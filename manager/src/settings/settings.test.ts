@@ -1,0 +1,61 @@
+import supertest from 'supertest';
+import { SETTINGS } from '@wherry/core/settings-definitions.ts';
+import { KEY, startTestManager, type TestManager } from '../testing/test-manager.ts';
+import type { SettingView } from './setting-schemas.ts';
+
+describe('settings', () => {
+  let manager: TestManager;
+  const api = (): ReturnType<typeof supertest.agent> => supertest.agent(manager.server).set('X-API-Key', KEY);
+  const put = (settings: unknown): supertest.Test => api().put('/api/settings').send({ settings });
+  const value = async (name: string): Promise<string | undefined> => {
+    const { settings } = (await api().get('/api/settings').expect(200)).body as { settings: SettingView[] };
+    return settings.find((setting) => setting.name === name)?.value;
+  };
+
+  beforeEach(async () => {
+    manager = await startTestManager();
+  });
+  afterEach(() => manager.stop());
+
+  it('are all listed by name with their defaults', async () => {
+    const { settings } = (await api().get('/api/settings').expect(200)).body as { settings: SettingView[] };
+    const expected = Object.entries(SETTINGS).map(([name, definition]) => ({ name, value: definition.default, default: definition.default, scope: 'global' }));
+    expect(settings).toEqual(expected.sort((a, b) => (a.name < b.name ? -1 : 1)));
+  });
+
+  it('are changed together, and null is the default', async () => {
+    expect((await put({ 'log.level': 'warn', 'server.name': 'Mine' }).expect(200)).body).toEqual({ success: true, updated: 2 });
+    expect([await value('log.level'), await value('server.name')]).toEqual(['warn', 'Mine']);
+    await put({ 'log.level': null }).expect(200);
+    expect([await value('log.level'), await value('server.name')]).toEqual(['info', 'Mine']);
+    expect((await manager.store.get('Settings', 'wherry'))!.spec.values).toEqual({ 'server.name': 'Mine' });
+  });
+
+  it('are changed all or not at all, with a detail for each bad one', async () => {
+    const answer = await put({ 'log.level': 'loud', 'server.name': 'Mine', unknown: 'x', 'ui.theme': 'dark' }).expect(400);
+    expect((answer.body as { details: { path: string }[] }).details.map(({ path }) => path)).toEqual([
+      'settings.log.level', 'settings.unknown', 'settings.ui.theme',
+    ]);
+    expect(await value('server.name')).toBe('Wherry');
+  });
+
+  it.each([[{}, 400], [{ 'log.level': 1 }, 400], [{ 'toString': 'x' }, 400], [[], 400], [null, 400]])('refuse %j', async (settings, status) => {
+    await put(settings).expect(status);
+  });
+
+  it('name access groups that exist, and are not emptied by a key', async () => {
+    const group = ((await api().post('/api/key-groups').send({ name: 'ops' }).expect(201)).body as { id: string }).id;
+    await put({ 'api.access-groups': `management, missing` }).expect(400);
+    await put({ 'api.access-groups': '' }).expect(403);
+    await put({ 'api.access-groups': ' , ' }).expect(403);
+    await put({ 'api.access-groups': group }).expect(200);
+    await api().get('/api/settings').expect(401);
+  });
+
+  it('reach the log database at once', async () => {
+    const at = (timestamp: number) => ({ functionName: 'f', requestId: 'r', level: 'log' as const, message: 'm', args: null, sequence: 0, timestamp });
+    manager.telemetry.write(Array.from({ length: 150 }, (_, index) => at(manager.clock.now() + index)));
+    await put({ 'log.trimming.max-per-function': '100' }).expect(200);
+    expect(await manager.telemetry.query({ limit: 1000 })).toHaveLength(100);
+  });
+});

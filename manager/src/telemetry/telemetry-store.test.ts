@@ -1,0 +1,126 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import { openTelemetryStore } from './open-telemetry-store.ts';
+import type { TelemetryStore } from './telemetry-store.ts';
+
+const entry = (fields: Partial<LogEntry> = {}): LogEntry => ({
+  functionName: 'fn', requestId: 'r', level: 'log', message: 'm', args: null, sequence: 0, timestamp: 1_000_000, ...fields,
+});
+
+describe('the telemetry store', () => {
+  let directory: string;
+  let clock: FakeClock;
+  let logger: FakeLogger;
+  let metrics: FakeMetrics;
+  let store: TelemetryStore;
+  const open = (): Promise<TelemetryStore> => openTelemetryStore({ file: path.join(directory, 'telemetry.db'), clock, logger, metrics });
+  const messages = async (limit = 1000): Promise<string[]> => (await store.query({ limit })).map(({ message }) => message);
+
+  beforeEach(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'wherry-telemetry-'));
+    clock = new FakeClock(10_000_000);
+    logger = new FakeLogger();
+    metrics = new FakeMetrics();
+    store = await open();
+  });
+  afterEach(async () => {
+    await store.close();
+    await rm(directory, { recursive: true });
+  });
+
+  it('gives entries newest first: by time, by sequence, by arrival, whatever the order of arrival', async () => {
+    store.write([entry({ message: 'b0', timestamp: 2.5 }), entry({ message: 'c', timestamp: 3 })]);
+    store.write([entry({ message: 'a', timestamp: 1 }), entry({ message: 'b1', timestamp: 2.5, sequence: 1 }), entry({ message: 'b1 later', timestamp: 2.5, sequence: 1 })]);
+    expect(await messages()).toEqual(['c', 'b1 later', 'b1', 'b0', 'a']);
+  });
+
+  it('gives back every field as it was written', async () => {
+    const written = entry({ requestId: 'x', level: 'exec_end', message: '1.5ms\u0000"ü', args: '{"a":1}', sequence: 7, timestamp: 1234.567 });
+    store.write([written]);
+    expect(await store.query({ limit: 1 })).toEqual([{ ...written, id: 1 }]);
+  });
+
+  it('filters and pages without skipping or repeating while new entries come', async () => {
+    store.write(Array.from({ length: 25 }, (_, index) => entry({ message: `${index}`, timestamp: Math.floor(index / 5), level: index % 2 === 0 ? 'log' : 'error' })));
+    store.write([entry({ functionName: 'other', message: 'other' })]);
+    const seen: string[] = [];
+    let after: Parameters<TelemetryStore['query']>[0]['after'];
+    for (;;) {
+      const page = await store.query({ functionName: 'fn', levels: ['log'], limit: 4, after });
+      if (page.length === 0) break;
+      seen.push(...page.map(({ message }) => message));
+      after = page.at(-1);
+      store.write([entry({ message: 'newer', timestamp: 99 })]);
+    }
+    expect(seen).toEqual(Array.from({ length: 13 }, (_, index) => String(24 - 2 * index)));
+    expect(await store.query({ requestId: 'nobody', limit: 5 })).toEqual([]);
+  });
+
+  it('keeps entries over a restart, and knows functions that are gone', async () => {
+    store.write([entry({ message: 'kept' })]);
+    await store.close();
+    metrics = new FakeMetrics();
+    store = await open();
+    expect(await messages()).toEqual(['kept']);
+    expect([await store.knows('fn'), await store.knows('nothing')]).toEqual([true, false]);
+  });
+
+  it('writes by itself, shortly after an entry came', async () => {
+    store.write([entry()]);
+    const pending = clock.pending;
+    await clock.advance(25);
+    expect(clock.pending).toBe(pending - 1);
+  });
+
+  it('never holds more than a bound for each function, whatever is written before a look', async () => {
+    store.retain({ maxPerFunction: 100, retentionSeconds: 0, intervalSeconds: 300 });
+    for (let round = 0; round < 20; round += 1) {
+      store.write(Array.from({ length: 90 }, (_, index) => entry({ message: `${round * 90 + index}`, timestamp: round * 90 + index })));
+      expect((await messages()).length).toBeLessThanOrEqual(300);
+    }
+    store.write([entry({ functionName: 'quiet', message: 'quiet', timestamp: 0 })]);
+    await clock.advance(300_000);
+    const left = await messages();
+    expect(left).toHaveLength(101);
+    expect([left[0], left.at(-1)]).toEqual(['1799', 'quiet']);
+  });
+
+  it('lets entries go when they are too old', async () => {
+    store.write([entry({ message: 'old', timestamp: 8_000_000 }), entry({ message: 'new', timestamp: 9_500_000 })]);
+    store.retain({ maxPerFunction: 2000, retentionSeconds: 1000, intervalSeconds: 300 });
+    expect(await messages()).toEqual(['new']);
+  });
+
+  it('drops the oldest when they come faster than they are written, and counts them', async () => {
+    store.retain({ maxPerFunction: 100_000, retentionSeconds: 0, intervalSeconds: 300 });
+    store.write(Array.from({ length: 50_010 }, (_, index) => entry({ message: `${index}`, timestamp: index })));
+    expect(store.dropped()).toBe(10);
+    expect(metrics.value('telemetry_dropped_total')).toBe(10);
+    const kept = await store.query({ limit: 60_000 });
+    expect([kept.length, kept.at(-1)?.message]).toEqual([50_000, '10']);
+  });
+
+  it('bounds what one entry may hold', async () => {
+    store.write([entry({ message: 'x'.repeat(1_000_000), args: JSON.stringify(['y'.repeat(1_000_000)]) })]);
+    const [kept] = await store.query({ limit: 1 });
+    expect(kept!.message.length).toBe(262_144);
+    expect(JSON.parse(kept!.args!)).toEqual(['(too long to keep)']);
+  });
+
+  it('does not open a file that is no database', async () => {
+    const file = path.join(directory, 'other.db');
+    await writeFile(file, 'this is not a database, and long enough to be looked at as one'.repeat(20));
+    await expect(openTelemetryStore({ file, clock, logger })).rejects.toThrow('file is not a database');
+  });
+
+  it('takes nothing and answers unavailable after it was closed', async () => {
+    await store.close();
+    store.write([entry()]);
+    await expect(store.query({ limit: 1 })).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});

@@ -1,0 +1,90 @@
+import { createServer, request, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
+import { testDigestKey, testKeyRing } from '@wherry/core/fakes/test-key-ring.ts';
+import type { AuditRecord } from '../audit/audit-log.ts';
+import { buildManager, type ManagerOptions } from '../build-manager.ts';
+import { ensureFirstStart } from '../first-start/ensure-first-start.ts';
+import { openTelemetryStore } from '../telemetry/open-telemetry-store.ts';
+import type { TelemetryStore } from '../telemetry/telemetry-store.ts';
+
+/** The management key of every test manager. */
+export const KEY = 'test-management-key';
+
+/** A manager on fakes of the stores, a real telemetry database and a real socket. */
+export interface TestManager {
+  store: FakeResourceStore;
+  content: FakeContentStore;
+  clock: FakeClock;
+  logger: FakeLogger;
+  telemetry: TelemetryStore;
+  audit: AuditRecord[];
+  server: Server;
+  stop(): Promise<void>;
+}
+
+export async function startTestManager(overrides: Partial<ManagerOptions> = {}): Promise<TestManager> {
+  const clock = new FakeClock();
+  const store = new FakeResourceStore({ clock });
+  const content = new FakeContentStore({ clock });
+  const logger = new FakeLogger();
+  const keyRing = testKeyRing();
+  const telemetry = await openTelemetryStore({ file: ':memory:', clock, logger });
+  const audit: AuditRecord[] = [];
+  await ensureFirstStart({ store, keyRing, clock, managementKey: KEY });
+  const manager = buildManager({
+    store,
+    content,
+    keyRing,
+    digestKey: testDigestKey(),
+    telemetry,
+    clock,
+    logger,
+    metrics: new FakeMetrics(),
+    functionUrl: 'http://functions.test:8000/',
+    audit: { record: (record) => audit.push(record) },
+    ...overrides,
+  });
+  await manager.start();
+  const server = createServer(manager.listener);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return {
+    store, content, clock, logger, telemetry, audit, server,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+      await manager.stop();
+      await telemetry.close();
+    },
+  };
+}
+
+export interface RawAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+/** A request whose target goes out as it is written: clients tidy `..` and `%2F` away. */
+export function rawRequest(
+  { server }: TestManager,
+  target: { method: string; path: string; headers?: Record<string, string> },
+  body: string | Uint8Array = '',
+): Promise<RawAnswer> {
+  const { port } = server.address() as AddressInfo;
+  return new Promise((resolve, reject) => {
+    const headers = { 'x-api-key': KEY, ...target.headers };
+    const sent = request({ host: '127.0.0.1', port, method: target.method, path: target.path, headers }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('error', reject);
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
