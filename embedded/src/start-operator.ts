@@ -11,6 +11,7 @@ import { buildOperator, type Operator } from '@wherry/operator/build-operator.ts
 import { createCaches } from '@wherry/operator/caches/caches.ts';
 import { createLogIntake } from '@wherry/operator/feed/log-intake.ts';
 import { createRuntimeFeed } from '@wherry/operator/feed/runtime-feed.ts';
+import { buildIdentity } from './workloads/build-identity.ts';
 import { bundleRuntime } from './workloads/bundle-runtime.ts';
 import { createProcessWorkloads } from './workloads/process-workloads.ts';
 
@@ -41,7 +42,8 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   const runtimeBundle = await bundleRuntime({ outputDirectory: options.cache });
   const workloads = createProcessWorkloads({ runtimeBundle, directory: options.run, runtimeFeed, clock, logger, metrics });
   parts.defer(() => workloads.stop());
-  const builder = createProcessBuilder({ content, clock, logger, metrics });
+  const identity = buildIdentity(logger);
+  const builder = createProcessBuilder({ content, clock, logger, metrics, ...(identity === undefined ? {} : { identity }) });
   parts.defer(() => builder.stop());
   const digestKey = options.digestKey.export();
   const operator = buildOperator({ ...options, caches, builder, workloads, feedKey, digestKey, logs });

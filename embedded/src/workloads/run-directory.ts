@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { StartError } from '@wherry/service/start-error.ts';
 import { processBirth } from './process-table.ts';
+import { reachable } from './reachable.ts';
 import { INSTANCES, RECORDS } from './sweep-instances.ts';
 
 /** One instance's own place: only its user can enter it (and root). */
@@ -91,14 +92,6 @@ function reachableFile(source: string, copy: string): string {
   fs.copyFileSync(real, copy, fs.constants.COPYFILE_FICLONE);
   fs.chmodSync(copy, 0o555);
   return copy;
-}
-
-/** Whether every user may enter the folder and all above it. */
-function reachable(folder: string): boolean {
-  for (let at = fs.realpathSync(folder); ; at = path.dirname(at)) {
-    if ((fs.statSync(at).mode & 0o001) === 0) return false;
-    if (at === path.dirname(at)) return true;
-  }
 }
 
 function createFolder(instances: string, uid: number | undefined): InstanceFolder {

@@ -1,4 +1,4 @@
-import { chooseUidRange, createUidPool, mayBecomeOthers } from './uid-pool.ts';
+import { buildUid, chooseUidRange, createUidPool, mayBecomeOthers } from './uid-pool.ts';
 
 describe('chooseUidRange', () => {
   it.each([
@@ -6,6 +6,13 @@ describe('chooseUidRange', () => {
     ['a rootless container', '0 1000 1\n1 100000 65536\n', 61_184],
   ])('finds one in %s', (_name, map, first) => {
     expect(chooseUidRange(map, map)?.first).toBe(first);
+  });
+
+  it('needs one number more, for builds', () => {
+    const map = (count: number): string => `200000 0 ${count}`;
+    expect(chooseUidRange(map(10_000), map(10_000))).toBeUndefined();
+    const range = chooseUidRange(map(10_001), map(10_001))!;
+    expect(buildUid(range)).toBe(210_000);
   });
 
   it('finds none where only root is mapped, nor where users and groups differ', () => {

@@ -39,7 +39,12 @@ export function mayBecomeOthers(status: string): boolean {
   return Object.values(NEEDED_CAPABILITIES).every((bit) => ((effective >> BigInt(bit)) & 1n) === 1n);
 }
 
-/** The first candidate that both maps hold whole (lines of `inside outside count`). */
+/** The number that builds run under: the one after those of the instances. */
+export function buildUid(range: UidRange): number {
+  return range.first + range.count;
+}
+
+/** The first candidate that both maps hold whole, the builds' number too (lines of `inside outside count`). */
 export function chooseUidRange(uidMap: string, gidMap: string): UidRange | undefined {
   return CANDIDATES.find((range) => holds(uidMap, range) && holds(gidMap, range));
 }
@@ -49,7 +54,7 @@ function holds(map: string, range: UidRange): boolean {
     .trim()
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number))
-    .some(([inside = 0, , count = 0]) => inside <= range.first && range.first + range.count <= inside + count);
+    .some(([inside = 0, , count = 0]) => inside <= range.first && buildUid(range) < inside + count);
 }
 
 /** Numbers are picked at random, so that two services on one machine are unlikely to share one. */
