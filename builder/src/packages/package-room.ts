@@ -1,0 +1,119 @@
+import type { SourceLocation } from '@wherry/core/ports/builder.ts';
+import type { Digest } from '@wherry/core/resources/meta.ts';
+
+/** An import of an `npm:` specifier, and where it stands. */
+export interface AskedSpecifier extends SourceLocation {
+  /** As written: `npm:lodash-es@4`, `npm:hono@4/cors`, `npm:@scope/x@1.2.3/sub`. */
+  specifier: string;
+}
+
+/** Everything that decides which packages a source gets. */
+export interface ResolveRequest {
+  /** The source's name: it stands before the file in messages and locations. */
+  source: string;
+  /** Text of the package.json at the source's root. */
+  manifest?: string;
+  /** Text of the npm-shrinkwrap.json or package-lock.json beside it, and which of them it is. */
+  lock?: string;
+  lockFile?: 'npm-shrinkwrap.json' | 'package-lock.json';
+  specifiers: readonly AskedSpecifier[];
+  /** An earlier lock that `resolve` made for this source: what still fits stays at its version. */
+  base?: string;
+}
+
+/** Why packages could not be had; messages name the package, and the file that asks for it. */
+export type PackageFailureReason =
+  /** package.json, the lock or an `npm:` specifier cannot be read. */
+  | 'ManifestInvalid'
+  /** B3: not a registry tarball with integrity. */
+  | 'PackageRefused'
+  /** package.json and the lock do not agree. */
+  | 'LockOutdated'
+  /** The registry has no such package, or no version that fits. */
+  | 'PackageNotFound'
+  /** Packages ask for versions of each other that cannot be together. */
+  | 'PackageConflict'
+  /** Offline, DNS, TLS, 401, 403, 429, 5xx: it may be better later. */
+  | 'RegistryUnavailable'
+  /** What came is not what was promised (integrity), or not a tarball. */
+  | 'PackageCorrupt'
+  | 'PackageTooLarge'
+  | 'InstallTimeout'
+  /** The install process died or failed in an unforeseen way. */
+  | 'InstallFailed';
+
+export interface PackageFailure {
+  reason: PackageFailureReason;
+  message: string;
+  location?: SourceLocation;
+  /** Whether the same request may succeed later: ask again, with backoff. */
+  retry: boolean;
+}
+
+export type ResolveResult =
+  | {
+      ok: true;
+      /** Canonical text, a package-lock.json of version 3 without URLs: the same resolution gives the same bytes. */
+      lock: string;
+      /** Digest of what was asked. While it stays, the lock is used again. */
+      asks: Digest;
+    }
+  | ({ ok: false } & PackageFailure);
+
+export interface LockedPackage {
+  /** The package's own name, also where its folder has another (an alias). */
+  name: string;
+  version: string;
+  /** Subresource integrity, sha512 (`sha512-<base64>`) or, for very old packages, sha1. */
+  integrity: string;
+}
+
+/** What lies where in the virtual node_modules of a source. JSON, so that it can cross a pipe. */
+export interface PackageLayout {
+  /** By virtual folder: `node_modules/a`, `node_modules/a/node_modules/@s/b`. Bundled dependencies lie inside their package's tarball. */
+  packages: Record<string, LockedPackage>;
+  /** The top-level folder name that answers an `npm:` import, by `name@range` as asked (`hono@4`, `dayjs`): see `npmSpecifier`. */
+  folders: Record<string, string>;
+}
+
+/** Thrown by `tarball`. */
+export class PackageError extends Error implements PackageFailure {
+  override readonly name = 'PackageError';
+  readonly reason: PackageFailureReason;
+  readonly retry: boolean;
+
+  constructor({ reason, message, retry }: PackageFailure) {
+    super(message);
+    this.reason = reason;
+    this.retry = retry;
+  }
+}
+
+/** Finds, fetches and keeps npm packages. Nothing is ever installed: a package is its tarball, verified at each use. */
+export interface PackageRoom {
+  /**
+   * Decides the version of each package.
+   * @throws only the signal's reason.
+   */
+  resolve(request: ResolveRequest, signal: AbortSignal): Promise<ResolveResult>;
+  /** The digest that `resolve` would give as `asks`; cheap, and does nothing else. */
+  asks(request: ResolveRequest): Digest;
+  /** Pure. @throws SyntaxError when the text is no lock of ours. */
+  layout(lock: string): PackageLayout;
+  /**
+   * The bytes of a tarball (gzip) that the lock names, from the cache or the registry.
+   * @throws PackageError, or the signal's reason.
+   */
+  tarball(integrity: string, lock: string, signal: AbortSignal): Promise<Buffer>;
+}
+
+export interface RegistryOptions {
+  /** Default: https://registry.npmjs.org/ */
+  url: string;
+  /** Bearer token. It goes to the registry's own host, port and path alone. */
+  token?: string | undefined;
+  /** Certificates (PEM) to trust beside those of the system. */
+  ca?: string | undefined;
+  /** http or https URL of a proxy. */
+  proxy?: string | undefined;
+}
