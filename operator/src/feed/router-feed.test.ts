@@ -112,7 +112,17 @@ describe("the routers' feed", () => {
     expect(router.changes().at(-1)?.settings).toEqual({ logLevel: 'warn' });
   });
 
-  it('an edited route is in force when it was decided upon; until then the function has its old one', async () => {
+  it('a new function is told before anything of it is written, so that a call after its creation waits for it', async () => {
+    await world.upload('api', { 'main.ts': 'export {}' });
+    const { router } = await world.start();
+    for (let i = 0; i < 9; i += 1) world.store.failNext('updateStatus');
+    await world.createFunction('hello');
+    await world.run(5);
+    expect((await world.fn('hello')).status).toEqual({});
+    expect(router.functions.get('hello')).toMatchObject({ route: '/hello', revision: null, failure: null });
+  });
+
+  it('an edited route is in force unless another function has it', async () => {
     await world.upload('api', { 'main.ts': 'export {}' });
     const { router } = await world.start();
     await world.createFunction('holder', { route: '/taken' });

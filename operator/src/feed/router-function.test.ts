@@ -7,21 +7,20 @@ import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 import { routerFunction } from './router-function.ts';
 
 const REVISION = 'a'.repeat(64);
-const accepted: ConditionDecision = { type: 'RouteAccepted', status: 'True', reason: 'Accepted', message: '' };
 
-function make(spec: object, changes: { decided?: ConditionDecision[]; at?: number; generation?: number; status?: object } = {}): FunctionResource {
-  const { decided = [accepted], at = 1, generation = at } = changes;
+function make(spec: object, changes: { decided?: ConditionDecision[]; status?: object } = {}): FunctionResource {
+  const { decided = [] } = changes;
   return {
     apiVersion: 'wherry.dev/v1alpha1',
     kind: 'Function',
-    metadata: { name: 'hello', namespace: 'default', uid: 'u', resourceVersion: '1', generation, creationTimestamp: '2026-01-01T00:00:00Z' },
+    metadata: { name: 'hello', namespace: 'default', uid: 'u', resourceVersion: '1', generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' },
     spec: functionSpecSchema.parse({ handler: 'api/main.ts', route: '/hello/:id', methods: ['GET'], ...spec }),
-    status: { conditions: setConditions([], decided, { generation: at, now: 0 }), ...changes.status },
+    status: { conditions: setConditions([], decided, { generation: 1, now: 0 }), ...changes.status },
   };
 }
 const tokenOf = (workload: string): string => `token of ${workload}`;
-const record = (fn: FunctionResource, workloads: ObservedWorkload[] = [], told?: ReturnType<typeof routerFunction>) =>
-  routerFunction({ fn, workloads, told, tokenOf });
+const record = (fn: FunctionResource, workloads: ObservedWorkload[] = [], hasRoute = true) =>
+  routerFunction({ fn, workloads, hasRoute, tokenOf });
 
 describe("a router's record of a function", () => {
   it('holds all that the router goes by', () => {
@@ -48,20 +47,12 @@ describe("a router's record of a function", () => {
     expect(result?.revision).toBe(REVISION);
   });
 
-  it.each([
-    ['that is disabled', make({ enabled: false })],
-    ['that does not have its route', make({}, { decided: [{ ...accepted, status: 'False', reason: 'RouteConflict' }] })],
-    ['that nobody has decided upon', make({}, { decided: [] })],
-    ['whose only decision was on an earlier spec', make({}, { at: 1, generation: 2 })],
-  ])('is none for one %s', (_what, fn) => {
-    expect(record(fn)).toBeUndefined();
-  });
-
-  it('keeps the old route and methods until the new ones are decided upon; all else is in force at once', () => {
-    const told = record(make({}));
-    const edited = make({ route: '/taken', methods: ['POST'], keyGroups: ['team'] }, { at: 1, generation: 2 });
-    expect(record(edited, [], told)).toMatchObject({ route: '/hello/:id', methods: ['GET'], keyGroups: ['team'] });
-    expect(record({ ...edited, spec: { ...edited.spec, enabled: false } }, [], told)).toBeUndefined();
+  it('is none for one that is disabled, that is being deleted, or that does not have its route', () => {
+    const fn = make({});
+    expect(record(make({ enabled: false }))).toBeUndefined();
+    expect(record({ ...fn, metadata: { ...fn.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } })).toBeUndefined();
+    expect(record(fn, [], false)).toBeUndefined();
+    expect(record(fn, [], true)).toBeDefined();
   });
 
   it.each([
@@ -76,13 +67,13 @@ describe("a router's record of a function", () => {
     ['LoadError', 'handler_load_error'],
     ['CrashLoop', 'handler_load_error'],
   ] as const)('says %s as %s, but only where there never was a good revision', (reason, code) => {
-    const decided: ConditionDecision[] = [accepted, { type: 'CodeReady', status: 'False', reason, message: 'why' }];
+    const decided: ConditionDecision[] = [{ type: 'CodeReady', status: 'False', reason, message: 'why' }];
     expect(record(make({}, { decided }))?.failure).toEqual({ code, message: 'why' });
     expect(record(make({}, { decided, status: { activeRevision: REVISION } }))?.failure).toBeNull();
   });
 
   it.each(['Building', 'Starting'] as const)('says nothing of %s: the call waits', (reason) => {
-    const decided: ConditionDecision[] = [accepted, { type: 'CodeReady', status: 'Unknown', reason, message: '' }];
+    const decided: ConditionDecision[] = [{ type: 'CodeReady', status: 'Unknown', reason, message: '' }];
     expect(record(make({}, { decided }))?.failure).toBeNull();
   });
 });

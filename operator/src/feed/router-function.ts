@@ -27,20 +27,20 @@ export interface RouterFacts {
   fn: FunctionResource;
   /** All workloads of the function. */
   workloads: ObservedWorkload[];
-  /** What routers have been told of the function so far. */
-  told: RouterFunction | undefined;
+  /** Whether the function has its route. Not read from its status: a new function is called before that is written. */
+  hasRoute: boolean;
   tokenOf: (workload: string) => string;
 }
 
 /** A function as routers know it; undefined for one that they must not know. Pure. */
-export function routerFunction({ fn, workloads, told, tokenOf }: RouterFacts): RouterFunction | undefined {
+export function routerFunction({ fn, workloads, hasRoute, tokenOf }: RouterFacts): RouterFunction | undefined {
   const { spec, status, metadata } = fn;
-  const claim = routeOf(fn, told);
-  if (!spec.enabled || metadata.deletionTimestamp !== undefined || claim === undefined) return undefined;
+  if (!spec.enabled || metadata.deletionTimestamp !== undefined || !hasRoute) return undefined;
   return {
     id: metadata.name,
     namespace: metadata.namespace,
-    ...claim,
+    route: spec.route,
+    methods: spec.methods,
     keyGroups: spec.keyGroups ?? null,
     cors: corsOf(spec.cors),
     timeoutMs: spec.timeoutSeconds * 1000,
@@ -50,17 +50,6 @@ export function routerFunction({ fn, workloads, told, tokenOf }: RouterFacts): R
     instances: instancesOf(workloads.find(({ name }) => name === status.activeWorkload), tokenOf),
     failure: status.activeRevision === undefined ? failureOf(fn) : null,
   };
-}
-
-/**
- * The route that the function has been given. A route that was edited is in force when it has been decided upon; until
- * then calls still find the function at the old one.
- */
-function routeOf({ spec, status, metadata }: FunctionResource, told: RouterFunction | undefined): Pick<RouterFunction, 'route' | 'methods'> | undefined {
-  const accepted = findCondition(status.conditions, 'RouteAccepted');
-  if (accepted?.status !== 'True') return undefined;
-  if (accepted.observedGeneration === metadata.generation) return { route: spec.route, methods: spec.methods };
-  return told && { route: told.route, methods: told.methods };
 }
 
 function corsOf(cors: FunctionResource['spec']['cors']): RouterFunction['cors'] {

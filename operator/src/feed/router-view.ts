@@ -2,6 +2,7 @@ import type { RouterFunction } from '@wherry/core/feed/messages.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue } from '@wherry/core/settings-definitions.ts';
 import type { Caches } from '../caches/caches.ts';
+import { routeOf } from '../caches/route-of.ts';
 import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
 import { groupFace, type KeyRecords } from '../keys/key-records.ts';
 import { routerFunction } from './router-function.ts';
@@ -32,6 +33,9 @@ export class RouterView {
     this.#onTouch = onTouch;
     this.state = new RouterState(settingsOf(caches));
     caches.functions.onChange((name) => this.touchFunction(name));
+    caches.functionsByShape.onChange((_name, before, after) => {
+      for (const shape of new Set([...before, ...after])) for (const rival of caches.functionsByShape.names(shape)) this.touchFunction(rival);
+    });
     caches.keys.onChange((name) => this.#touchKeys([name]));
     caches.groups.onChange((name, group) => {
       const face = groupFace(group);
@@ -76,7 +80,7 @@ export class RouterView {
   #functionRecord(name: string): RouterFunction | undefined {
     const { caches, observed, tokenOf } = this.#options;
     const fn = caches.functions.get(name);
-    return fn && routerFunction({ fn, workloads: observed.of(name), told: this.state.functions.get(name), tokenOf });
+    return fn && routerFunction({ fn, workloads: observed.of(name), hasRoute: routeOf(caches, fn)?.accepted === true, tokenOf });
   }
 }
 

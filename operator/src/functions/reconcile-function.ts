@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { acceptRoutes } from '@wherry/core/checks/route-conflicts.ts';
 import { findCondition } from '@wherry/core/conditions.ts';
 import { conflict } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { DesiredWorkload, Workloads } from '@wherry/core/ports/workloads.ts';
 import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
-import { isRoutePattern, routeShape } from '@wherry/core/routes/route-pattern.ts';
+import { routeOf } from '../caches/route-of.ts';
 import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
 import { DONE, requeueAfter, stalled, waitingFor, type Outcome } from '../queue/outcome.ts';
 import { writeStatus } from '../queue/write-status.ts';
@@ -57,7 +56,7 @@ async function gather(rooms: FunctionRooms, fn: FunctionResource, rejections: Re
   const { name } = fn.metadata;
   const before = {
     fn,
-    route: acceptRoutes(rivals(rooms, fn)).get(name),
+    route: routeOf(rooms.caches, fn),
     missingGroups: (fn.spec.keyGroups ?? []).filter((group) => rooms.caches.groups.get(group) === undefined),
     rejections,
     functionUrl: rooms.functionUrl,
@@ -67,11 +66,6 @@ async function gather(rooms: FunctionRooms, fn: FunctionResource, rejections: Re
   const code = mayRun({ ...before, workloads: [], routersKnow: false }) ? await gatherCode(rooms, fn) : before.code;
   // Read in one go, after the last wait: they are of one moment.
   return { ...before, code, workloads: rooms.observed.of(name), routersKnow: rooms.routersKnow(name) };
-}
-
-function rivals({ caches }: FunctionRooms, fn: FunctionResource): FunctionResource[] {
-  if (!isRoutePattern(fn.spec.route)) return [fn];
-  return [...caches.functionsByShape.names(routeShape(fn.spec.route))].flatMap((name) => caches.functions.get(name) ?? []);
 }
 
 async function ensureAll(
