@@ -48,11 +48,13 @@ export function buildRouter(options: RouterOptions): Router {
   const open = (address: UpstreamAddress): UndiciUpstream => new UndiciUpstream(address);
   const state = new RouterState(open, logger);
   const logs = new LogQueue(clock, metrics);
-  let send: (message: RouterUp) => void = () => undefined;
-  const demand = new DemandReporter(clock, () => state.functions, (message) => send(message));
+  let feed: FeedChannel | undefined;
+  const send = (message: RouterUp): void => feed?.send(message);
+  const demand = new DemandReporter(clock, () => state.functions, send);
   const manager = options.managerAddress === undefined ? undefined : open(options.managerAddress);
   const chain = createChain({
     clock,
+    logger,
     state,
     recorder: new CallRecorder(clock, metrics, (entry) => logs.write(entry)),
     authenticator: new Authenticator(clock, new BadKeyThrottle(clock)),
@@ -68,10 +70,13 @@ export function buildRouter(options: RouterOptions): Router {
     server,
     isReady: () => state.ready,
     async follow(channel) {
-      send = (message) => channel.send(message);
+      feed = channel;
       logs.connect(send);
+      demand.sayAgain();
       await followFeed(channel, state, logger);
-      send = () => undefined;
+      // A newer connection may have taken its place.
+      if (feed !== channel) return;
+      feed = undefined;
       logs.connect(undefined);
     },
     async drain(drainOptions) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
 import { answerRefusal } from './answer-refusal.ts';
 import type { Authenticator } from './auth/authenticate.ts';
 import type { AdmittedCall, Call, RoutedCall } from './call.ts';
@@ -19,6 +20,7 @@ import { isRunPath, parseTarget, type Target } from './target/parse-target.ts';
 
 export interface ChainParts extends ForwardParts {
   clock: Clock;
+  logger: Logger;
   state: RouterState;
   authenticator: Authenticator;
   trusts: TrustedProxies;
@@ -35,11 +37,20 @@ export type Chain = (req: IncomingMessage, res: ServerResponse, expectsContinue:
 export function createChain(parts: ChainParts): Chain {
   return (req, res, expectsContinue) => {
     const call = newCall(req, res, expectsContinue, parts);
-    const malformed = checkFraming(req.rawHeaders, req.httpVersion);
-    if (malformed !== undefined) answerRefusal(call, malformed, parts.clock);
-    else if (parts.pipeToManager !== undefined && !isRunPath(req.url ?? '')) parts.pipeToManager(call);
-    else run(call, parts);
+    try {
+      begin(call, parts);
+    } catch (error) {
+      parts.logger.error({ err: error, requestId: call.id }, 'A call failed in the router');
+      answerRefusal(call, new Refusal('internal_error'), parts.clock);
+    }
   };
+}
+
+function begin(call: Call, parts: ChainParts): void {
+  const malformed = checkFraming(call.req.rawHeaders, call.req.httpVersion);
+  if (malformed !== undefined) answerRefusal(call, malformed, parts.clock);
+  else if (parts.pipeToManager !== undefined && !isRunPath(call.req.url ?? '')) parts.pipeToManager(call);
+  else run(call, parts);
 }
 
 function run(call: Call, parts: ChainParts): void {

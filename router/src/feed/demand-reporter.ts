@@ -35,6 +35,12 @@ export class DemandReporter {
     this.#cancelTimer();
   }
 
+  /** Another operator listens, which has heard nothing yet. */
+  sayAgain(): void {
+    this.#last = '{}';
+    this.urge();
+  }
+
   /** A call waits. Many that begin in one turn are told together. */
   urge(): void {
     if (this.#isUrgent) return;

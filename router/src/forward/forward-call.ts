@@ -81,6 +81,8 @@ class ForwardedCall implements UpstreamReceiver {
   end(): void {
     this.#settle(this.#threw ? 'error' : 'ok');
     this.#response.end();
+    // A body that is still coming has no reader any more.
+    this.#body?.destroy();
     discardBody(this.#call, this.#parts.clock);
   }
 

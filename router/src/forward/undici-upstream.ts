@@ -49,7 +49,7 @@ export class UndiciUpstream implements Upstream {
   }
 
   async close(): Promise<void> {
-    if (!this.#pool.closed) await this.#pool.close();
+    if (!this.#pool.closed && !this.#pool.destroyed) await this.#pool.close();
   }
 
   async destroy(): Promise<void> {

@@ -21,7 +21,8 @@ export function checkFraming(rawHeaders: readonly string[], httpVersion: string)
     else if (name === 'transfer-encoding') codings.push(value.toLowerCase());
   });
   const problem = hostProblem(hosts, httpVersion) ?? bodyProblem(codings, lengths);
-  return problem === undefined ? undefined : new Refusal('bad_request', [], problem);
+  // What follows on the connection may be meant to be part of this request.
+  return problem === undefined ? undefined : new Refusal('bad_request', ['Connection', 'close'], problem);
 }
 
 /** The parser holds a higher limit, so that a long target can be told from long headers. */

@@ -70,6 +70,7 @@ describe('framing on the wire', () => {
     expect(answer.status).toBe(400);
     expect(answer.code).toMatch(/^bad_(?:request|target)$/);
     expect(answer.requestId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(answer.closes).toBe(true);
     expect(reached).toBe(before);
   });
 

@@ -30,6 +30,7 @@ export function managerPipe(manager: Upstream, clock: Clock): (call: Call) => vo
       end: () => {
         isOver = true;
         response.end();
+        body?.destroy();
         discardBody(call, clock);
       },
       fail: () => fail(new Refusal('manager_unavailable')),

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Chain } from '../chain.ts';
 import { answerOnSocket, refusalOf, type ParseError } from '../framing/answer-parse-error.ts';
-import { Refusal } from '../refusal.ts';
+import { errorBody, Refusal } from '../refusal.ts';
 
 /** What Node's parser holds of a head. Over the limits of R9, so that the chain can say which one was broken. */
 const MAX_HEAD_BYTES = 32_768;
@@ -45,7 +45,7 @@ export function createFront(chain: Chain, options: FrontOptions = {}): Server {
     chain(req, res, expectsContinue);
   server.on('request', onRequest(false));
   server.on('checkContinue', onRequest(true));
-  server.on('checkExpectation', (req: IncomingMessage) => refuseOnSocket(req.socket, new Refusal('expectation_failed')));
+  server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) => refuseExpectation(res));
   server.on('connect', (_req: IncomingMessage, socket: Duplex) => refuseOnSocket(socket, new Refusal('bad_target')));
   server.on('clientError', (error: ParseError, socket: Duplex) => onClientError(error, socket as Socket));
   return server;
@@ -55,6 +55,19 @@ function onClientError(error: ParseError, socket: Socket): void {
   const refusal = refusalOf(error);
   if (refusal === undefined || isAnswering(socket)) socket.destroy();
   else refuseOnSocket(socket, refusal);
+}
+
+function refuseExpectation(res: ServerResponse): void {
+  const refusal = new Refusal('expectation_failed');
+  const id = randomUUID();
+  const body = errorBody(refusal, id);
+  res.writeHead(refusal.status, [
+    'Content-Type', 'application/json',
+    'Content-Length', String(Buffer.byteLength(body)),
+    'X-Request-Id', id,
+    'Connection', 'close',
+  ]);
+  res.end(body);
 }
 
 function refuseOnSocket(socket: Duplex, refusal: Refusal): void {

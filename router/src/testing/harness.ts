@@ -17,6 +17,7 @@ import {
   type RouterKey,
   type RouterUp,
 } from '@wherry/core/feed/messages.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { buildRouter, type Router, type RouterOptions } from '../build-router.ts';
@@ -47,8 +48,8 @@ export class Harness {
   readonly router: Router;
   readonly up: RouterUp[] = [];
   readonly #directory: string;
-  readonly #channel: ReturnType<typeof channelPair>[0];
-  readonly #followed: Promise<void>;
+  readonly #channel: FeedChannel;
+  #followed: Promise<void> = Promise.resolve();
   readonly #servers: Server[] = [];
   readonly #sockets: Socket[] = [];
   #version = 0;
@@ -56,10 +57,7 @@ export class Harness {
   private constructor(directory: string, options: Partial<RouterOptions>) {
     this.#directory = directory;
     this.router = buildRouter({ clock: systemClock, logger: this.logger, metrics: this.metrics, ...options });
-    const [ours, theirs] = channelPair();
-    this.#channel = ours;
-    this.#followed = this.router.follow(theirs);
-    void this.#collect();
+    this.#channel = this.attach();
   }
 
   static async start(options: Partial<RouterOptions> = {}): Promise<Harness> {
@@ -86,6 +84,14 @@ export class Harness {
   /** A first state with these functions and keys. */
   async serve(functions: RouterFunction[], keys: RouterKey[] = [routerKey(GOOD_KEY)]): Promise<void> {
     await this.apply(snapshot(++this.#version, functions, keys));
+  }
+
+  /** Gives the router a feed connection. @returns the operator's end of it. */
+  attach(): FeedChannel {
+    const [ours, theirs] = channelPair();
+    this.#followed = this.router.follow(theirs);
+    void this.#collect(ours);
+    return ours;
   }
 
   /** Ends the feed, as when the operator dies. */
@@ -144,8 +150,8 @@ export class Harness {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  async #collect(): Promise<void> {
-    for await (const message of this.#channel.messages()) this.up.push(routerUpSchema.parse(message));
+  async #collect(channel: FeedChannel): Promise<void> {
+    for await (const message of channel.messages()) this.up.push(routerUpSchema.parse(message));
   }
 }
 
