@@ -3,7 +3,13 @@ import supertest from 'supertest';
 import { extract, pack, type Header } from 'tar-stream';
 import { KEY, rawRequest, startTestManager, type RawAnswer, type TestManager } from '../testing/test-manager.ts';
 
-type Entry = Partial<Header> & { name: string; content?: string };
+interface Entry {
+  name: string;
+  type?: NonNullable<Header['type']>;
+  mode?: number;
+  linkname?: string;
+  content?: string;
+}
 
 async function tarOf(entries: Entry[]): Promise<Buffer> {
   const tar = pack();

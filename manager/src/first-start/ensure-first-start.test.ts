@@ -52,10 +52,10 @@ describe('the first start', () => {
       if (left === 0) throw new Error('killed');
       return real(...args);
     };
-    dying.create = guard(store.create.bind(store)) as never;
-    dying.update = guard(store.update.bind(store)) as never;
+    dying.create = guard(store.create.bind(store));
+    dying.update = guard(store.update.bind(store));
     dying.get = store.get.bind(store);
-    await expect(ensureFirstStart({ store: Object.assign(dying, { namespace: store.namespace }) as never, keyRing, clock })).rejects.toThrow('killed');
+    await expect(ensureFirstStart({ store: Object.assign(dying, { namespace: store.namespace }), keyRing, clock })).rejects.toThrow('killed');
     const { managementKey } = await start();
     const keys = (await store.list('ApiKey')).items;
     expect(keys.map((key) => openConfidential(keyRing, key, 'spec.value'))).toEqual([managementKey!.value]);

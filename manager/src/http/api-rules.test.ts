@@ -15,19 +15,19 @@ describe('the common rules of the API', () => {
   afterAll(() => manager.stop());
 
   it.each([
-    ['an unknown path', 'GET', '/api/nothing', 404, 'not_found'],
-    ['the bare prefix', 'GET', '/api', 404, 'not_found'],
-    ['a trailing slash', 'GET', '/api/functions/', 404, 'not_found'],
-    ['another case', 'GET', '/API/functions', 404, 'not_found'],
-    ['the web pages, so far', 'GET', '/web/', 404, 'not_found'],
-    ['an id that can be none', 'GET', '/api/functions/No_Id', 404, 'not_found'],
-    ['a bad escape', 'GET', '/api/functions/%zz', 400, 'validation_failed'],
-    ['a target in absolute form', 'GET', 'http://evil.test/api/functions', 400, 'validation_failed'],
-    ['a fragment in the target', 'GET', '/api/functions#x', 400, 'validation_failed'],
-    ['an unknown query parameter', 'GET', '/api/keys?groupid=x', 400, 'validation_failed'],
-    ['a repeated query parameter', 'GET', '/api/keys?groupId=a&groupId=b', 400, 'validation_failed'],
-  ])('answers %s (%s %s) with %i %s', async (_name, method, path, status, code) => {
-    const answer = await rawRequest(manager, { method, path });
+    ['an unknown path', '/api/nothing', 404, 'not_found'],
+    ['the bare prefix', '/api', 404, 'not_found'],
+    ['a trailing slash', '/api/functions/', 404, 'not_found'],
+    ['another case', '/API/functions', 404, 'not_found'],
+    ['the web pages, so far', '/web/', 404, 'not_found'],
+    ['an id that can be none', '/api/functions/No_Id', 404, 'not_found'],
+    ['a bad escape', '/api/functions/%zz', 400, 'validation_failed'],
+    ['a target in absolute form', 'http://evil.test/api/functions', 400, 'validation_failed'],
+    ['a fragment in the target', '/api/functions#x', 400, 'validation_failed'],
+    ['an unknown query parameter', '/api/keys?groupid=x', 400, 'validation_failed'],
+    ['a repeated query parameter', '/api/keys?groupId=a&groupId=b', 400, 'validation_failed'],
+  ])('answers %s (%s) with %i %s', async (_name, path, status, code) => {
+    const answer = await rawRequest(manager, { method: 'GET', path });
     expect(answer.status).toBe(status);
     const body = JSON.parse(answer.body.toString()) as Record<string, unknown>;
     expect(body).toMatchObject({ code, requestId: answer.headers['x-request-id'], error: expect.stringMatching(/^\S.*\S$/) });

@@ -120,16 +120,20 @@ class WorkerTelemetryStore implements TelemetryStore {
     await this.#worker.terminate();
   }
 
-  /** One batch at a time is on its way, so that what waits is what is counted. Never rejects. */
-  #flush(): Promise<void> {
+  /** Writes at least what waits now. One batch at a time is on its way, so that what waits is what is counted. */
+  async #flush(): Promise<void> {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
+    // A round that is about to end may not see what came last.
+    await this.#writing;
+    if (this.#waiting.length === 0) return;
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
     });
-    return this.#writing;
+    await this.#writing;
   }
 
+  /** Never rejects. */
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const entries = this.#waiting.splice(0, MAX_BATCH);

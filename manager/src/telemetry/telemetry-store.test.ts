@@ -92,6 +92,7 @@ describe('the telemetry store', () => {
 
   it('lets entries go when they are too old', async () => {
     store.write([entry({ message: 'old', timestamp: 8_000_000 }), entry({ message: 'new', timestamp: 9_500_000 })]);
+    expect(await messages()).toEqual(['new', 'old']);
     store.retain({ maxPerFunction: 2000, retentionSeconds: 1000, intervalSeconds: 300 });
     expect(await messages()).toEqual(['new']);
   });

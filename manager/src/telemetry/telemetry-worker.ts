@@ -22,7 +22,6 @@ function run(request: TelemetryRequest): Extract<TelemetryReply, { result: unkno
       return null;
     case 'close':
       database.close();
-      port?.close();
       return null;
   }
 }
