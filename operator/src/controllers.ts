@@ -73,7 +73,7 @@ function makeAll(rooms: ControllerRooms): All {
     sources: createController({ ...shared, name: 'codesource', reconcile: (name) => reconcileSource(rooms, name), all: names(caches.sources) }),
     groups: createController({ ...shared, name: 'keygroup', reconcile: (name) => reconcileGroup(rooms, name), all: names(caches.groups) }),
     // What they decide rests on the object alone: without a change of it there is nothing to look at again.
-    keys: createController({ ...shared, name: 'apikey', reconcile: (name) => reconcileKey(sealed, name) }),
+    keys: createController({ ...shared, name: 'apikey', reconcile: (name) => reconcileKey(sealed, name), concurrency: 64 }),
     secrets: createController({ ...shared, name: 'functionsecret', reconcile: createSecretReconciler(sealed), all: names(caches.secrets) }),
   };
 }

@@ -45,7 +45,7 @@ describe('the build room', () => {
   it('B4: has stored the artifact, under the digest that is the revision, when it tells of it', async () => {
     const wanted = await order('a/main.ts', { a: A });
     expect(room.request(wanted)).toEqual({ state: 'building' });
-    await clock.settle();
+    await clock.advance(0);
     expect(settled).toEqual(['a/main.ts']);
     const built = room.request(wanted);
     expect(built.state).toBe('built');
@@ -59,7 +59,7 @@ describe('the build room', () => {
     builder.answer('a/main.ts', { ok: true, artifact, revision: sha256('another'), inputs: [] });
     const wanted = await order('a/main.ts', { a: A });
     room.request(wanted);
-    await clock.settle();
+    await clock.advance(0);
     expect(room.request(wanted)).toEqual({ state: 'building' });
     expect(await content.has(sha256(artifact))).toBe(false);
   });
@@ -72,20 +72,20 @@ describe('the build room', () => {
     ['a file that steers builds', { a: { ...A, 'tsconfig.json': '{}' } }, 2],
   ])('after a change of %s the builds are as many as needed', async (_what, changed, builds) => {
     room.request(await order('a/main.ts', { a: A }));
-    await clock.settle();
+    await clock.advance(0);
     const again = await order('a/main.ts', changed);
     room.request(again);
-    await clock.settle();
+    await clock.advance(0);
     expect(room.request(again).state).toBe('built');
     expect(builder.requests).toHaveLength(builds);
   });
 
   it('builds again after any change when the last build failed', async () => {
     room.request(await order('a/main.ts', { a: { 'main.ts': "import { b } from '../b/b.ts';" } }));
-    await clock.settle();
+    await clock.advance(0);
     const mended = await order('a/main.ts', { a: { 'main.ts': "import { b } from '../b/b.ts';" }, b: { 'b.ts': '1' } });
     expect(room.request(mended).state).toBe('building');
-    await clock.settle();
+    await clock.advance(0);
     expect(room.request(mended).state).toBe('built');
     expect(room.reaches('a/main.ts', 'b')).toBe(true);
     expect(room.reaches('a/main.ts', 'c')).toBe(false);
@@ -96,10 +96,10 @@ describe('the build room', () => {
     const orders = await Promise.all(['1', '2', '3'].map((b) => order('a/main.ts', { a: { ...A, 'b.ts': b } })));
     for (const one of orders) {
       room.request(one);
-      await clock.settle();
+      await clock.advance(0);
     }
     builder.release();
-    await clock.settle();
+    await clock.advance(0);
     expect(settled).toEqual(['a/main.ts']);
     expect(room.request(orders[2]!).state).toBe('built');
     expect(room.revisions()).toHaveLength(1);
@@ -109,10 +109,10 @@ describe('the build room', () => {
     builder.hang();
     const files = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`f${i}.ts`, '1']));
     for (const path of Object.keys(files)) room.request(await order(`a/${path}`, { a: files }));
-    await clock.settle();
+    await clock.advance(0);
     expect(builder.requests).toHaveLength(4);
     builder.release();
-    await clock.settle();
+    await clock.advance(0);
     expect(settled).toHaveLength(6);
   });
 
@@ -120,7 +120,7 @@ describe('the build room', () => {
     builder.answer('a/main.ts', new Error('no processes left'));
     const wanted = await order('a/main.ts', { a: A });
     room.request(wanted);
-    await clock.settle();
+    await clock.advance(0);
     expect(room.request(wanted)).toEqual({ state: 'building' });
     expect(settled).toEqual([]);
     builder.answer('a/main.ts', undefined);
@@ -136,7 +136,7 @@ describe('the build room', () => {
   it('tells a failure with file, line and column', async () => {
     const wanted = await order('a/main.ts', { a: { ...A, 'b.ts': "\n\nf('a' 'b')" } });
     room.request(wanted);
-    await clock.settle();
+    await clock.advance(0);
     expect(room.request(wanted)).toEqual({ state: 'failed', reason: 'SyntaxError', message: expect.stringMatching(/^a\/b\.ts:3:\d+: /) });
     expect(metrics.value('build_total', { result: 'SyntaxError' })).toBe(1);
   });

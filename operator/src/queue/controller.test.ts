@@ -54,7 +54,7 @@ describe('a controller', () => {
       return DONE;
     });
     for (const name of ['bad', 'a', 'b']) controller.enqueue(name);
-    await clock.settle();
+    await clock.advance(0);
     expect(runs.map(({ name }) => name)).toEqual(['bad', 'a', 'b']);
   });
 

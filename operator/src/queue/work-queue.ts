@@ -18,6 +18,7 @@ export class WorkQueue {
   readonly #again = new Set<string>();
   /** How to cancel the delay of a key. */
   readonly #delayed = new Map<string, () => void>();
+  #cancelPump: (() => void) | undefined;
   #idlers: (() => void)[] = [];
   #state: 'new' | 'started' | 'stopped' = 'new';
 
@@ -32,7 +33,7 @@ export class WorkQueue {
     this.#delayed.delete(key);
     if (this.#running.has(key)) this.#again.add(key);
     else this.#waiting.push(key);
-    this.#pump();
+    this.#pumpSoon();
   }
 
   /** Nothing runs before this. */
@@ -44,6 +45,7 @@ export class WorkQueue {
   /** No key is begun any more; resolves when the running ones have ended. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
+    this.#cancelPump?.();
     for (const cancel of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#waiting.clear();
@@ -58,6 +60,18 @@ export class WorkQueue {
     return new Promise((resolve) => this.#idlers.push(resolve));
   }
 
+  /**
+   * In a later turn of the event loop: routers are told of a change before a reconcile's writes hold that up, and a long
+   * line of keys leaves room for everything else.
+   */
+  #pumpSoon(): void {
+    if (this.#state !== 'started') return;
+    this.#cancelPump ??= this.#options.clock.after(0, () => {
+      this.#cancelPump = undefined;
+      this.#pump();
+    });
+  }
+
   #pump(): void {
     if (this.#state !== 'started') return;
     while (this.#running.size < this.#options.concurrency) {
@@ -68,13 +82,11 @@ export class WorkQueue {
   }
 
   async #run(key: string): Promise<void> {
-    // A turn of its own: whoever adds keys is never run through by their work.
-    await Promise.resolve();
     const delay = await this.#options.work(key);
     this.#running.delete(key);
     if (this.#again.delete(key)) this.#waiting.push(key);
     else if (delay !== undefined && this.#state === 'started') this.#schedule(key, delay);
-    this.#pump();
+    this.#pumpSoon();
     this.#settle();
   }
 
