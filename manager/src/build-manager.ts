@@ -87,7 +87,9 @@ export function buildManager(options: ManagerOptions): Manager {
     ].flat(),
     authenticate: access.authenticate,
     audit,
+    clock,
     logger,
+    metrics: options.metrics,
     trustedProxies: options.trustedProxies ?? [],
   });
 

@@ -179,6 +179,19 @@ describe('code files', () => {
     expect(versions).toContain((await call('GET', 'same.ts')).body.toString());
   });
 
+  it('all land when two managers write one source at once: compare-and-swap, no shared lock', async () => {
+    const other = await startTestManager({ store: manager.store, content: manager.content });
+    const names = Array.from({ length: 20 }, (_, index) => `f/${String(index).padStart(2, '0')}.ts`);
+    const answers = await Promise.all(
+      names.map((name, index) =>
+        rawRequest(index % 2 === 0 ? manager : other, { method: 'PUT', path: `/api/sources/app/files/${name}`, headers: RAW }, name),
+      ),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(await paths()).toEqual(names);
+    await other.stop();
+  });
+
   it('land although others write the source meanwhile, and say so when they cannot', async () => {
     for (let round = 0; round < 5; round += 1) manager.store.failNext('update', new DomainError('conflict', 'stale'));
     expect((await call('PUT', 'a.ts', RAW, 'x')).status).toBe(201);

@@ -13,7 +13,10 @@ interface Entry {
 
 async function tarOf(entries: Entry[]): Promise<Buffer> {
   const tar = pack();
-  for (const { content, ...header } of entries) tar.entry(header, content);
+  for (const { content, ...header } of entries) {
+    if (content === undefined) tar.entry(header);
+    else tar.entry(header, content);
+  }
   tar.finalize();
   const chunks: Buffer[] = [];
   for await (const chunk of tar) chunks.push(chunk as Buffer);

@@ -79,14 +79,16 @@ function corsView(cors: Cors): FunctionView['cors'] {
 type Readiness = Pick<FunctionView['status'], 'ready' | 'reason' | 'message'>;
 
 /**
- * Whether calls are answered, and what is wrong if anything is: the operator's condition Ready says both. What it says
- * of an earlier definition is not told of this one.
+ * Whether calls are answered by a good revision, and what is wrong if anything is. The condition Ready says the latter:
+ * it is False after a broken edit too, while the last good revision still answers. What it says of an earlier definition
+ * is not told of this one.
  */
 function readiness(resource: FunctionResource): Readiness {
   const { spec, status, metadata } = resource;
   if (!spec.enabled) return { ready: false, reason: 'Disabled', message: 'The function is disabled: calls get 404.' };
   const condition = findCondition(status.conditions, 'Ready');
-  const ready = condition?.status === 'True';
+  const routed = findCondition(status.conditions, 'RouteAccepted')?.status === 'True';
+  const ready = routed && status.activeRevision !== undefined && (status.readyReplicas ?? 0) > 0;
   if (condition === undefined || status.observedGeneration !== metadata.generation) {
     return { ready, reason: 'Pending', message: 'The last change of the definition is being applied.' };
   }

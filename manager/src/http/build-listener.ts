@@ -1,7 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
 import { invalid, notFound } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { Route } from './endpoint.ts';
 import { toDomainError } from './error-mapper.ts';
@@ -15,7 +17,9 @@ export interface ListenerOptions {
   /** Who the request's credentials are; undefined for none and for bad ones. */
   authenticate: (request: IncomingMessage) => Principal | undefined;
   audit: AuditLog;
+  clock: Clock;
   logger: Logger;
+  metrics: Metrics;
   trustedProxies: readonly string[];
 }
 
@@ -28,7 +32,9 @@ export function buildListener(options: ListenerOptions): RequestListener {
   app.disable('x-powered-by');
   app.set('strict routing', true);
   app.set('case sensitive routing', true);
-  app.use(mountEndpoints({ routes: options.routes, stateOf, audit: options.audit }));
+  const { clock, routes, audit } = options;
+  const duration = options.metrics.histogram('management_request_duration_seconds', 'Requests of the management API.', ['operation', 'code']);
+  app.use(mountEndpoints({ routes, stateOf, audit, clock, duration }));
   app.use((request, response) => {
     requireKnownCaller(request, stateOf(request));
     throw notFound(`There is nothing at this path: ${response.req.url.split('?', 1)[0] ?? ''}`);
@@ -39,8 +45,7 @@ export function buildListener(options: ListenerOptions): RequestListener {
 
   const fail = (thrown: unknown, request: IncomingMessage, response: ServerResponse): void => {
     const { requestId, principal } = stateOf(request);
-    if (request.destroyed && !request.complete) {
-      // The caller went away in the middle of its request: there is nobody to answer.
+    if (callerLeft(thrown, request)) {
       response.destroy();
       return;
     }
@@ -65,6 +70,12 @@ export function buildListener(options: ListenerOptions): RequestListener {
     }
     handle(request, response, (thrown) => fail(thrown, request, response));
   };
+}
+
+/** In the middle of its request or of the answer: there is nobody to answer, and nothing is wrong. */
+function callerLeft(thrown: unknown, request: IncomingMessage): boolean {
+  if (request.destroyed && !request.complete) return true;
+  return thrown instanceof Error && (thrown as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
 }
 
 function requireKnownCaller(request: IncomingMessage, state: RequestState): void {

@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from 'express';
 import type { z } from 'zod';
 import { DomainError, invalid } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Histogram } from '@wherry/core/ports/metrics.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { AnyEndpoint, Call, Reply, Route } from './endpoint.ts';
 import { ERROR_ANSWERS, toDomainError } from './error-mapper.ts';
@@ -20,6 +22,9 @@ export interface MountOptions {
   routes: readonly Route[];
   stateOf: (request: IncomingMessage) => RequestState;
   audit: AuditLog;
+  clock: Pick<Clock, 'monotonic'>;
+  /** Labels `operation` and `code`. */
+  duration: Histogram;
 }
 
 type Query = Record<string, unknown>;
@@ -79,7 +84,10 @@ async function answer(route: Route, options: MountOptions, request: ExpressReque
   const { endpoint } = route;
   const state = options.stateOf(request);
   const params = paramsOf(endpoint, request);
+  const begun = options.clock.monotonic();
   const record = (result: number): void => {
+    const labels = { operation: endpoint.operationId, code: String(result) };
+    options.duration.observe((options.clock.monotonic() - begun) / 1000, labels);
     if (request.method === 'GET' || request.method === 'HEAD') return;
     options.audit.record({ actor: state.principal, action: endpoint.operationId, object: params, result, requestId: state.requestId });
   };

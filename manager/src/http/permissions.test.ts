@@ -2,7 +2,7 @@ import supertest from 'supertest';
 import { ALL_ENDPOINTS } from '../openapi/all-endpoints.ts';
 import { KEY, rawRequest, startTestManager, type TestManager } from '../testing/test-manager.ts';
 import { endpoint, type AnyEndpoint } from './endpoint.ts';
-import { mountEndpoints } from './mount-endpoints.ts';
+import { mountEndpoints, type RequestState } from './mount-endpoints.ts';
 
 type Credential = 'none' | 'management' | 'other group' | 'disabled' | 'expired' | 'deleted' | 'revoked group';
 
@@ -59,8 +59,9 @@ describe('permissions (M5): every route with every credential', () => {
       operationId: 'open', method: 'get', path: '/api/open', tag: 'x', summary: 'x', permission: 'manage', status: 200, reply: {}, errors: [],
     }), permission: undefined } as unknown as AnyEndpoint;
     const routes = [{ endpoint: declared, handle: async () => ({}) }];
-    const mount = (): unknown => mountEndpoints({ routes, stateOf: () => ({ requestId: '', principal: undefined }), audit: { record: () => undefined } });
-    expect(mount).toThrow('open declares no permission');
+    const stateOf = (): RequestState => ({ requestId: '', principal: undefined });
+    const rest = { audit: { record: () => undefined }, clock: manager.clock, duration: { observe: () => undefined } };
+    expect(() => mountEndpoints({ routes, stateOf, ...rest })).toThrow('open declares no permission');
   });
 
   it('lets nobody in before it knows the keys, and a key expire while it is in use', async () => {
