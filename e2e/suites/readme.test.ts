@@ -1,0 +1,139 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { eventually, send } from '../lib/api-client.ts';
+import { Shell } from '../lib/shell.ts';
+
+/*
+ * The README as a newcomer follows it: its commands as they are written, in their order, in a copy of this repository
+ * that has nothing but its files, with npm ci for real and on the ports that it names.
+ */
+
+const ROOT = join(import.meta.dirname, '../..');
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+
+interface Block {
+  language: string;
+  text: string;
+}
+
+const blocks: Block[] = [...README.matchAll(/^```(sh|json)\n(.*?)^```$/gms)].map(([, language, text]) => ({ language: language!, text: text!.trimEnd() }));
+
+let folder: string;
+let first: ChildProcess;
+let second: Shell;
+let printed = '';
+
+beforeAll(async () => {
+  await Promise.all([8000, 9000].map(expectFree));
+  folder = await mkdtemp(join(tmpdir(), 'wherry-readme-'));
+  await copyRepository(folder);
+}, 60_000);
+
+afterAll(async () => {
+  second?.close();
+  await stopService();
+  await rm(folder, { recursive: true, force: true });
+}, 60_000);
+
+/** By the pid in its lock file: npm does not hand a signal on that it alone gets. */
+async function stopService(): Promise<number | null> {
+  const lock = join(folder, 'data/wherry.lock');
+  if (existsSync(lock)) process.kill((JSON.parse(readFileSync(lock, 'utf8')) as { pid: number }).pid, 'SIGTERM');
+  else if (first?.pid !== undefined && first.exitCode === null) process.kill(-first.pid, 'SIGKILL');
+  if (first !== undefined && first.exitCode === null && first.signalCode === null) await once(first, 'exit');
+  return first?.exitCode ?? null;
+}
+
+async function expectFree(port: number): Promise<void> {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening').catch(() => {
+    throw new Error(`port ${port} is in use: the README's commands name it, so stop what listens there and run this test again`);
+  });
+  server.close();
+  await once(server, 'close');
+}
+
+/** What a clone of the present state would hold. */
+async function copyRepository(target: string): Promise<void> {
+  const { stdout } = await promisify(execFile)('git', ['ls-files', '-coz', '--exclude-standard'], { cwd: ROOT, maxBuffer: 1 << 26 });
+  for (const path of stdout.split('\0')) {
+    if (path !== '' && existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(target, path));
+  }
+}
+
+/** A newcomer's environment: nothing of the npm and the Node that run these tests, and nothing that steers the service. */
+function newcomer(): Record<string, string> {
+  const ours = /^(npm_(?!config_(registry|cache|userconfig)$)|INIT_CWD|NODE_(ENV|OPTIONS)|JEST_|WHERRY_|(FUNCTION|MANAGEMENT)_(PORT|HOST)|TRUSTED_PROXIES)/i;
+  const kept = Object.entries(process.env).flatMap(([name, value]) => (ours.test(name) || value === undefined ? [] : [[name, value] as const]));
+  const path = (process.env.PATH ?? '').split(':').filter((entry) => !entry.includes('node_modules'));
+  return { ...Object.fromEntries(kept), PATH: path.join(':'), FUNCTION_HOST: '127.0.0.1' };
+}
+
+/** Commands of a block are parted by empty lines. */
+const commandsOf = ({ text }: Block): string[] => text.split(/\n{2,}/);
+
+describe('the README', () => {
+  it('begins with one command that installs and starts the service', async () => {
+    const [install] = blocks;
+    expect(install).toMatchObject({ language: 'sh', text: 'npm ci && npm start' });
+    first = spawn('bash', ['-c', install!.text], { cwd: folder, env: newcomer(), stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    for (const stream of [first.stdout!, first.stderr!]) stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    await eventually(() => {
+      if (first.exitCode !== null) throw new Error(`it ended with ${first.exitCode}:\n${printed}`);
+      expect(printed).toContain('Wherry is ready');
+    }, 270_000);
+    expect(printed).toContain('http://localhost:8000/run/');
+    expect(printed).toContain('http://localhost:9000/api/');
+  }, 300_000);
+
+  it('asks for the key that the first start showed', async () => {
+    second = new Shell(folder, newcomer());
+    const key = /Management key, shown only now: (\S+)/.exec(printed)?.[1];
+    expect(blocks[1]).toEqual({ language: 'sh', text: 'read -r KEY' });
+    await second.type(`${blocks[1]!.text}\n${key}`);
+    expect((await second.type('echo "$KEY"')).output).toBe(`${key}\n`);
+  });
+
+  it('holds in all that follows: each command works, and what it is said to print is what it prints', async () => {
+    let last = '';
+    let compared = 0;
+    for (const block of blocks.slice(2)) {
+      if (block.language === 'json') {
+        expect(JSON.parse(last)).toEqual(JSON.parse(block.text));
+        compared += 1;
+        continue;
+      }
+      for (const command of commandsOf(block)) {
+        const { output, exitCode } = await second.type(command);
+        expect({ command, output, exitCode }).toMatchObject({ exitCode: 0, output: expect.not.stringMatching(/"error"|curl:/) });
+        last = output;
+      }
+    }
+    expect(compared).toBeGreaterThanOrEqual(2);
+  }, 60_000);
+
+  it('is right about calls without the key, about edits, and about edits that do not build', async () => {
+    expect((await send('http://127.0.0.1:8000/run/private/Ada')).status).toBe(401);
+    const upload = blocks.flatMap(commandsOf).find((command) => command.startsWith('curl') && command.includes(' -T '))!;
+    const answer = async (): Promise<string> => (await second.type('curl -sS localhost:8000/run/hello/Ada')).output;
+    await second.type(`sed -i s/Hello/Goodbye/ hello.ts && ${upload}`);
+    await eventually(async () => expect(await answer()).toBe('{"message":"Goodbye, Ada!"}'), 5000);
+    await second.type(`echo 'export default (' > hello.ts && ${upload}`);
+    await eventually(async () => {
+      const { output } = await second.type('curl -sS localhost:9000/api/functions -H "X-API-Key: $KEY"');
+      expect(output).toMatch(/demo\/hello\.ts:\d+:\d+/);
+    }, 5000);
+    expect(await answer()).toBe('{"message":"Goodbye, Ada!"}');
+  }, 30_000);
+
+  it('leaves a service that stops when it is asked to', async () => {
+    expect(await stopService()).toBe(0);
+    expect(existsSync(join(folder, 'data/wherry.lock'))).toBe(false);
+  }, 30_000);
+});
