@@ -22,6 +22,16 @@ describe('functions', () => {
     conditions: [{ type: 'Ready', status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 }],
   });
 
+  const serving = (status: FunctionStatus): FunctionStatus => ({
+    activeRevision: REVISION,
+    replicas: 2,
+    readyReplicas: 1,
+    conditions: [
+      ...(status.conditions ?? []),
+      { type: 'RouteAccepted', status: 'True', reason: 'Accepted', message: '', lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 },
+    ],
+  });
+
   beforeEach(async () => {
     manager = await startTestManager();
   });
@@ -164,18 +174,17 @@ describe('functions', () => {
   });
 
   it.each([
-    ['a good revision', ready('True', 'Ready'), { ready: true, reason: 'Ready', message: '' }],
+    ['a good revision', serving(ready('True', 'Ready')), { ready: true, reason: 'Ready', message: '' }],
     [
       'a broken edit behind a good revision',
-      ready('True', 'SyntaxError', 'app/hello.ts:3:7: Expected ";"'),
+      serving(ready('False', 'SyntaxError', 'app/hello.ts:3:7: Expected ";"')),
       { ready: true, reason: 'SyntaxError', message: 'app/hello.ts:3:7: Expected ";"' },
     ],
-    ['no code', ready('False', 'HandlerNotFound', 'no such file'), { ready: false, reason: 'HandlerNotFound', message: 'no such file' }],
+    ['no code', { readyReplicas: 0, ...ready('False', 'HandlerNotFound', 'no such file') }, { ready: false, reason: 'HandlerNotFound', message: 'no such file' }],
   ])('tell their status: %s', async (_name, status, shown) => {
     const { id } = await create();
-    await setStatus(id, { ...status, activeRevision: REVISION, replicas: 2, readyReplicas: 1 });
-    const shape = view(await api().get(`/api/functions/${id}`)).status;
-    expect(shape).toMatchObject({ ...shown, revision: REVISION, replicas: 2, readyReplicas: 1 });
+    await setStatus(id, status);
+    expect(view(await api().get(`/api/functions/${id}`)).status).toMatchObject(shown);
   });
 
   it('list their revisions and roll back to one of them', async () => {

@@ -63,8 +63,8 @@ const readyChecks = (route: Verdict | undefined, code: Verdict | undefined, avai
   (_facts, { active }) => (active === undefined ? (code ?? available) : undefined),
   (facts, rollout) => (readyInstances(activeOf(facts, rollout)) === 0 ? available : undefined),
   ({ missingGroups }) => (missingGroups.length > 0 ? yes('KeyGroupNotFound', closed(missingGroups)) : undefined),
-  // The last good revision answers, and the status says why the newest does not.
-  (_facts, { active }) => (code?.status === 'False' && active !== undefined ? yes(code.reason, `Revision ${short(active.revision)} keeps serving: ${code.message}`) : undefined),
+  // Calls are answered, but not by what the spec asks for: so not Ready, while Available stays True.
+  (_facts, { active }) => (code?.status === 'False' && active !== undefined ? no(code.reason, `Revision ${short(active.revision)} keeps serving: ${code.message}`) : undefined),
   () => yes('Ready', ''),
 ];
 

@@ -84,7 +84,8 @@ describe('a function', () => {
     await world.run(200);
     const fn = await world.fn('hello');
     expect(conditionOf(fn, 'CodeReady')).toMatch(/^False SyntaxError: api\/helper\.ts:2:\d+: /);
-    expect(conditionOf(fn, 'Ready')).toMatch(/^True SyntaxError: .*api\/helper\.ts:2:/);
+    expect(conditionOf(fn, 'Ready')).toMatch(/^False SyntaxError: .*api\/helper\.ts:2:/);
+    expect(conditionOf(fn, 'Available')).toMatch(/^True /);
     expect(router.functions.get('hello')).toEqual(before);
     await world.upload('api', { 'main.ts': GOOD, 'helper.ts': 'export const a = 3;' });
     await world.run(200);
