@@ -8,6 +8,23 @@ export interface BuildRequest {
   path: string;
   /** Every source that relative imports may reach, by name: the handler's own too. */
   trees: ReadonlyMap<string, TreeManifest>;
+  /** What earlier builds settled on, by source, newest first: blobs of the content store. */
+  locks?: ReadonlyMap<string, readonly KnownLock[]>;
+}
+
+/** The packages of a source that answered what was asked for once, and answer it again. */
+export interface KnownLock {
+  /** Digest of what was asked for: the dependencies of package.json, its lock, the `npm:` specifiers that a handler reaches. */
+  asks: Digest;
+  /** Digest of the lock's text. */
+  lock: Digest;
+}
+
+/** A lock that a build used. */
+export interface UsedLock {
+  asks: Digest;
+  /** Text that names each package's version and integrity. */
+  lock: string;
 }
 
 /** A file that the artifact was made from. */
@@ -38,12 +55,49 @@ export type BuildFailureReason = Extract<
   | 'BuildOutOfMemory'
   | 'BuildTooLarge'
   | 'BuildFailed'
+  | PackageFailureReason
 >;
 
-/** A build ends in one of these two; it rejects only when the build could not be tried (then it is tried again). */
-export type BuildResult =
-  | { ok: true; artifact: Uint8Array; revision: Digest; inputs: BuildInput[] }
-  | { ok: false; reason: BuildFailureReason; message: string; location?: SourceLocation; inputs: BuildInput[] };
+/** Why npm packages could not be had. */
+export type PackageFailureReason = Extract<
+  Reason,
+  | 'ManifestInvalid'
+  | 'LockOutdated'
+  | 'PackageNotFound'
+  | 'PackageRefused'
+  | 'PackageConflict'
+  | 'PackageCorrupt'
+  | 'PackageTooLarge'
+  | 'RegistryUnavailable'
+  | 'InstallTimeout'
+  | 'InstallFailed'
+>;
+
+/**
+ * A build ends in one of these two; it rejects only when the build could not be tried (then it is tried again).
+ * `locks`: by source, what the packages of the sources that ask for some were taken from. Whoever asked for the build
+ * keeps them and names them in later requests, so that the same trees make the same artifact.
+ */
+export type BuildResult = BuildSuccess | BuildFailure;
+
+export interface BuildSuccess {
+  ok: true;
+  artifact: Uint8Array;
+  revision: Digest;
+  inputs: BuildInput[];
+  locks?: ReadonlyMap<string, UsedLock>;
+}
+
+export interface BuildFailure {
+  ok: false;
+  reason: BuildFailureReason;
+  message: string;
+  location?: SourceLocation;
+  inputs: BuildInput[];
+  locks?: ReadonlyMap<string, UsedLock>;
+  /** It may go better later, with the same request: a registry that does not answer. */
+  retry?: boolean;
+}
 
 export interface Builder {
   build(request: BuildRequest, signal: AbortSignal): Promise<BuildResult>;

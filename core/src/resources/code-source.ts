@@ -35,6 +35,9 @@ export const codeSourceSpecSchema = z
   .refine((spec) => spec.type !== 'git' || spec.git !== undefined, { path: ['git'], message: 'is required for type git' });
 export type CodeSourceSpec = z.infer<typeof codeSourceSpecSchema>;
 
+/** How many locks a source keeps: handlers of one source may each ask for other packages. */
+export const MAX_SOURCE_LOCKS = 128;
+
 export const codeSourceStatusSchema = z.strictObject({
   observedGeneration: z.int().min(0).optional(),
   conditions: conditionsSchema.optional(),
@@ -46,5 +49,7 @@ export const codeSourceStatusSchema = z.strictObject({
   lastSyncError: z.string().max(4096).optional(),
   files: z.int().min(0).optional(),
   bytes: z.int().min(0).optional(),
+  /** Which packages builds settled on, newest first: `asks` names what was asked for, `lock` is the blob of the answer. */
+  locks: z.array(z.strictObject({ asks: digestSchema, lock: digestSchema })).max(MAX_SOURCE_LOCKS).optional(),
 });
 export type CodeSourceStatus = z.infer<typeof codeSourceStatusSchema>;
