@@ -46,6 +46,7 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
 class WorkerTelemetryStore implements TelemetryStore {
   readonly ready: Promise<void>;
   readonly #worker: Worker;
+  readonly #exited: Promise<undefined>;
   readonly #options: TelemetryOptions;
   readonly #calls = new Map<number, PromiseWithResolvers<Result>>();
   readonly #countDropped: (by: number) => void;
@@ -77,7 +78,12 @@ class WorkerTelemetryStore implements TelemetryStore {
       ready.reject(error);
       this.#fail(error);
     });
-    worker.on('exit', () => this.#fail(new Error('the telemetry thread has ended')));
+    const exited = Promise.withResolvers<undefined>();
+    this.#exited = exited.promise;
+    worker.on('exit', () => {
+      this.#fail(new Error('the telemetry thread has ended'));
+      exited.resolve(undefined);
+    });
   }
 
   write(entries: LogEntry[]): void {
@@ -116,8 +122,9 @@ class WorkerTelemetryStore implements TelemetryStore {
     this.#cancelTrim?.();
     if (this.#ended) return;
     this.#ended = true;
+    // The thread ends by itself after its answer: to terminate one inside native code is to ask for trouble.
     await this.#call({ operation: 'close' }).catch(() => undefined);
-    await this.#worker.terminate();
+    await this.#exited;
   }
 
   /** Writes at least what waits now. One batch at a time is on its way, so that what waits is what is counted. */

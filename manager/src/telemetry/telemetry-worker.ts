@@ -34,5 +34,9 @@ function answer(request: TelemetryRequest): TelemetryReply {
   }
 }
 
-port.on('message', (request: TelemetryRequest) => port.postMessage(answer(request)));
+port.on('message', (request: TelemetryRequest) => {
+  port.postMessage(answer(request));
+  // With its port closed nothing keeps the thread alive.
+  if (request.operation === 'close') port.close();
+});
 port.postMessage({ ready: true } satisfies TelemetryReply);
