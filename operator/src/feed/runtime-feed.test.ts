@@ -112,6 +112,35 @@ describe("the runtimes' feed", () => {
     expect(world.telemetry.entries).toEqual([{ ...entry, functionName: 'hello' }]);
   });
 
+  it('S6: no entry is of a time that cannot be, where it would stay the newest for ever', async () => {
+    const { own } = attach();
+    const now = world.clock.now();
+    const entry = { functionName: 'hello', requestId: 'r'.repeat(100), level: 'log', message: '', args: null, sequence: 0 };
+    const times = [now - 5, now + 5, now + 120_000, 1e300, -1];
+    own.send({ type: 'logs', entries: times.map((timestamp) => ({ ...entry, timestamp })), dropped: 0 });
+    await world.run();
+    expect(world.telemetry.entries.map(({ timestamp }) => timestamp)).toEqual([now - 5, now + 5, now, now, now]);
+    expect(new Set(world.telemetry.entries.map(({ requestId }) => requestId.length))).toEqual(new Set([36]));
+  });
+
+  it.each<[string, RuntimeIdentity['listen'], object]>([
+    ['another socket', { path: '/run/i1.sock' }, { path: '/var/run/docker.sock' }],
+    ['a port, where it has a socket', { path: '/run/i1.sock' }, { host: '127.0.0.1', port: 80 }],
+    ['another host', { host: '10.0.0.1', port: 0 }, { host: '169.254.169.254', port: 80 }],
+    ['another port', { host: '10.0.0.1', port: 8080 }, { host: '10.0.0.1', port: 80 }],
+  ])('R2: cuts off a runtime that says it listens at %s', async (_name, listen, address) => {
+    const { own, session } = attach({ listen });
+    own.send({ type: 'loaded', address });
+    await world.run();
+    expect(await session.outcome).toEqual({ type: 'closed' });
+  });
+
+  it('takes the port that a runtime chose where it was free to', async () => {
+    const { own, session } = attach({ listen: { host: '10.0.0.1', port: 0 } });
+    own.send({ type: 'loaded', address: { host: '10.0.0.1', port: 4711 } });
+    expect(await session.outcome).toMatchObject({ type: 'loaded', address: { port: 4711 } });
+  });
+
   it('beats, and knows when it last heard of the runtime', async () => {
     const { messages, own, session } = attach();
     const attached = world.clock.monotonic();

@@ -7,6 +7,7 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { RuntimeFeed, RuntimeIdentity, RuntimeOutcome, RuntimeSession } from '@wherry/core/ports/runtime-feed.ts';
+import type { InstanceAddress } from '@wherry/core/ports/workloads.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue } from '@wherry/core/settings-definitions.ts';
 import type { Caches } from '../caches/caches.ts';
@@ -121,7 +122,7 @@ class CachedRuntimeFeed implements RuntimeFeed {
 
   #receive(session: Session, message: unknown): void {
     const parsed = runtimeUpSchema.safeParse(message);
-    if (!parsed.success) {
+    if (!parsed.success || !isPossible(parsed.data, session.identity.listen)) {
       // A handler may have got at the connection: what it says is not believed any more.
       this.#options.logger.warn({ instance: session.identity.instanceId }, 'a runtime sent a message that is none: it is cut off');
       session.channel.close();
@@ -198,6 +199,17 @@ class CachedRuntimeFeed implements RuntimeFeed {
   #send({ channel }: Session, message: RuntimeDown): void {
     channel.send(message);
   }
+}
+
+/**
+ * A runtime that says it listens elsewhere than where it was told to would have routers carry calls to any socket that
+ * they can open (R2). Only the port may be its own choice, where it was left to it.
+ */
+function isPossible(message: RuntimeUp, listen: InstanceAddress): boolean {
+  if (message.type !== 'loaded') return true;
+  const { address } = message;
+  if ('path' in listen) return 'path' in address && address.path === listen.path;
+  return 'host' in address && address.host === listen.host && (listen.port === 0 || address.port === listen.port);
 }
 
 function digestOf(state: RuntimeState): string {
