@@ -35,7 +35,7 @@ export interface StartOperatorOptions {
 export async function startOperator(options: StartOperatorOptions, parts: AsyncDisposableStack): Promise<Operator> {
   const { content, clock, logger, metrics } = options;
   const caches = createCaches(options);
-  const logs = createLogIntake(options.telemetry, metrics);
+  const logs = createLogIntake(options.telemetry, metrics, clock);
   // Instances do not outlive the service, so their tokens need not either.
   const feedKey = createSecretKey(randomBytes(32));
   const runtimeFeed = createRuntimeFeed({ ...options, caches, feedKey, logs });

@@ -54,7 +54,7 @@ export class TestWorld {
     const { store = this.store, content = this.content, workloads = this.workloads } = seen;
     const metrics = new FakeMetrics();
     const caches = createCaches({ store, clock, logger });
-    const logs = createLogIntake(this.telemetry, metrics);
+    const logs = createLogIntake(this.telemetry, metrics, clock);
     const runtimeFeed = createRuntimeFeed({ caches, content, keyRing, feedKey, logs, clock, logger });
     const operator = buildOperator({
       store, caches, content, workloads, keyRing, feedKey, logs, clock, logger, metrics,
