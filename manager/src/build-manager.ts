@@ -15,6 +15,7 @@ import { createLoggedAudit, type AuditLog } from './audit/audit-log.ts';
 import { FileService } from './files/file-service.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { SourceTrees } from './files/source-trees.ts';
+import { AwaitOperator } from './functions/await-operator.ts';
 import { functionRoutes } from './functions/function-routes.ts';
 import { FunctionService } from './functions/function-service.ts';
 import { buildListener } from './http/build-listener.ts';
@@ -46,6 +47,8 @@ export interface ManagerOptions {
   functionUrl: string;
   /** Addresses and networks whose `X-Request-Id` is believed; none by default. */
   trustedProxies?: readonly string[];
+  /** How long the answer to a function's write waits for the operator to have taken it in; by default not at all. */
+  awaitOperatorMs?: number;
   /** Where audit records go; the service's log by default. */
   audit?: AuditLog;
 }
@@ -64,11 +67,13 @@ export function buildManager(options: ManagerOptions): Manager {
   const keys = createInformer({ store, kind: 'ApiKey', clock, logger });
   const groups = createInformer({ store, kind: 'KeyGroup', clock, logger });
   const settings = createInformer({ store, kind: 'Settings', clock, logger });
-  const informers = [keys, groups, settings];
+  const functions = createInformer({ store, kind: 'Function', clock, logger });
+  const informers = [keys, groups, settings, functions];
 
   const access = createKeyAccess({ ...options, keys, groups, settings });
   const barrier = new WriteBarrier({ ApiKey: keys, KeyGroup: groups, Settings: settings }, clock);
   const lock = new KeyedLock();
+  const operator = new AwaitOperator({ functions, clock, limitMs: options.awaitOperatorMs ?? 0 });
   const audit = options.audit ?? createLoggedAudit(logger);
   const sources = new SourceService({ store, clock });
   const trees = new SourceTrees({ store, content, clock, lock });
@@ -76,7 +81,7 @@ export function buildManager(options: ManagerOptions): Manager {
 
   const listener = buildListener({
     routes: [
-      functionRoutes(new FunctionService({ store, clock, lock }), options.functionUrl.replace(/\/+$/, '')),
+      functionRoutes(new FunctionService({ store, clock, lock, operator }), options.functionUrl.replace(/\/+$/, '')),
       sourceRoutes(sources),
       fileRoutes(new FileService({ store, content, sources, trees })),
       keyGroupRoutes(keyGroups, barrier),

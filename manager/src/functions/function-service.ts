@@ -9,6 +9,7 @@ import { refused } from '../http/validate.ts';
 import type { KeyedLock } from '../resources/keyed-lock.ts';
 import { isId } from '../resources/shape.ts';
 import { changeResource, stampNew } from '../resources/writes.ts';
+import type { AwaitOperator } from './await-operator.ts';
 import { specOf } from './function-mapping.ts';
 import type { FunctionBody } from './function-schemas.ts';
 
@@ -17,11 +18,13 @@ export class FunctionService {
   readonly #store: ResourceStore;
   readonly #clock: Clock;
   readonly #lock: KeyedLock;
+  readonly #operator: AwaitOperator;
 
-  constructor(options: { store: ResourceStore; clock: Clock; lock: KeyedLock }) {
+  constructor(options: { store: ResourceStore; clock: Clock; lock: KeyedLock; operator: AwaitOperator }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#lock = options.lock;
+    this.#operator = options.operator;
   }
 
   async list(): Promise<FunctionResource[]> {
@@ -37,8 +40,8 @@ export class FunctionService {
   }
 
   /** @throws DomainError `conflict` naming the function that has the route; `validation_failed` naming a missing group. */
-  create(body: FunctionBody): Promise<FunctionResource> {
-    return this.#lock.run('functions', async () => {
+  async create(body: FunctionBody): Promise<FunctionResource> {
+    const created = await this.#lock.run('functions', async () => {
       await this.#checkGroups(body.keys ?? []);
       const spec = specOf(body, { enabled: true, revision: undefined });
       await this.#checkRoute(spec);
@@ -52,6 +55,7 @@ export class FunctionService {
         }
       }
     });
+    return this.#operator.observed(created);
   }
 
   /** Replaces the definition; `enabled` left out and the pin stay. Errors as for create, and `not_found`. */
@@ -92,12 +96,13 @@ export class FunctionService {
     }
   }
 
-  #change(id: string, change: (current: FunctionResource) => Promise<FunctionSpec>): Promise<FunctionResource> {
-    return this.#lock.run('functions', async () => {
+  async #change(id: string, change: (current: FunctionResource) => Promise<FunctionSpec>): Promise<FunctionResource> {
+    const changed = await this.#lock.run('functions', async () => {
       await this.get(id);
       const target = { kind: 'Function', id, missing: () => missing(id) } as const;
       return changeResource({ store: this.#store, clock: this.#clock }, target, change);
     });
+    return this.#operator.observed(changed);
   }
 
   async #checkGroups(ids: readonly string[]): Promise<void> {
