@@ -24,7 +24,7 @@ async function main(): Promise<void> {
     trustedProxies: config.TRUSTED_PROXIES,
     ...(config.WHERRY_MANAGER_SOCKET === undefined ? {} : { managerAddress: { path: config.WHERRY_MANAGER_SOCKET } }),
   });
-  await listen(router, config, channel);
+  if (!(await listen(router, config, channel))) return endWithError();
   let isStopping = false;
   const stop = (reason: string): void => {
     if (isStopping) return;
@@ -46,8 +46,8 @@ function openFeed(): FeedChannel {
   }
 }
 
-/** Listens, and tells the service how it went, so that it can tell a person. */
-async function listen(router: Router, config: RouterConfig, channel: FeedChannel): Promise<void> {
+/** Listens, and tells the service how it went: false where it could not, and the service tells a person why. */
+async function listen(router: Router, config: RouterConfig, channel: FeedChannel): Promise<boolean> {
   const { server } = router;
   try {
     server.listen({
@@ -59,9 +59,15 @@ async function listen(router: Router, config: RouterConfig, channel: FeedChannel
   } catch (error) {
     const message = listenError(error as NodeJS.ErrnoException, config.FUNCTION_PORT);
     channel.send({ type: 'failed', message } satisfies RouterUp);
-    throw new StartError(message);
+    return false;
   }
   channel.send({ type: 'listening', port: (server.address() as AddressInfo).port } satisfies RouterUp);
+  return true;
+}
+
+/** Through the event loop once, so that the feed gets its last message. */
+function endWithError(): void {
+  setImmediate(() => process.exit(1));
 }
 
 function listenError(error: NodeJS.ErrnoException, port: number): string {
@@ -73,6 +79,5 @@ function listenError(error: NodeJS.ErrnoException, port: number): string {
 main().catch((error: unknown) => {
   const text = isStartError(error) ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
   process.stderr.write(`${text}\n`);
-  // Through the event loop once, so that the feed gets its last message.
-  setImmediate(() => process.exit(1));
+  endWithError();
 });
