@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { createLogger } from '@wherry/service/logger.ts';
 import { isStartError } from '@wherry/service/start-error.ts';
 import { embeddedConfig } from './config.ts';
@@ -19,6 +20,8 @@ async function start(): Promise<void> {
   const service = await startEmbedded({ config, logger, print: (text) => process.stdout.write(`${text}\n`) });
   stop = () => service.stop();
   if (stopping) await end();
+  // What was compiled for this start is there for the next one, however this one ends.
+  flushCompileCache();
 }
 
 async function end(): Promise<void> {

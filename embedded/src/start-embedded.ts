@@ -1,22 +1,10 @@
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { createFolderContentStore } from '@wherry/content/folder-content-store.ts';
-import { buildManager } from '@wherry/manager/build-manager.ts';
-import { ensureFirstStart } from '@wherry/manager/first-start/ensure-first-start.ts';
-import { openTelemetryStore } from '@wherry/manager/telemetry/open-telemetry-store.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
-import { createMetrics } from '@wherry/service/metrics.ts';
 import type { EmbeddedConfig } from './config.ts';
-import { loadKeyFile } from './data-directory/key-file.ts';
 import { openDataDirectory } from './data-directory/open-data-directory.ts';
-import { listenManager } from './listen-manager.ts';
 import type { RouterProcess } from './router-process.ts';
-import { startOperator } from './start-operator.ts';
 import { startRouter } from './start-router.ts';
-import { openSqliteStore } from './store/open-sqlite-store.ts';
 import { urlOf, welcome } from './welcome.ts';
-
-/** Embedded objects lie in one namespace, as those of a cluster do in the functions' namespace. */
-const NAMESPACE = 'default';
 
 export interface EmbeddedOptions {
   config: EmbeddedConfig;
@@ -52,36 +40,31 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   return { stop };
 }
 
+/** In the order in which a first call needs the parts; each is loaded when the one before it is on its way. */
 async function compose(
   { config, logger, print }: EmbeddedOptions,
   parts: AsyncDisposableStack,
   running: { router?: RouterProcess },
 ): Promise<void> {
-  const { metrics } = createMetrics();
   const directory = await openDataDirectory({ path: config.dataDirectory });
   parts.defer(() => directory.release());
   const { paths } = directory;
-  const keys = loadKeyFile(paths.keys, { create: directory.isNew, clock, logger });
   const onePort = config.functionPort === config.managementPort && config.functionPort !== 0;
   const managerSocket = onePort ? `${paths.run}/manager.sock` : undefined;
-  // The router starts while everything else is opened; its feed is served when the operator is there.
   const router = startRouter({ config, managerSocket, clock, logger });
   running.router = router;
-  const store = await openSqliteStore({ file: paths.database, namespace: NAMESPACE, clock });
-  parts.defer(() => store.close());
-  const first = await ensureFirstStart({ store, keyRing: keys.keyRing, clock, managementKey: config.managementKey });
-  const content = await createFolderContentStore({ directory: paths.content, clock, logger });
-  const telemetry = await openTelemetryStore({ file: paths.telemetry, clock, logger });
-  parts.defer(() => telemetry.close());
-  const functionUrl = config.publicUrl ?? urlOf(config.functionHost, await router.port);
-  const shared = { ...keys, store, content, telemetry, functionUrl, clock, logger, metrics };
+  const { openStores } = await import('./open-stores.ts');
+  const [stores, { createMetrics }, { startOperator }] = await Promise.all([
+    openStores({ ...directory, clock, logger }, parts),
+    import('@wherry/service/metrics.ts'),
+    import('./start-operator.ts'),
+  ]);
+  const port = config.functionPort === 0 ? await router.port : config.functionPort;
+  const functionUrl = config.publicUrl ?? urlOf(config.functionHost, port);
+  const shared = { ...stores, functionUrl, clock, logger, metrics: createMetrics().metrics };
   const operator = await startOperator({ ...shared, run: paths.run, cache: `${paths.root}/cache` }, parts);
   router.serve((channel) => operator.attachRouter(channel));
-  const manager = buildManager({ ...shared, trustedProxies: config.trustedProxies });
-  parts.defer(() => manager.stop());
-  await manager.start();
-  const listening = await listenManager(manager.listener, managerSocket ?? { host: config.managementHost, port: config.managementPort });
-  parts.defer(() => listening.close());
-  const managementUrl = listening.port === undefined ? functionUrl : urlOf(config.managementHost, listening.port);
-  print(welcome({ functionUrl, managementUrl, dataDirectory: paths.root, managementKey: first.managementKey }));
+  const { startManager } = await import('./start-manager.ts');
+  const management = await startManager({ ...shared, config, managerSocket, routerListens: router.port }, parts);
+  print(welcome({ functionUrl, dataDirectory: paths.root, ...management }));
 }

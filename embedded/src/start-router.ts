@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
@@ -23,6 +25,14 @@ export function startRouter({ config, managerSocket, clock, logger }: StartRoute
     TRUSTED_PROXIES: config.trustedProxies.join(','),
     WHERRY_LOG_LEVEL: config.logLevel,
     WHERRY_MANAGER_SOCKET: managerSocket ?? '',
+    ...compileCache(),
   };
   return startRouterProcess({ program: PROGRAM, environment, clock, logger });
+}
+
+/** Node keeps the router's compiled code where it keeps ours; nowhere, when it keeps none. */
+function compileCache(): { NODE_COMPILE_CACHE?: string } {
+  const folder = getCompileCacheDir();
+  // Node puts a folder for its own version and this user below the one that it was given.
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: path.dirname(folder) };
 }

@@ -1,0 +1,41 @@
+import type { KeyObject } from 'node:crypto';
+import { createFolderContentStore } from '@wherry/content/folder-content-store.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import { openTelemetryStore } from '@wherry/manager/telemetry/open-telemetry-store.ts';
+import type { TelemetryStore } from '@wherry/manager/telemetry/telemetry-store.ts';
+import { loadKeyFile } from './data-directory/key-file.ts';
+import type { DataDirectory } from './data-directory/open-data-directory.ts';
+import { openSqliteStore } from './store/open-sqlite-store.ts';
+
+/** Embedded objects lie in one namespace, as those of a cluster do in the functions' namespace. */
+const NAMESPACE = 'default';
+
+/** What the data directory holds, open. */
+export interface Stores {
+  store: ResourceStore;
+  content: ContentStore;
+  telemetry: TelemetryStore;
+  keyRing: KeyRing;
+  digestKey: KeyObject;
+}
+
+/**
+ * Opens everything in the data directory.
+ * @throws StartError for a key file that cannot be used.
+ */
+export async function openStores(
+  { paths, isNew, clock, logger }: Pick<DataDirectory, 'paths' | 'isNew'> & { clock: Clock; logger: Logger },
+  parts: AsyncDisposableStack,
+): Promise<Stores> {
+  const { keyRing, digestKey } = loadKeyFile(paths.keys, { create: isNew, clock, logger });
+  const store = await openSqliteStore({ file: paths.database, namespace: NAMESPACE, clock });
+  parts.defer(() => store.close());
+  const content = await createFolderContentStore({ directory: paths.content, clock, logger });
+  const telemetry = await openTelemetryStore({ file: paths.telemetry, clock, logger });
+  parts.defer(() => telemetry.close());
+  return { store, content, telemetry, keyRing, digestKey };
+}
