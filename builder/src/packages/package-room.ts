@@ -64,7 +64,7 @@ export interface LockedPackage {
   /** The package's own name, also where its folder has another (an alias). */
   name: string;
   version: string;
-  /** Subresource integrity, sha512 (`sha512-<base64>`) or, for very old packages, sha1. */
+  /** One subresource integrity hash, `sha512-<base64>` as a rule; never SHA-1. */
   integrity: string;
 }
 
@@ -110,7 +110,7 @@ export interface PackageRoom {
 export interface RegistryOptions {
   /** Default: https://registry.npmjs.org/ */
   url: string;
-  /** Bearer token. It goes to the registry's own host, port and path alone. */
+  /** Bearer token. It goes to the registry's own scheme, host and port alone. */
   token?: string | undefined;
   /** Certificates (PEM) to trust beside those of the system. */
   ca?: string | undefined;

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { parseJson } from './check-manifest.ts';
+import { strongestIntegrity } from './integrity.ts';
+import { specProblem } from './npm-specifier.ts';
+import { packageFailure, placeOfKey } from './package-failure.ts';
+import type { PackageFailure } from './package-room.ts';
+
+const specs = z.record(z.string(), z.string()).exactOptional();
+const names = z.union([z.array(z.string()), z.boolean()]).exactOptional();
+const platforms = z.union([z.array(z.string()), z.string()]).exactOptional();
+
+/** An entry of a lock, with what decides which package lies where, and nothing that names an address. */
+export const lockEntrySchema = z.object({
+  name: z.string().exactOptional(),
+  version: z.string().exactOptional(),
+  integrity: z.string().exactOptional(),
+  dependencies: specs,
+  optionalDependencies: specs,
+  peerDependencies: specs,
+  peerDependenciesMeta: z.record(z.string(), z.object({ optional: z.boolean().exactOptional() })).exactOptional(),
+  bundleDependencies: names,
+  optional: z.boolean().exactOptional(),
+  os: platforms,
+  cpu: platforms,
+  libc: platforms,
+});
+export type LockEntry = z.infer<typeof lockEntrySchema>;
+
+const lockSchema = z.object({
+  lockfileVersion: z.number(),
+  packages: z.record(
+    z.string(),
+    lockEntrySchema.extend({
+      resolved: z.union([z.string(), z.boolean()]).exactOptional(),
+      link: z.boolean().exactOptional(),
+      dev: z.boolean().exactOptional(),
+      inBundle: z.boolean().exactOptional(),
+    }),
+  ).exactOptional(),
+});
+type ForeignEntry = NonNullable<z.infer<typeof lockSchema>['packages']>[string];
+
+const FOLDER = /^node_modules\/(?:@[^/]+\/)?[^/]+(?:\/node_modules\/(?:@[^/]+\/)?[^/]+)*$/;
+const VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
+
+/**
+ * Reads an author's lock and refuses, by name, whatever is not a registry tarball with integrity (B3).
+ * The addresses in it are not used: each version is asked from the configured registry, and must have the lock's integrity.
+ * Entries for development, and those that lie inside another package's tarball, are left out.
+ */
+export function checkLock(file: string, text: string): { packages: Record<string, LockEntry> } | { failure: PackageFailure } {
+  const json = parseJson(file, text);
+  if ('failure' in json) return json;
+  const parsed = lockSchema.safeParse(json.value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return { failure: packageFailure('ManifestInvalid', `${file}: ${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}.`) };
+  }
+  const { lockfileVersion, packages } = parsed.data;
+  if (packages === undefined || lockfileVersion < 2) {
+    return { failure: packageFailure('ManifestInvalid', `${file} is of version ${lockfileVersion}. Write it anew with npm 7 or later (npm install --package-lock-only).`) };
+  }
+  const taken: [string, LockEntry][] = [];
+  for (const [folder, entry] of Object.entries(packages)) {
+    if (folder === '' || entry.dev === true || entry.inBundle === true) continue;
+    const problem = entryProblem(folder, entry);
+    if (problem !== undefined) return { failure: packageFailure('PackageRefused', `${file}: ${folder} cannot be had: ${problem}.`, placeOfKey(file, text, folder)) };
+    taken.push([folder, { ...lockEntrySchema.parse(entry), integrity: strongestIntegrity(entry.integrity ?? '') ?? '' }]);
+  }
+  return { packages: Object.fromEntries(taken) };
+}
+
+function entryProblem(folder: string, entry: ForeignEntry): string | undefined {
+  if (entry.link === true) return 'it is a link to a folder';
+  if (!FOLDER.test(folder)) return 'it is a folder of the project';
+  const { resolved, version = '' } = entry;
+  if (typeof resolved === 'string' && !/^https?:\/\//i.test(resolved)) return `it comes from ${resolved.split(':')[0] ?? ''}:, and only packages of the registry are taken`;
+  if (!VERSION.test(version)) return `${JSON.stringify(version)} is no version`;
+  const name = entry.name ?? nameOfFolder(folder);
+  return specProblem(name, version) ?? integrityProblem(entry.integrity) ?? dependencyProblem(entry);
+}
+
+function integrityProblem(integrity: string | undefined): string | undefined {
+  if (integrity === undefined || integrity === '') return 'the lock has no integrity for it. Write the lock anew (npm install --package-lock-only)';
+  if (strongestIntegrity(integrity) !== undefined) return undefined;
+  return 'its integrity is no SHA-512. Write the lock anew (npm install --package-lock-only)';
+}
+
+function dependencyProblem({ dependencies = {}, peerDependencies = {}, optionalDependencies = {} }: ForeignEntry): string | undefined {
+  const all = Object.entries({ ...dependencies, ...peerDependencies, ...optionalDependencies });
+  return all.map(([name, spec]) => [name, specProblem(name, spec)] as const).flatMap(([name, problem]) => (problem === undefined ? [] : [`it needs ${name}: ${problem}`]))[0];
+}
+
+/** The name that the last folder of a path has. */
+export const nameOfFolder = (folder: string): string => folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);

@@ -1,0 +1,147 @@
+import path from 'node:path';
+import type { SourceLocation } from '@wherry/core/ports/builder.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import type { BuildIdentity } from '../build-child.ts';
+import { asksOf, readAsks } from './asks.ts';
+import { canonicalLock, layoutOf, packagesOf } from './canonical-lock.ts';
+import { createInstaller } from './install/installer.ts';
+import { matchesIntegrity } from './integrity.ts';
+import { packageFailure, placeOfKey } from './package-failure.ts';
+import { PackageError, type PackageRoom, type RegistryOptions, type ResolveRequest, type ResolveResult } from './package-room.ts';
+import { readSpecifiers } from './plan-install.ts';
+import { createTarballCache } from './tarball-cache.ts';
+
+const MIB = 1024 * 1024;
+
+export interface PackageLimits {
+  /** A resolution, and the fetching of one tarball. */
+  timeoutMs: number;
+  /** Packages that one source may have, those that its packages need included. */
+  packages: number;
+  /** Of one tarball, packed. */
+  tarballBytes: number;
+  /** Of what the registry says about one package: all its versions. */
+  metadataBytes: number;
+  /** A connection to the registry that says nothing for so long has failed. */
+  silenceMs: number;
+  /** Of all tarballs that are kept. */
+  cacheBytes: number;
+}
+
+const LIMITS: PackageLimits = {
+  timeoutMs: 60_000,
+  packages: 1000,
+  tarballBytes: 64 * MIB,
+  metadataBytes: 64 * MIB,
+  silenceMs: 20_000,
+  cacheBytes: 1024 * MIB,
+};
+
+export interface PackageRoomOptions {
+  /** Where tarballs are kept; several services may share it. Nothing but tarballs is in its folder `tarballs`. */
+  cacheDirectory: string;
+  registry: RegistryOptions;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  limits?: Partial<PackageLimits>;
+  /** The user that talks to the registry: only root can give one. */
+  identity?: BuildIdentity;
+}
+
+/** Packages from one registry, kept as tarballs. A process of its own talks to the registry and puts the tree together (B3). */
+export function createPackageRoom(options: PackageRoomOptions): PackageRoom & { stop(): Promise<void> } {
+  const { clock, logger, metrics } = options;
+  const limits = { ...LIMITS, ...options.limits };
+  const installer = createInstaller({ ...options, limits });
+  const cache = createTarballCache({ directory: path.join(options.cacheDirectory, 'tarballs'), maxBytes: limits.cacheBytes, clock, logger });
+  const resolutions = metrics.counter('npm_resolutions_total', 'Resolutions of npm packages, by outcome.', ['outcome']);
+  const tarballs = metrics.counter('npm_tarballs_total', 'Tarballs of npm packages that builds asked for, by where they came from.', ['from']);
+  const stopping = new AbortController();
+  const fetching = new Map<string, Promise<Buffer>>();
+
+  async function resolve(request: ResolveRequest, signal: AbortSignal): Promise<ResolveResult> {
+    signal.throwIfAborted();
+    const asks = readAsks(request);
+    if ('failure' in asks) return { ok: false, ...asks.failure };
+    const { plan, lock } = asks;
+    const base = request.base === undefined ? {} : packagesOf(request.base);
+    const answer = await installer.ask({ type: 'resolve', own: plan.own, root: plan.root, ...(lock && { lock }), base }, AbortSignal.any([signal, stopping.signal]));
+    if ('packages' in answer) return { ok: true, lock: canonicalLock(plan, answer.packages), asks: asksOf(request) };
+    const { reason, message, packages } = 'failure' in answer ? answer.failure : NONSENSE;
+    return { ok: false, ...placed(packageFailure(reason, message, placeOf(packages, request))) };
+  }
+
+  /** One fetch for all who wait for the same tarball; it goes on when one of them leaves. */
+  function fetchOnce(integrity: string, wanted: { name: string; version: string }): Promise<Buffer> {
+    const running = fetching.get(integrity);
+    if (running !== undefined) return running;
+    const fetched = fetchTarball(integrity, wanted).finally(() => fetching.delete(integrity));
+    fetched.catch(() => undefined);
+    fetching.set(integrity, fetched);
+    return fetched;
+  }
+
+  async function fetchTarball(integrity: string, { name, version }: { name: string; version: string }): Promise<Buffer> {
+    const kept = await cache.read(integrity);
+    tarballs.inc({ from: kept === undefined ? 'registry' : 'cache' });
+    if (kept !== undefined) return kept;
+    const answer = await installer.ask({ type: 'tarball', name, version, integrity }, stopping.signal);
+    if ('bytes' in answer && matchesIntegrity(answer.bytes, integrity)) {
+      await cache.write(integrity, answer.bytes);
+      return answer.bytes;
+    }
+    const { reason, message } = 'failure' in answer ? answer.failure : NONSENSE;
+    throw new PackageError(packageFailure(reason, message));
+  }
+
+  return {
+    asks: asksOf,
+    layout: layoutOf,
+    async resolve(request, signal) {
+      const result = await resolve(request, signal);
+      resolutions.inc({ outcome: result.ok ? 'Resolved' : result.reason });
+      return result;
+    },
+    async tarball(integrity, lock, signal) {
+      signal.throwIfAborted();
+      const wanted = Object.values(layoutOf(lock).packages).find((one) => one.integrity === integrity);
+      if (wanted === undefined) throw new PackageError(packageFailure('PackageRefused', 'The lock names no tarball of this integrity.'));
+      return orAborted(fetchOnce(integrity, wanted), signal);
+    },
+    async stop() {
+      stopping.abort(new Error('the room of packages is stopping'));
+      await installer.stop();
+      await Promise.allSettled(fetching.values());
+    },
+  };
+}
+
+const NONSENSE = { reason: 'InstallFailed', message: 'The install process gave another answer than asked for.', packages: [] as string[] } as const;
+
+/** The import or the line of the manifest that the failure goes back to, as near as can be told. */
+function placeOf(packages: readonly string[], { source, manifest, specifiers }: ResolveRequest): SourceLocation | undefined {
+  const imports = new Map(specifiers.flatMap((one) => readSpecifiers([one]).map(({ name }) => [name, one] as const)).reverse());
+  const file = `${source}/package.json`;
+  for (const name of packages) {
+    const found = imports.get(name);
+    if (found !== undefined) return { file: found.file, line: found.line, column: found.column };
+    if (manifest?.includes(JSON.stringify(name)) === true) return placeOfKey(file, manifest, name);
+  }
+  if (manifest !== undefined) return { file, line: 1, column: 1 };
+  const [first] = specifiers;
+  return first && { file: first.file, line: first.line, column: first.column };
+}
+
+/** The file stands in the message too, for readers who see nothing else. */
+const placed = <T extends { message: string; location?: SourceLocation }>(failure: T): T =>
+  failure.location === undefined ? failure : { ...failure, message: `${failure.location.file}: ${failure.message}` };
+
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  return Promise.race([promise, aborted.promise]).finally(() => signal.removeEventListener('abort', abort));
+}

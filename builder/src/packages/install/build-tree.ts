@@ -1,0 +1,156 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import Arborist, { type Edge, type Node } from '@npmcli/arborist';
+import { nameOfFolder, type LockEntry } from '../check-lock.ts';
+import type { RootManifest } from '../plan-install.ts';
+import { InstallError } from './install-error.ts';
+import { manifestsOf, placeholder, type Manifests } from './manifests.ts';
+import type { InstallLimits, ResolveOrder } from './protocol.ts';
+import type { RegistryClient } from './registry-client.ts';
+
+type Entries = Record<string, LockEntry>;
+
+export interface TreeTools {
+  client: RegistryClient;
+  limits: InstallLimits;
+  /** Where folders may be made; they are gone afterwards. */
+  folder: string;
+}
+
+/**
+ * Decides where which version of each package lies, as npm does. An author's lock is taken as it is, without a question
+ * to the registry; what `npm:` specifiers add to it must not change it.
+ * @throws InstallError
+ */
+export async function buildTree(order: ResolveOrder, { client, limits, folder }: TreeTools, signal: AbortSignal): Promise<Entries> {
+  const own = await mkdtemp(path.join(folder, 'tree-'));
+  try {
+    return await treeIn(own, order, { client, limits }, signal);
+  } finally {
+    await rm(own, { recursive: true, force: true });
+  }
+}
+
+async function treeIn(folder: string, order: ResolveOrder, { client, limits }: Omit<TreeTools, 'folder'>, signal: AbortSignal): Promise<Entries> {
+  const { manifests, away } = manifestsOf(client, signal);
+  const locked = order.lock && (await lockedTree(path.join(folder, 'lock'), order.own, order.lock, manifests));
+  if (locked !== undefined && JSON.stringify(order.own) === JSON.stringify(order.root)) return atMost(limits.packages, locked);
+  const arborist = await arboristFor(path.join(folder, 'root'), order.root, { ...order.base, ...order.lock }, manifests);
+  const tree = await arborist.buildIdealTree().catch((error: unknown) => {
+    throw away() ?? describe(error);
+  });
+  // An optional package that could not be asked for would otherwise just be missing, today.
+  const unavailable = away();
+  if (unavailable !== undefined) throw unavailable;
+  signal.throwIfAborted();
+  const packages = collect(tree);
+  for (const [folder, entry] of Object.entries(locked ?? {})) expectSame(folder, entry, packages[folder]);
+  return atMost(limits.packages, packages);
+}
+
+async function lockedTree(folder: string, own: RootManifest, lock: Entries, manifests: Manifests): Promise<Entries> {
+  const arborist = await arboristFor(folder, own, lock, manifests);
+  const tree = await arborist.loadVirtual().catch((error: unknown) => {
+    throw describe(error);
+  });
+  return collect(tree, (edge) => {
+    throw outdated(edge);
+  });
+}
+
+async function arboristFor(folder: string, root: RootManifest, seed: Entries, manifests: Manifests): Promise<Arborist> {
+  const packages = Object.entries(seed).map(([at, entry]) => [at, { ...entry, resolved: placeholder(entry.name ?? nameOfFolder(at), entry.version ?? '') }] as const);
+  await mkdir(folder);
+  await writeFile(path.join(folder, 'package.json'), JSON.stringify(root));
+  if (packages.length > 0) {
+    const lock = { lockfileVersion: 3, requires: true, packages: { '': root, ...Object.fromEntries(packages) } };
+    await writeFile(path.join(folder, 'package-lock.json'), JSON.stringify(lock));
+  }
+  const refused = { allowGit: 'none', allowRemote: 'none', allowFile: 'none', allowDirectory: 'none' };
+  return new Arborist({ ...refused, path: folder, cache: folder, manifests, ignoreScripts: true, ignoreExtension: true, audit: false, lockfileVersion: 3, workspacesEnabled: false });
+}
+
+/** What is reached from the root, by folder. Packages for one platform alone hold machine code, which no function can load: optional ones are left out. */
+function collect(root: Node, onProblem: (edge: Edge) => void = () => undefined): Entries {
+  const found = new Map<string, LockEntry>();
+  const queue = [root];
+  for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+    const { bundleDependencies = [] } = node.package as { bundleDependencies?: string[] };
+    for (const edge of node.edgesOut.values()) {
+      const optional = edge.type === 'optional' || edge.type === 'peerOptional';
+      if ((edge.error === 'MISSING' || edge.error === 'INVALID') && !optional && !bundleDependencies.includes(edge.name)) onProblem(edge);
+      const { to } = edge;
+      if (to === null || to.isLink || to.errors.length > 0 || found.has(to.location)) continue;
+      if (edge.type === 'optional' && isForPlatform(to.package)) continue;
+      found.set(to.location, entryOf(to));
+      queue.push(to);
+    }
+  }
+  return Object.fromEntries(found);
+}
+
+const isForPlatform = ({ os, cpu, libc }: Record<string, unknown>): boolean => [os, cpu, libc].some((one) => one !== undefined && one !== null);
+
+const KEPT = ['dependencies', 'optionalDependencies', 'peerDependencies', 'peerDependenciesMeta', 'bundleDependencies'] as const;
+
+function entryOf(node: Node): LockEntry {
+  if (node.integrity === null) throw new InstallError('PackageRefused', `${node.packageName}@${node.version} cannot be had: there is no integrity for it.`, [node.packageName]);
+  const kept = KEPT.map((key) => [key, node.package[key]] as const).filter(([, value]) => typeof value === 'object' && value !== null && Object.keys(value).length > 0);
+  const alias = node.packageName === nameOfFolder(node.location) ? {} : { name: node.packageName };
+  return { ...alias, version: node.version, integrity: node.integrity, ...Object.fromEntries(kept) };
+}
+
+function atMost(limit: number, packages: Entries): Entries {
+  const count = Object.keys(packages).length;
+  if (count <= limit) return packages;
+  throw new InstallError('PackageTooLarge', `The source needs ${count} packages, and ${limit} are allowed. Ask for fewer.`, []);
+}
+
+/** In the words of `npm ci`. */
+function outdated({ name, spec, from, to }: Edge): InstallError {
+  const wanted = `${name}@${spec}`;
+  const asker = from.location === '' ? 'package.json' : from.packageName;
+  const problem = to === null ? `Missing: ${wanted} from lock file` : `Invalid: lock file's ${to.packageName}@${to.version} does not satisfy ${wanted}`;
+  return new InstallError('LockOutdated', `package.json and the lock do not agree. ${problem} (asked for by ${asker}). Run npm install, and upload both.`, [name]);
+}
+
+function expectSame(folder: string, locked: LockEntry, found: LockEntry | undefined): void {
+  if (found?.version === locked.version && found?.integrity === locked.integrity) return;
+  const name = locked.name ?? nameOfFolder(folder);
+  const instead = found === undefined ? 'none' : `${found.version ?? ''}`;
+  const message = `An npm: import needs another ${name} than the lock's ${locked.version ?? ''}: ${instead}. Add the package to package.json instead, run npm install, and upload both.`;
+  throw new InstallError('LockOutdated', message, [name]);
+}
+
+/** Puts Arborist's errors into our terms; ours come back out of it as they were. */
+function describe(error: unknown): InstallError {
+  if (error instanceof InstallError) return withAsker(error);
+  const { code = '', message, package: name } = error as Error & { code?: string; package?: string };
+  if (code === 'ERESOLVE') return conflict(error as PeerConflict);
+  if (code.startsWith('EALLOW') || code === 'EUNSUPPORTEDPROTOCOL') return new InstallError('PackageRefused', `${name ?? message} cannot be had: only packages of the registry are taken.`, []);
+  if (code === 'EOVERRIDE' || code.startsWith('EINVALID')) return new InstallError('ManifestInvalid', `package.json: ${message}.`, []);
+  if (code === 'EBADPLATFORM') return new InstallError('PackageRefused', `A package is for another platform: ${message}.`, []);
+  return new InstallError('InstallFailed', `The packages could not be put together: ${message}.`, [], error);
+}
+
+/** Arborist notes on an error which folder's package asked. */
+function withAsker(error: InstallError): InstallError {
+  const { requiredBy = '.' } = error as InstallError & { requiredBy?: string };
+  if (requiredBy === '.' || requiredBy === '') return error;
+  const asker = nameOfFolder(requiredBy);
+  const { reason, message, packages } = error.failure;
+  return new InstallError(reason, `${message} (Asked for by ${asker}.)`, [...packages, asker]);
+}
+
+interface PeerConflict {
+  edge?: { name: string; spec: string; from?: { name?: string; version?: string } };
+  current?: { name: string; version: string };
+}
+
+function conflict({ edge, current }: PeerConflict): InstallError {
+  if (edge === undefined) return new InstallError('PackageConflict', 'Packages ask for versions of each other that cannot be together.', []);
+  const { name = 'package.json', version = '' } = edge.from ?? {};
+  const there = current === undefined ? 'another' : `${current.name}@${current.version}`;
+  const message = `${name}${version && `@${version}`} needs ${edge.name}@${edge.spec} beside it, where ${there} is asked for. Ask for versions that fit.`;
+  return new InstallError('PackageConflict', message, [edge.name, name]);
+}

@@ -1,0 +1,55 @@
+import { Socket } from 'node:net';
+import process from 'node:process';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import { buildTree, type TreeTools } from './build-tree.ts';
+import { InstallError } from './install-error.ts';
+import type { InstallOrder, InstallReport, ResolveOrder, TarballOrder } from './protocol.ts';
+import { createRegistryClient } from './registry-client.ts';
+
+const CHUNK_BYTES = 1024 * 1024;
+const MAX_LINE_BYTES = 512 * 1024 * 1024;
+
+/** The program of the process that talks to the registry, and alone holds its token. It takes orders over file descriptor 3. */
+async function main(): Promise<void> {
+  const channel = jsonLines(new Socket({ fd: 3 }), { maxLineBytes: MAX_LINE_BYTES, maxBufferedBytes: MAX_LINE_BYTES });
+  void channel.closed.then(() => process.exit());
+  const running = new Map<number, AbortController>();
+  let tools: TreeTools | undefined;
+
+  for await (const order of channel.messages() as AsyncIterable<InstallOrder>) {
+    if (order.type === 'configure') tools = { ...order, client: createRegistryClient(order.registry, order.limits) };
+    else if (order.type === 'cancel') running.get(order.id)?.abort(new InstallError('InstallFailed', 'It was called off.', []));
+    else if (tools !== undefined) void serve(order, tools);
+  }
+
+  async function serve(order: ResolveOrder | TarballOrder, tools: TreeTools): Promise<void> {
+    const { id } = order;
+    const controller = new AbortController();
+    running.set(id, controller);
+    try {
+      if (order.type === 'resolve') {
+        report(channel, { type: 'resolved', id, packages: await buildTree(order, tools, controller.signal) });
+      } else {
+        sendTarball(channel, id, await tools.client.tarball(order, controller.signal));
+      }
+    } catch (error) {
+      const known = error instanceof InstallError ? error : new InstallError('InstallFailed', 'The packages could not be had: the install process failed.', [], error);
+      if (known.cause !== undefined) process.stderr.write(`${(known.cause as Error).stack ?? String(known.cause)}\n`);
+      report(channel, { type: 'failed', id, ...known.failure });
+    } finally {
+      running.delete(id);
+    }
+  }
+}
+
+function sendTarball(channel: FeedChannel, id: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+    report(channel, { type: 'chunk', id, base64: bytes.subarray(at, at + CHUNK_BYTES).toString('base64') });
+  }
+  report(channel, { type: 'fetched', id });
+}
+
+const report = (channel: FeedChannel, message: InstallReport): void => channel.send(message);
+
+void main();

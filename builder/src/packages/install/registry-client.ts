@@ -1,0 +1,161 @@
+import { getCACertificates } from 'node:tls';
+import { Agent, ProxyAgent, fetch, type Dispatcher, type Response } from 'undici';
+import { matchesIntegrity } from '../integrity.ts';
+import type { RegistryOptions } from '../package-room.ts';
+import { InstallError } from './install-error.ts';
+import type { InstallLimits } from './protocol.ts';
+
+const CONNECT_MS = 10_000;
+const MAX_REDIRECTS = 5;
+/** Metadata kept for the next resolution, which asks whether it still holds. */
+const KEPT_BYTES = 48 * 1024 * 1024;
+
+export interface Packument {
+  name: string;
+  'dist-tags'?: Record<string, string>;
+  versions: Record<string, { name: string; version: string; dist?: { tarball?: string; integrity?: string } }>;
+}
+
+/** One registry, over HTTP: the only thing that opens connections here. */
+export interface RegistryClient {
+  /** What there is of a package. @throws InstallError. */
+  packument(name: string, signal: AbortSignal): Promise<Packument>;
+  /** The bytes of a version, which have the integrity. @throws InstallError. */
+  tarball(wanted: { name: string; version: string; integrity: string }, signal: AbortSignal): Promise<Buffer>;
+}
+
+export function createRegistryClient(registry: RegistryOptions, limits: InstallLimits): RegistryClient {
+  const base = new URL(registry.url.endsWith('/') ? registry.url : `${registry.url}/`);
+  const dispatcher = createDispatcher(registry, limits);
+  const kept = new Map<string, { etag: string; packument: Packument; bytes: number }>();
+
+  /** One request and its redirects. The token goes to the registry's own origin alone, whatever a redirect says (B3). */
+  async function get(about: string, url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+    let target = url;
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+      const authorization = registry.token !== undefined && target.origin === base.origin ? { authorization: `Bearer ${registry.token}` } : {};
+      const response = await fetch(target, { dispatcher, redirect: 'manual', signal, headers: { 'user-agent': 'wherry', ...headers, ...authorization } });
+      const location = [301, 302, 303, 307, 308].includes(response.status) ? response.headers.get('location') : null;
+      if (location === null) return response;
+      await response.body?.cancel();
+      const next = new URL(location, target);
+      if (next.protocol !== 'https:' && next.protocol !== target.protocol) throw unavailable(about, `it redirects to ${next.protocol}`);
+      target = next;
+    }
+    throw unavailable(about, 'it redirects in circles');
+  }
+
+  function keep(name: string, etag: string | null, packument: Packument, bytes: number): void {
+    kept.delete(name);
+    if (etag === null) return;
+    kept.set(name, { etag, packument, bytes });
+    let sum = [...kept.values()].reduce((total, one) => total + one.bytes, 0);
+    for (const [oldest, one] of kept) {
+      if (sum <= KEPT_BYTES) return;
+      kept.delete(oldest);
+      sum -= one.bytes;
+    }
+  }
+
+  async function packument(name: string, signal: AbortSignal): Promise<Packument> {
+    const before = kept.get(name);
+    const accept = 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8';
+    const headers = { accept, ...(before && { 'if-none-match': before.etag }) };
+    return orUnavailable(name, signal, async () => {
+      const response = await get(name, new URL(name.replace('/', '%2f'), base), headers, signal);
+      if (response.status === 304 && before !== undefined) return before.packument;
+      await expectOk(name, response);
+      const bytes = await readBody(response, limits.metadataBytes, () => new InstallError('PackageTooLarge', `What the registry says of ${name} is longer than ${limits.metadataBytes} bytes.`, [name]));
+      const found = parsePackument(name, bytes);
+      keep(name, response.headers.get('etag'), found, bytes.length);
+      return found;
+    });
+  }
+
+  return {
+    packument,
+    async tarball({ name, version, integrity }, signal) {
+      // The address comes from the registry alone, never from a lock.
+      const address = (kept.get(name)?.packument ?? (await packument(name, signal))).versions[version]?.dist?.tarball;
+      const label = `${name}@${version}`;
+      if (address === undefined || !URL.canParse(address)) throw new InstallError('PackageNotFound', `The registry has no ${label} any more.`, [name]);
+      if (!/^https?:$/.test(new URL(address).protocol)) throw new InstallError('PackageRefused', `The registry's address for ${label} is none of http or https.`, [name]);
+      const bytes = await orUnavailable(label, signal, async () => {
+        const response = await get(label, new URL(address), {}, signal);
+        await expectOk(label, response);
+        return readBody(response, limits.tarballBytes, () => new InstallError('PackageTooLarge', `The tarball of ${label} is larger than ${limits.tarballBytes} bytes.`, [name]));
+      });
+      if (matchesIntegrity(bytes, integrity)) return bytes;
+      throw new InstallError('PackageCorrupt', `What the registry sent as ${label} does not have the integrity ${integrity}.`, [name]);
+    },
+  };
+}
+
+function createDispatcher({ ca, proxy }: RegistryOptions, { silenceMs }: InstallLimits): Dispatcher {
+  const tls = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] };
+  const timeouts = { headersTimeout: silenceMs, bodyTimeout: silenceMs };
+  if (proxy === undefined) return new Agent({ ...timeouts, connect: { ...tls, timeout: CONNECT_MS } });
+  return new ProxyAgent({ ...timeouts, uri: proxy, requestTls: { ...tls, timeout: CONNECT_MS }, proxyTls: { ...tls, timeout: CONNECT_MS } });
+}
+
+async function expectOk(about: string, response: Response): Promise<void> {
+  if (response.status === 200) return;
+  await response.body?.cancel();
+  const name = about.replace(/(?<=.)@.*$/s, '');
+  if (response.status === 404) throw new InstallError('PackageNotFound', `The registry has no package ${about}.`, [name]);
+  if (response.status === 401 || response.status === 403) throw unavailable(about, `it answered ${response.status}: it wants another token`);
+  throw unavailable(about, `it answered ${response.status}`);
+}
+
+async function readBody(response: Response, limit: number, tooLarge: () => InstallError): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response.body ?? []) {
+    length += part.byteLength;
+    if (length > limit) throw tooLarge();
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+function parsePackument(name: string, bytes: Buffer): Packument {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw unavailable(name, 'its answer is not JSON');
+  }
+  const found = value as Partial<Packument> | null;
+  if (typeof found?.versions !== 'object' || found.versions === null) throw unavailable(name, 'its answer is not about a package');
+  return { ...found, versions: found.versions, name };
+}
+
+const unavailable = (about: string, why: string): InstallError =>
+  new InstallError('RegistryUnavailable', `The registry did not give ${about}: ${why}.`, [about.replace(/(?<=.)@.*$/s, '')]);
+
+/** Errors of sockets, names and certificates come out of `fetch` as causes. */
+async function orUnavailable<T>(about: string, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof InstallError) throw error;
+    const { cause } = error as { cause?: { code?: string; message?: string } };
+    const why = cause?.code ?? cause?.message ?? (error as { code?: string }).code ?? (error as Error).message;
+    throw unavailable(about, CAUSES[why] ?? why);
+  }
+}
+
+const CAUSES: Record<string, string> = {
+  ECONNREFUSED: 'it refuses connections (ECONNREFUSED)',
+  ECONNRESET: 'it cut the connection (ECONNRESET)',
+  ENOTFOUND: 'its name is not known (ENOTFOUND)',
+  EAI_AGAIN: 'its name cannot be looked up now (EAI_AGAIN)',
+  UND_ERR_CONNECT_TIMEOUT: 'it does not accept the connection in time',
+  UND_ERR_HEADERS_TIMEOUT: 'it does not answer in time',
+  UND_ERR_BODY_TIMEOUT: 'it stopped in the middle of its answer',
+  UND_ERR_SOCKET: 'it cut the connection',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted (SELF_SIGNED_CERT_IN_CHAIN)',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)',
+};

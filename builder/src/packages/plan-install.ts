@@ -1,0 +1,53 @@
+import { sha256 } from '@wherry/core/trees/tree.ts';
+import type { SourceManifest } from './check-manifest.ts';
+import { npmSpecifier, type NpmSpecifier } from './npm-specifier.ts';
+
+/** The root that packages are resolved for. */
+export type RootManifest = Partial<SourceManifest>;
+
+export interface InstallPlan {
+  /** What package.json alone asks for; and that with what `npm:` specifiers ask for. */
+  own: RootManifest;
+  root: RootManifest;
+  /** Top-level folder by what was asked: see `PackageLayout`. */
+  folders: Record<string, string>;
+}
+
+/**
+ * Makes dependencies of `npm:` specifiers. A package that is asked for in one way lies in the folder of its name;
+ * of several ways, the manifest's own or else the first has that folder, and the others have folders made up for them.
+ * A specifier without a version takes whichever is there.
+ */
+export function planInstall(manifest: SourceManifest, specifiers: readonly NpmSpecifier[]): InstallPlan {
+  const asked = [...new Map(specifiers.map((one) => [one.asked, one])).values()].sort((a, b) => (a.asked < b.asked ? -1 : 1));
+  const { dependencies, optionalDependencies, peerDependencies } = manifest;
+  const taken = new Map(Object.entries({ ...peerDependencies, ...dependencies, ...optionalDependencies }));
+  const added: [string, string][] = [];
+  const folders: [string, string][] = [];
+  const add = (folder: string, spec: string): void => {
+    taken.set(folder, spec);
+    added.push([folder, spec]);
+  };
+  // Those without a version come last: by then it is known whether anything else asks.
+  for (const { name, range, asked: key } of [...asked.filter(({ range }) => range !== ''), ...asked.filter(({ range }) => range === '')]) {
+    const there = taken.get(name);
+    const folder = there === undefined || range === '' || there === range ? name : aliasFolder(name, key);
+    folders.push([key, folder]);
+    if (there === undefined) add(name, range === '' ? '*' : range);
+    else if (folder !== name) add(folder, `npm:${name}@${range}`);
+  }
+  const root = { ...manifest, dependencies: { ...dependencies, ...Object.fromEntries(added) } };
+  return { own: withoutEmpty(manifest), root: withoutEmpty(root), folders: Object.fromEntries(folders) };
+}
+
+/** What was asked of a list of specifiers; unreadable ones are left out. */
+export const readSpecifiers = (specifiers: readonly { specifier: string }[]): NpmSpecifier[] =>
+  specifiers.flatMap(({ specifier }) => {
+    const read = npmSpecifier(specifier);
+    return 'problem' in read ? [] : [read];
+  });
+
+const aliasFolder = (name: string, asked: string): string => `${name.replace(/^@/, '').replace('/', '.').toLowerCase()}-${sha256(asked).slice(0, 12)}`;
+
+const withoutEmpty = (manifest: SourceManifest): RootManifest =>
+  Object.fromEntries(Object.entries(manifest).filter(([, value]) => Object.keys(value).length > 0));
