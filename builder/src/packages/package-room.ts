@@ -66,6 +66,8 @@ export interface LockedPackage {
   version: string;
   /** One subresource integrity hash, `sha512-<base64>` as a rule; never SHA-1. */
   integrity: string;
+  /** It is there only because of optional dependencies: those who import it can do without. */
+  optional?: boolean;
 }
 
 /** What lies where in the virtual node_modules of a source. JSON, so that it can cross a pipe. */
