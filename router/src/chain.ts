@@ -103,11 +103,11 @@ function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>): boolean
 /** Key, size, limit. @returns undefined when the call was refused. */
 function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | undefined {
   const { fn, target, peer, body } = call;
+  let auth: AdmittedCall['auth'];
   const refuse = (refusal: Refusal, reason: string): undefined => {
-    parts.recorder.rejected(call, refusal, reason);
+    parts.recorder.rejected({ ...call, auth }, refusal, reason);
     answerRefusal(call, refusal, parts.clock, call.cors);
   };
-  let auth: AdmittedCall['auth'];
   if (fn.keyGroups !== null) {
     const keys = parts.state.keys;
     if (keys === undefined) return refuse(new Refusal('not_ready', ['Retry-After', '1']), 'not_ready');

@@ -8,6 +8,7 @@ import { withoutKey } from './query-key.ts';
 const OTHER_KEY = 'wh_a-key-of-another-group';
 const EXPIRED_KEY = 'wh_a-key-that-has-expired';
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
+const escaped = (text: string): string => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
 
 describe('presentedKey', () => {
   it.each([
@@ -47,6 +48,7 @@ describe('withoutKey', () => {
     ['x=1&api_key=K&y=2', 'x=1&y=2'],
     ['api_key=K&api_key=other&api_key=K', 'api_key=other'],
     ['api%5fkey=%4B&x', 'x'],
+    ['q=%4B%zz&r=%ff%4b&x', 'x'],
     ['x=+%20&api_key=other', 'x=+%20&api_key=other'],
   ])('%s becomes %s', (query, expected) => {
     expect(withoutKey(query, 'K')).toBe(expected);
@@ -141,6 +143,7 @@ describe('keys on the wire', () => {
     ['query', {}, `/run/guarded?api_key=${GOOD_KEY}&x=1`],
     ['all at once', { 'X-API-Key': GOOD_KEY, Authorization: basic(`u:${GOOD_KEY}`) }, `/run/guarded?api_key=${GOOD_KEY}&x=1&api_key=${GOOD_KEY}`],
     ['a Referer', { 'X-API-Key': GOOD_KEY, Referer: `http://a/?api_key=${GOOD_KEY}` }, '/run/guarded?x=1'],
+    ['an escaped Referer', { 'X-API-Key': GOOD_KEY, Referer: `http://a/%zz?api_key=${escaped(GOOD_KEY)}` }, '/run/guarded?x=1'],
   ])('R6: a good key in %s goes in, and no further', async (_name, headers, target) => {
     expect((await harness.call(target, { headers })).body).toBe('ok');
     expect(seen[0]?.url).toBe('/guarded?x=1');
@@ -148,6 +151,7 @@ describe('keys on the wire', () => {
     const text = JSON.stringify(rest) + Buffer.from(String(context), 'base64url').toString();
     expect(text).not.toContain(GOOD_KEY);
     expect(text).not.toContain(Buffer.from(GOOD_KEY).toString('base64').slice(4, 20));
+    expect(text).not.toContain(escaped(GOOD_KEY));
     await eventually(() => harness.logs('exec_end').length === 1);
     expect(JSON.stringify(harness.up)).not.toContain(GOOD_KEY);
   });

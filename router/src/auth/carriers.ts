@@ -1,5 +1,5 @@
 import { headerValues } from '../headers/raw-headers.ts';
-import { queryParts } from './query-key.ts';
+import { queryParts, unescaped } from './query-key.ts';
 
 /**
  * The key that a caller presents, by the first carrier that is present: `X-API-Key`, `Authorization`, `api_key`. A
@@ -16,11 +16,11 @@ export function presentedKey(rawHeaders: readonly string[], query: string | unde
 }
 
 /**
- * Whether a header holds the key (R6): as it is, which catches every carrier and a `Referer` with `?api_key=` too, or
- * inside Basic credentials.
+ * Whether a header holds the key (R6): as it is or escaped, which catches every carrier and a `Referer` with `?api_key=`
+ * too, or inside Basic credentials.
  */
 export function holdsKey(lowerName: string, value: string, key: string): boolean {
-  if (value.includes(key)) return true;
+  if (unescaped(value).includes(key)) return true;
   return lowerName === 'authorization' && basicCredentials(value)?.includes(key) === true;
 }
 

@@ -27,12 +27,18 @@ export function withoutKey(query: string | undefined, key: string): string | und
   return kept.length === 0 ? undefined : kept.map((part) => part.raw).join('&');
 }
 
-/** What does not decode stands for itself. */
 function decode(text: string): string {
   if (!text.includes('%') && !text.includes('+')) return text;
+  const spaced = text.replaceAll('+', ' ');
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    return decodeURIComponent(spaced);
   } catch {
-    return text;
+    return unescaped(spaced);
   }
+}
+
+/** The text with each escape of an ASCII character resolved, whatever else is in it: enough to find a key, which is ASCII. */
+export function unescaped(text: string): string {
+  if (!text.includes('%')) return text;
+  return text.replace(/%([0-7][0-9a-f])/gi, (_escape, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

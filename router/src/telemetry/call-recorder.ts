@@ -1,6 +1,7 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Counter, Gauge, Histogram, Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import { unescaped } from '../auth/query-key.ts';
 import type { AdmittedCall, RoutedCall } from '../call.ts';
 import { headerValue } from '../headers/raw-headers.ts';
 import type { Refusal } from '../refusal.ts';
@@ -22,6 +23,10 @@ const SUFFIX: Record<CallOutcome, string> = {
 const FIRST = 0;
 const LAST = 2_147_483_647;
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS']);
+/** What stands in a log entry where the caller put its key. */
+const MASK = '***';
+/** A call whose key is known, where it presented a good one. */
+type Authorised = RoutedCall & Partial<Pick<AdmittedCall, 'auth'>>;
 /** What nobody got: the caller had left. */
 const CODE_CLOSED = '499';
 
@@ -57,8 +62,9 @@ export class CallRecorder {
     this.#overhead.observe((now - call.arrivedAt) / 1000);
     this.#inFlight.inc(functionLabels(call), 1);
     const { rawHeaders } = call.req;
+    const origin = headerValue(rawHeaders, 'origin') ?? null;
     const args = {
-      origin: headerValue(rawHeaders, 'origin') ?? null,
+      origin: origin !== null && holds(call, origin) ? MASK : origin,
       keyGroup: call.auth?.key.groupName ?? null,
       contentLength: call.body.length,
     };
@@ -84,7 +90,7 @@ export class CallRecorder {
   }
 
   /** The call never reached an instance. */
-  rejected(call: RoutedCall, refusal: Refusal, reason: string): void {
+  rejected(call: Authorised, refusal: Refusal, reason: string): void {
     this.#calls.inc(callLabels(call, String(refusal.status)));
     if (refusal.code === 'unauthorized' || refusal.code === 'throttled') this.#authRejections.inc({ reason });
     else this.#failures.inc({ component: 'router', reason });
@@ -97,9 +103,16 @@ export class CallRecorder {
   }
 }
 
-/** Never the query: it may hold a key. */
-function summary(call: RoutedCall): string {
-  return `${call.req.method ?? ''} ${call.target.path}`;
+/** Never the query: it may hold a key. Nor a key in the path (R6). */
+function summary(call: Authorised): string {
+  const { path } = call.target;
+  const shown = holds(call, path) ? path.split('/').map((part) => (holds(call, part) ? MASK : part)).join('/') : path;
+  return `${call.req.method ?? ''} ${shown}`;
+}
+
+/** Whether the text holds the call's key, escaped or not. */
+function holds({ auth }: Authorised, text: string): boolean {
+  return auth !== undefined && unescaped(text).includes(auth.value);
 }
 
 function answeredCode(call: RoutedCall): string {

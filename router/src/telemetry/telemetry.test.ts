@@ -62,6 +62,17 @@ describe('records of calls', () => {
     expect(JSON.stringify(harness.up)).not.toContain('secret');
   });
 
+  it('R6: do not show the key of the call, wherever else in it the caller put it', async () => {
+    const escaped = [...GOOD_KEY].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
+    for (const path of [GOOD_KEY, escaped, `x${GOOD_KEY}y`]) {
+      await harness.call(`/run/hello/${path}`, { headers: { 'X-API-Key': GOOD_KEY, Origin: `https://${GOOD_KEY}.example` } });
+    }
+    await eventually(() => harness.logs('exec_end').length === 3);
+    expect(harness.logs('exec_start').map(({ message }) => message)).toEqual(Array(3).fill('GET /hello/***'));
+    expect(JSON.stringify(harness.up)).not.toContain(GOOD_KEY);
+    expect(JSON.stringify(harness.up)).not.toContain(escaped);
+  });
+
   it('are figures under bounded labels', async () => {
     await harness.call('/run/hello/one', { headers: { 'X-API-Key': GOOD_KEY } });
     await harness.call('/run/hello/two');
