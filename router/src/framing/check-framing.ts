@@ -20,7 +20,7 @@ export function checkFraming(rawHeaders: readonly string[], httpVersion: string)
     else if (name === 'content-length') lengths++;
     else if (name === 'transfer-encoding') codings.push(value.toLowerCase());
   });
-  const problem = hostProblem(hosts, httpVersion) ?? bodyProblem(codings, lengths);
+  const problem = hostProblem(hosts, httpVersion) ?? bodyProblem(codings, lengths, httpVersion);
   // What follows on the connection may be meant to be part of this request.
   return problem === undefined ? undefined : new Refusal('bad_request', ['Connection', 'close'], problem);
 }
@@ -39,7 +39,9 @@ function hostProblem([host, ...more]: readonly string[], httpVersion: string): s
   return HOST.test(host) ? undefined : 'The Host header is not a host.';
 }
 
-function bodyProblem(codings: readonly string[], lengths: number): string | undefined {
+function bodyProblem(codings: readonly string[], lengths: number, httpVersion: string): string | undefined {
+  // A proxy of that version takes the body for as long as the connection lasts (RFC 9112 6.1).
+  if (codings.length > 0 && httpVersion === '1.0') return 'HTTP/1.0 has no Transfer-Encoding.';
   if (codings.length + lengths > 1) return 'The length of the body is given more than once.';
   const coding = codings[0];
   return coding === undefined || coding === 'chunked' ? undefined : 'The only Transfer-Encoding that is accepted is chunked.';

@@ -47,6 +47,7 @@ describe('framing on the wire', () => {
     ['gzip, chunked', `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['identity', `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: identity\r\n\r\n`],
     ['two Transfer-Encodings', `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['chunked of HTTP/1.0', 'POST /run/hello HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n'],
     ['xchunked', `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
     ['a space before the colon', `GET /run/hello HTTP/1.1\r\n${HOST}X-A : 1\r\n\r\n`],
     ['a space before the colon of Content-Length', `POST /run/hello HTTP/1.1\r\n${HOST}Content-Length : 5\r\n\r\nhello`],
