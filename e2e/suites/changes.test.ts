@@ -145,9 +145,11 @@ describe('code', () => {
     await api.functionWhen(id, ({ status }) => status.revision === firstRevision && status.ready === true);
     const stop = callOn('/rollback', ({ text: said }) => said === 'first');
     await api.upload(source, 'r.js', text('third'));
-    await api.functionWhen(id, ({ pinnedRevision, status }) => pinnedRevision === firstRevision && status.ready === true);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    // Another function of the same code, which follows it, shows when the edit is through.
+    await api.readyFunction({ name: 'follower', handler: 'rollback/r.js', route: '/follower' });
+    await becomes('/follower', 200, 'third', CODE_WITHIN_MS);
     expect(await stop()).toEqual([]);
+    expect((await api.expect('GET', `/api/functions/${id}`)).body.function).toMatchObject({ pinnedRevision: firstRevision, status: { ready: true, revision: firstRevision } });
     expect((await rollback(null)).body.function.pinnedRevision).toBeNull();
     await becomes('/rollback', 200, 'third', CODE_WITHIN_MS);
     expect((await rollback('0'.repeat(64))).status).toBe(404);
