@@ -1,11 +1,15 @@
 import { gunzipSync } from 'node:zlib';
-import { extract, type Headers } from 'tar-stream';
+import { Header, type HeaderData } from 'tar/header';
+import { Pax } from 'tar/pax';
 
 export interface UnpackLimits {
   files: number;
   /** Of the whole tarball, unpacked. */
   bytes: number;
 }
+
+const BLOCK = 512;
+const FILES: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile']);
 
 const MIB = 1024 * 1024;
 const LIMITS: UnpackLimits = { files: 20_000, bytes: 256 * MIB };
@@ -18,33 +22,60 @@ export class TarballError extends Error {
 /**
  * The files of a package by their path in it, unpacked in memory. As npm does, it takes the first folder off each name,
  * whatever that is called, and leaves links and devices out; of entries of one name, the last holds.
+ * The files are views of one buffer: a build reads few of them, and begins anew each time.
  * @throws TarballError when an entry would leave the package, when a limit is passed, or when the bytes are no tarball.
  */
-export async function unpackTarball(bytes: Uint8Array, limits: UnpackLimits = LIMITS): Promise<Map<string, Uint8Array>> {
-  const tar = gunzip(bytes, limits.bytes);
+export function unpackTarball(bytes: Uint8Array, limits: UnpackLimits = LIMITS): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
-  const unpack = extract();
-  unpack.end(tar);
-  try {
-    for await (const entry of unpack) {
-      const path = pathOf(entry.header);
-      if (path === undefined) entry.resume();
-      else files.set(path, await contentOf(entry));
-      if (files.size > limits.files) throw new TarballError(`its tarball has more than ${limits.files} files`);
-    }
-  } catch (error) {
-    if (error instanceof TarballError) throw error;
-    throw new TarballError(`its tarball is damaged (${(error as Error).message})`);
+  for (const { header, body } of entries(gunzip(bytes, limits.bytes))) {
+    const path = pathOf(header);
+    if (path === undefined) continue;
+    files.set(path, body);
+    if (files.size > limits.files) throw new TarballError(`its tarball has more than ${limits.files} files`);
   }
   return files;
 }
 
-function gunzip(bytes: Uint8Array, limit: number): Uint8Array {
+interface Entry {
+  header: Header;
+  body: Buffer;
+}
+
+function* entries(tar: Buffer): Generator<Entry> {
+  /** What an extra entry says about the one that follows it, and about all that follow. */
+  let next: HeaderData | undefined;
+  let all: HeaderData | undefined;
+  for (let offset = 0; offset + BLOCK <= tar.length; ) {
+    const entry = entryAt(tar, offset, next, all);
+    offset += BLOCK + Math.ceil((entry?.body.length ?? 0) / BLOCK) * BLOCK;
+    // Two empty blocks end an archive; what comes after them is passed over, as by npm.
+    if (entry === undefined) continue;
+    const { type } = entry.header;
+    if (type === 'GlobalExtendedHeader') all = Pax.parse(entry.body.toString('utf8'), all, true);
+    else if (type === 'ExtendedHeader' || type === 'OldExtendedHeader') next = Pax.parse(entry.body.toString('utf8'), next, false);
+    else if (type === 'NextFileHasLongPath' || type === 'OldGnuLongPath') next = { ...next, path: entry.body.toString('utf8').replace(/\0.*$/s, '') };
+    else if (type !== 'NextFileHasLongLinkpath') {
+      next = undefined;
+      yield entry;
+    }
+  }
+}
+
+function entryAt(tar: Buffer, offset: number, next: HeaderData | undefined, all: HeaderData | undefined): Entry | undefined {
+  const header = new Header(tar, offset, next, all);
+  if (header.nullBlock) return undefined;
+  // The extra entries may hold anything, in place of a number too.
+  const { size = 0 } = header;
+  if (!header.cksumValid || !Number.isSafeInteger(size) || size < 0 || offset + BLOCK + size > tar.length) throw new TarballError('its tarball is damaged');
+  return { header, body: tar.subarray(offset + BLOCK, offset + BLOCK + size) };
+}
+
+function gunzip(bytes: Uint8Array, limit: number): Buffer {
   const tooLarge = new TarballError(`its tarball unpacks to more than ${Math.round(limit / MIB)} MiB`);
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   if (!isGzip && bytes.length > limit) throw tooLarge;
   try {
-    return isGzip ? gunzipSync(bytes, { maxOutputLength: limit }) : bytes;
+    return isGzip ? gunzipSync(bytes, { maxOutputLength: limit }) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge;
     throw new TarballError(`its tarball is damaged (${(error as Error).message})`);
@@ -52,15 +83,10 @@ function gunzip(bytes: Uint8Array, limit: number): Uint8Array {
 }
 
 /** Undefined for what a package does not get from a tarball. */
-function pathOf({ name, type }: Headers): string | undefined {
-  if (type !== 'file' && type !== 'contiguous-file' && type !== null && type !== undefined) return undefined;
-  const segments = name.split('/').filter((segment) => segment !== '' && segment !== '.');
-  if (name.startsWith('/') || segments.includes('..') || name.includes('\0')) throw new TarballError(`its tarball has an entry that leaves the package, ${JSON.stringify(name)}`);
-  return segments.length < 2 ? undefined : segments.slice(1).join('/');
-}
-
-async function contentOf(entry: AsyncIterable<Buffer>): Promise<Uint8Array> {
-  const parts: Buffer[] = [];
-  for await (const part of entry) parts.push(part);
-  return Buffer.concat(parts);
+function pathOf(header: Header): string | undefined {
+  if (!FILES.has(header.type)) return undefined;
+  const path = String(header.path ?? '');
+  const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.');
+  if (path.startsWith('/') || segments.includes('..') || path.includes('\0')) throw new TarballError(`its tarball has an entry that leaves the package, ${JSON.stringify(path)}`);
+  return segments.length < 2 || path.endsWith('/') ? undefined : segments.slice(1).join('/');
 }
