@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import type * as Esbuild from 'esbuild';
-import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import { blobClient } from './bundling/blob-client.ts';
+import { createAnswers } from './bundling/answers.ts';
 import { bundle } from './bundling/bundle.ts';
 import { sourceFiles } from './bundling/source-files.ts';
-import type { BlobAnswer, BuildOrder, BuildReport } from './protocol.ts';
+import type { PackageLayout } from './packages/package-room.ts';
+import type { Answer, BuildOrder, BuildReport } from './protocol.ts';
 
 /** Manifests of many sources make a long line. */
 const MAX_LINE_BYTES = 512 * 1024 * 1024;
@@ -19,25 +19,35 @@ async function main(esbuildFile: string, honoFolder: string): Promise<void> {
   const esbuild = createRequire(esbuildFile)(esbuildFile) as typeof Esbuild;
   // A process that waits for its order has esbuild's own process started and warm.
   void esbuild.transform('').catch(() => undefined);
-  const blobs = blobClient(channel);
-  for await (const message of channel.messages() as AsyncIterable<BuildOrder | BlobAnswer>) {
-    if (message.type === 'blob') blobs.answer(message);
+  const say = (message: BuildReport): void => channel.send(message);
+  const blobs = createAnswers<Buffer>((digest) => say({ type: 'blob', digest }));
+  const tarballs = createAnswers<Buffer>((integrity) => say({ type: 'package', integrity }));
+  const layouts = Promise.withResolvers<Record<string, PackageLayout>>();
+  for await (const message of channel.messages() as AsyncIterable<BuildOrder | Answer>) {
+    if (message.type === 'blob') blobs.answer(message.digest, Buffer.from(message.base64, 'base64'));
+    else if (message.type === 'package') tarballs.answer(message.integrity, Buffer.from(message.base64, 'base64'));
+    else if (message.type === 'layouts') layouts.resolve(message.layouts);
     else void serve(message);
   }
 
   async function serve(order: BuildOrder): Promise<void> {
-    const files = sourceFiles(order.trees, (digest) => blobs.fetch(digest));
+    const files = sourceFiles(order.trees, (digest) => blobs.ask(digest));
+    const packages = {
+      tarball: (integrity: string) => tarballs.ask(integrity),
+      layouts(sources: Extract<BuildReport, { type: 'packages' }>['sources']) {
+        say({ type: 'packages', sources });
+        return layouts.promise;
+      },
+    };
     try {
-      const { inputs, ...result } = await bundle(order, files, { esbuild, honoFolder });
-      report(channel, 'artifact' in result ? { type: 'built', ...result, inputs } : { type: 'failed', ...result.failure, inputs });
+      const { inputs, ...result } = await bundle(order, files, { esbuild, honoFolder, packages });
+      say('artifact' in result ? { type: 'built', ...result, inputs } : { type: 'failed', ...result.failure, inputs });
     } catch (error) {
       process.stderr.write(`${String(error)}\n`);
-      report(channel, { type: 'failed', reason: 'BuildFailed', message: 'The code could not be built: the bundler failed.', inputs: files.inputs() });
+      say({ type: 'failed', reason: 'BuildFailed', message: 'The code could not be built: the bundler failed.', inputs: files.inputs() });
     }
   }
 }
-
-const report = (channel: FeedChannel, message: BuildReport): void => channel.send(message);
 
 const [esbuildFile = '', honoFolder = ''] = process.argv.slice(2);
 void main(esbuildFile, honoFolder);

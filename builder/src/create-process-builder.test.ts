@@ -7,12 +7,13 @@ import { systemClock } from '@wherry/service/clock.ts';
 import { startBuildChild } from './build-child.ts';
 import { makeBuildProgram } from './build-program.ts';
 import { createProcessBuilder } from './create-process-builder.ts';
+import { FakePackageRoom } from './testing/fake-package-room.ts';
 import { buildBench, buildLeaders, groupMembers } from './testing/build-bench.ts';
 
 describe('createProcessBuilder', () => {
   builderContract(async () => {
     const content = new FakeContentStore({ clock: systemClock });
-    const builder = createProcessBuilder({ content, clock: systemClock, logger: new FakeLogger(), metrics: new FakeMetrics() });
+    const builder = createProcessBuilder({ content, packages: new FakePackageRoom(), clock: systemClock, logger: new FakeLogger(), metrics: new FakeMetrics() });
     return { builder, content, stop: () => builder.stop() };
   });
 });

@@ -5,17 +5,20 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import { startBuildChild, type BuildChild, type BuildIdentity } from './build-child.ts';
 import { makeBuildProgram, type BuildProgram } from './build-program.ts';
+import type { PackageRoom } from './packages/package-room.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
 import { createSlots } from './slots.ts';
 import { createSpare } from './spare.ts';
 
 const MIB = 1024 * 1024;
 /** B1. */
-const LIMITS: BuildLimits = { timeoutMs: 60_000, memoryBytes: 512 * MIB, outputBytes: 20 * MIB, concurrency: 4 };
+const LIMITS: BuildLimits = { timeoutMs: 60_000, packagesTimeoutMs: 180_000, memoryBytes: 512 * MIB, outputBytes: 20 * MIB, concurrency: 4 };
 
 export interface ProcessBuilderOptions {
   /** Where the trees' blobs are. The building processes see it through us, blob by blob. */
   content: ContentStore;
+  /** Where npm packages come from, tarball by tarball. */
+  packages: PackageRoom;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
@@ -47,7 +50,7 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
     try {
       const ready = spare.take();
       starts.inc({ start: ready === undefined ? 'cold' : 'spare' });
-      return await runBuild(ready ?? (await start()), request, signal, { content: options.content, clock, logger, limits });
+      return await runBuild(ready ?? (await start()), request, signal, { content: options.content, packages: options.packages, clock, logger, limits });
     } finally {
       leave();
       if ((options.spare ?? true) && !stopping.signal.aborted) spare.prepare();

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { BuildFailureReason, BuildInput, SourceLocation } from '@wherry/core/ports/builder.ts';
 import { digestSchema, type Digest } from '@wherry/core/resources/meta.ts';
+import type { AskedSpecifier, PackageLayout } from './packages/package-room.ts';
 
 /** What the service tells the process that builds, over its one pipe. */
 export interface BuildOrder {
@@ -18,13 +19,18 @@ export interface BlobAnswer {
   digest: Digest;
   base64: string;
 }
-
-/** Timeouts and a lack of memory are seen from outside alone. */
-export interface BuildFailure {
-  reason: Exclude<BuildFailureReason, 'BuildTimeout' | 'BuildOutOfMemory'>;
-  message: string;
-  location?: SourceLocation;
+/** The answer to a `packages` question: what lies in the virtual node_modules of each source. */
+export interface LayoutsAnswer {
+  type: 'layouts';
+  layouts: Record<string, PackageLayout>;
 }
+/** The answer to a `package` question: a tarball (gzip). */
+export interface PackageAnswer {
+  type: 'package';
+  integrity: string;
+  base64: string;
+}
+export type Answer = BlobAnswer | LayoutsAnswer | PackageAnswer;
 
 const REASONS = [
   'SourceNotFound',
@@ -35,13 +41,33 @@ const REASONS = [
   'ExportError',
   'BuildTooLarge',
   'BuildFailed',
-] as const satisfies readonly BuildFailure['reason'][];
+  'PackageRefused',
+  'PackageCorrupt',
+  'PackageTooLarge',
+] as const satisfies readonly BuildFailureReason[];
 
+/** What the process itself can say of a failure; the rest is seen from outside alone. */
+export interface BuildFailure {
+  reason: (typeof REASONS)[number];
+  message: string;
+  location?: SourceLocation;
+}
+
+const asked: z.ZodType<AskedSpecifier> = z.object({
+  specifier: z.string().startsWith('npm:'),
+  file: z.string(),
+  line: z.int().min(1),
+  column: z.int().min(1),
+});
 const inputs: z.ZodType<BuildInput[]> = z.array(z.object({ source: z.string(), path: z.string(), digest: digestSchema }));
 
 /** What the building process says. It handles code of strangers, so that each line is checked. */
 export const buildReportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('blob'), digest: digestSchema }),
+  /** Once a build: by source, the `npm:` specifiers that it reaches; what package.json asks for goes without saying. */
+  z.object({ type: z.literal('packages'), sources: z.record(z.string(), z.array(asked)) }),
+  /** Of a layout that was told before. */
+  z.object({ type: z.literal('package'), integrity: z.string() }),
   z.object({ type: z.literal('built'), artifact: z.string(), inputs }),
   z.object({
     type: z.literal('failed'),

@@ -6,9 +6,10 @@ import type { BuildResult } from '@wherry/core/ports/builder.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { BuildChild, BuildExit } from './build-child.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
+import { FakePackageRoom } from './testing/fake-package-room.ts';
 import { makeRequest } from './testing/build-bench.ts';
 
-const LIMITS: BuildLimits = { timeoutMs: 60_000, memoryBytes: 1e9, outputBytes: 100, concurrency: 1 };
+const LIMITS: BuildLimits = { timeoutMs: 60_000, packagesTimeoutMs: 180_000, memoryBytes: 1e9, outputBytes: 100, concurrency: 1 };
 
 /** What the service makes of a process that misbehaves: it handles code of strangers. */
 describe('runBuild', () => {
@@ -33,7 +34,7 @@ describe('runBuild', () => {
     // No process has this id, so that its memory is none.
     const child: BuildChild = { pid: 2 ** 30, channel: ours, exited, kill, alive: true };
     const request = await makeRequest(content, 'api/h.ts', { api: { 'h.ts': 'the handler' } });
-    const options = { content, clock, logger: new FakeLogger(), limits: LIMITS };
+    const options = { content, packages: new FakePackageRoom(), clock, logger: new FakeLogger(), limits: LIMITS };
     const result = runBuild(child, request, new AbortController().signal, options);
     result.catch(() => undefined);
     const answers = theirs.messages()[Symbol.asyncIterator]();

@@ -1,67 +1,93 @@
-import type { BuildOptions, BuildResult, Message, Metafile } from 'esbuild';
+import type { Message } from 'esbuild';
 import type { BuildInput } from '@wherry/core/ports/builder.ts';
+import type { LockedPackage } from '../packages/package-room.ts';
+import { TarballError, unpackTarball } from '../packages/unpack-tarball.ts';
 import type { BuildFailure, BuildOrder } from '../protocol.ts';
-import { describeErrors, exportAdvice } from './describe-errors.ts';
-import { finishArtifact } from './finish-artifact.ts';
+import { authorsPlace } from './authors-place.ts';
+import { describeErrors } from './describe-errors.ts';
+import { BuildProblem } from './failure.ts';
 import { isHandlerFile } from './loader-of.ts';
+import { readAsks } from './package-asks.ts';
+import { packageFiles, type PackageFiles } from './package-files.ts';
+import { packageResolver } from './package-resolver.ts';
+import { runPass } from './passes.ts';
 import type { SourceFiles } from './source-files.ts';
-import { sourcesPlugin } from './sources-plugin.ts';
+import { sourceSettings } from './source-settings.ts';
+import type { PluginInput } from './sources-plugin.ts';
 import type { Tools } from './tools.ts';
 import { languageOptions, withoutComments, type LanguageOptions } from './ts-config.ts';
+import { virtualDisk } from './virtual-disk.ts';
 
-export type BundleResult = ({ artifact: string } | { failure: BuildFailure }) & { inputs: BuildInput[] };
+export type BundleResult = Outcome & { inputs: BuildInput[] };
+type Outcome = { artifact: string } | { failure: BuildFailure };
 
 /**
- * Makes one ES module of a handler and all that it reaches. The same trees give the same bytes.
- * It reads sources through `files` alone and does not throw for what authors can cause.
+ * Makes one ES module of a handler and all that it reaches. The same trees and locks give the same bytes.
+ * It reads sources through `files` and packages through `tools` alone, and does not throw for what authors can cause.
  */
 export async function bundle(order: BuildOrder, files: SourceFiles, tools: Tools): Promise<BundleResult> {
   const outcome = await attempt(order, files, tools);
   return { ...outcome, inputs: files.inputs() };
 }
 
-type Outcome = { artifact: string } | { failure: BuildFailure };
-
 async function attempt(order: BuildOrder, files: SourceFiles, tools: Tools): Promise<Outcome> {
-  const handler = `${order.source}/${order.path}`;
   const missing = handlerProblem(order, files);
   if (missing !== undefined) return { failure: missing };
   const language = await readLanguage(order.source, files, tools);
   if ('failure' in language) return language;
+  const input = makeInput(order, files, { tools, language });
+  // The first pass finds out which packages are asked for; where there are none, it is the last one.
+  const first = await runPass(input);
+  if (!('errors' in first)) return first;
+  const asks = await readAsks(first.errors, input.settingsOf);
+  // What else is wrong needs no packages.
+  if (asks === undefined) return { failure: await described(first.errors, input) };
+  const layouts = Object.keys(asks).length === 0 ? {} : await tools.packages.layouts(asks);
+  const second = withPackages(input, packageFiles(layouts, (locked) => unpack(locked, tools)));
+  const outcome = await runPass(second);
+  return 'errors' in outcome ? { failure: await described(outcome.errors, second) } : outcome;
+}
+
+async function unpack({ name, version, integrity }: LockedPackage, { packages }: Tools): Promise<ReadonlyMap<string, Uint8Array>> {
+  const bytes = await packages.tarball(integrity);
   try {
-    const plugin = sourcesPlugin({ handler, files, tools, language, maxBytes: order.maxBytes });
-    const result = await tools.esbuild.build({ ...OPTIONS, ...language, plugins: [plugin] });
-    return outcomeOf(handler, result, order.maxBytes);
+    return await unpackTarball(bytes);
   } catch (error) {
-    const { errors } = error as { errors?: Message[] };
-    if (!Array.isArray(errors)) throw error;
-    return { failure: describeErrors(errors) };
+    if (!(error instanceof TarballError)) throw error;
+    throw new BuildProblem('PackageCorrupt', `The package ${name} ${version} cannot be used: ${error.message}.`);
   }
 }
 
-const OPTIONS = {
-  entryPoints: ['handler'],
-  outfile: '/app/handler.mjs',
-  // Never the folder in which the process happens to run: its name would be in messages and in the output.
-  absWorkingDir: '/',
-  bundle: true,
-  write: false,
-  metafile: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node24',
-  charset: 'utf8',
-  legalComments: 'none',
-  logLevel: 'silent',
-  sourcemap: 'external',
-  // With them, esbuild would look for sources of maps on the disk; stack traces do not need them.
-  sourcesContent: false,
-  define: { __dirname: '"/app"', __filename: '"/app/handler.mjs"' },
-  logOverride: {
-    'unsupported-dynamic-import': 'error',
-    'unsupported-require-call': 'error',
-  },
-} as const satisfies BuildOptions;
+function makeInput(order: BuildOrder, files: SourceFiles, { tools, language }: { tools: Tools; language: LanguageOptions }): PluginInput {
+  const none = packageFiles({}, () => Promise.reject(new Error('no package is known')));
+  return {
+    handler: `${order.source}/${order.path}`,
+    files,
+    tools,
+    language,
+    maxBytes: order.maxBytes,
+    settingsOf: sourceSettings(files),
+    packages: none,
+    packagesKnown: false,
+    resolver: packageResolver(virtualDisk(files, none)),
+    loaded: new Map(),
+    importedBy: new Map(),
+  };
+}
+
+const withPackages = (input: PluginInput, packages: PackageFiles): PluginInput => ({
+  ...input,
+  packages,
+  packagesKnown: true,
+  resolver: packageResolver(virtualDisk(input.files, packages)),
+});
+
+/** An error in a package is told at the import of the author's that leads to it. */
+async function described(errors: readonly Message[], input: PluginInput): Promise<BuildFailure> {
+  const failure = describeErrors(errors);
+  const place = await authorsPlace(errors[0], input);
+  return place === undefined ? failure : { ...failure, location: place, message: `${place.file}:${place.line}:${place.column}: ${failure.message}` };
+}
 
 function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): BuildFailure | undefined {
   if (!files.hasSource(source)) {
@@ -90,20 +116,4 @@ async function readLanguage(source: string, files: SourceFiles, { esbuild }: Too
   const json = { loader: 'json', sourcefile: `app:${file}`, logLevel: 'silent' } as const;
   const errors = await esbuild.transform(withoutComments(text), json).then(() => [], (error: { errors?: Message[] }) => error.errors ?? []);
   return { failure: { ...describeErrors(errors), reason: 'SyntaxError' } };
-}
-
-function outcomeOf(handler: string, result: BuildResult<typeof OPTIONS>, maxBytes: number): Outcome {
-  if (exportsNothing(handler, result.metafile)) return { failure: { reason: 'ExportError', message: exportAdvice(handler) } };
-  const text = (name: string): string => result.outputFiles.find(({ path }) => path.endsWith(name))?.text ?? '';
-  const size = result.outputFiles.reduce((sum, { contents }) => sum + contents.byteLength, 0);
-  // The map grows by a third when it goes in; the service checks the exact size.
-  const artifact = size > maxBytes ? undefined : finishArtifact(text('.mjs'), text('.mjs.map'));
-  if (artifact !== undefined && Buffer.byteLength(artifact) <= maxBytes) return { artifact };
-  const message = `The handler and what it imports make more than ${maxBytes} bytes of code. Import less, or fetch large data when it is needed.`;
-  return { failure: { reason: 'BuildTooLarge', message } };
-}
-
-/** A file without any import or export is a script: its default export would be undefined. */
-function exportsNothing(handler: string, metafile: Metafile): boolean {
-  return metafile.inputs[`app:${handler}`]?.format === undefined;
 }

@@ -1,10 +1,11 @@
 import type { Message } from 'esbuild';
 import type { SourceLocation } from '@wherry/core/ports/builder.ts';
 import type { BuildFailure } from '../protocol.ts';
-import type { FailureReason } from './failure.ts';
+import type { Detail, FailureReason } from './failure.ts';
+import { withoutSuffixes } from './module-kind.ts';
 
 /** esbuild writes `<namespace>:<path>`; authors know the path. */
-const NAMESPACE = /\b(?:app|entry|hono):(?=[^\s"]*)/g;
+const NAMESPACE = /\b(?:app|entry|hono|package|throws):(?=[^\s"]*)/g;
 const MAX_LENGTH = 1000;
 
 /** What esbuild calls its findings, and what they are here. */
@@ -24,13 +25,22 @@ export function describeErrors(errors: readonly Message[]): BuildFailure {
 }
 
 function classify(error: Message): { reason: FailureReason; text: string } {
-  const reason = (error.detail as { reason?: FailureReason } | undefined)?.reason;
+  const reason = (error.detail as Detail | undefined)?.reason;
   if (reason !== undefined) return { reason, text: error.text };
-  const text = sentence(error.text.replace(NAMESPACE, ''));
+  const text = sentence(withoutSuffixes(error.text.replace(NAMESPACE, '')));
   if (error.location?.file.startsWith('entry:') === true) return noDefaultExport(error.text);
   if (COMPUTED.has(error.id)) return { reason: 'ImportNotSupported', text: `${COMPUTED_ADVICE}.` };
+  const native = nativeAddOn(error);
+  if (native !== undefined) return { reason: 'ImportNotSupported', text: native };
   if (/^No matching export in /.test(error.text)) return { reason: 'ImportNotFound', text };
   return { reason: error.location === null ? 'BuildFailed' : 'SyntaxError', text };
+}
+
+/** The one import of packages that is left without an answer: see `sources-plugin.ts`. */
+function nativeAddOn({ text, location }: Message): string | undefined {
+  const [, name] = /^package:.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(location?.file ?? '') ?? [];
+  if (name === undefined || !text.startsWith('Could not resolve ')) return undefined;
+  return `The package ${name} is a native add-on, which cannot run here. Use a WebAssembly or JavaScript version of it.`;
 }
 
 /** esbuild says it of the import of the handler that we write ourselves. */
@@ -42,11 +52,13 @@ export const exportAdvice = (file: string): string =>
   `${file} has no default export. Export the handler as default: a function, as in ` +
   'export default async (c, ctx) => c.text("hello"), or an object with fetch(request, env, ctx).';
 
-function locationOf({ location }: Message): SourceLocation | undefined {
-  if (location === null || !location.file.startsWith('app:')) return undefined;
+/** Where an error is, in a file of an author's or of a package. */
+export function locationOf({ location }: Message): SourceLocation | undefined {
+  const [, file] = /^(?:app|package):(.*)$/s.exec(location?.file ?? '') ?? [];
+  if (location === null || file === undefined) return undefined;
   // esbuild counts bytes from 0, editors characters from 1.
   const before = Buffer.from(location.lineText).subarray(0, location.column).toString();
-  return { file: location.file.slice('app:'.length), line: location.line, column: before.length + 1 };
+  return { file: withoutSuffixes(file), line: location.line, column: before.length + 1 };
 }
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

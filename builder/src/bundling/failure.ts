@@ -1,7 +1,35 @@
 import type { PartialMessage } from 'esbuild';
+import type { AskedSpecifier } from '../packages/package-room.ts';
 import type { BuildFailure } from '../protocol.ts';
 
 export type FailureReason = BuildFailure['reason'];
 
 /** An error that says its own reason; esbuild hands `detail` through and adds the place of the import. */
 export const refusal = (reason: FailureReason, text: string): PartialMessage => ({ text, detail: { reason } });
+
+/** Thrown in answers to esbuild, which makes an error of it and hands it on as `detail`. */
+export class BuildProblem extends Error {
+  override readonly name = 'BuildProblem';
+  readonly reason: FailureReason;
+
+  constructor(reason: FailureReason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** What our errors carry through esbuild. */
+export interface Detail {
+  reason: FailureReason;
+  /** The import needs packages of this source, which are not known yet. */
+  ask?: { source: string; specifier: string | undefined };
+}
+
+/** An import that has no answer yet: with `npm:`, else by what the source's package.json says. */
+export const packageAsk = (ask: NonNullable<Detail['ask']>, text: string): PartialMessage => {
+  const detail: Detail = { reason: 'ImportNotFound', ask };
+  return { text, detail };
+};
+
+/** By source, the `npm:` specifiers that were asked for, each once. */
+export type PackageAsks = Record<string, AskedSpecifier[]>;

@@ -1,3 +1,5 @@
+import { fileOf } from './module-kind.ts';
+
 /** `require` of Node's own modules, which an ES module does not have by itself. */
 const REQUIRE = 'import{createRequire as __wherryRequire}from"node:module";const require=__wherryRequire(import.meta.url);';
 
@@ -14,4 +16,4 @@ export function finishArtifact(code: string, mapText: string): string {
   return `${start}${code}//# sourceMappingURL=data:application/json;base64,${base64}\n`;
 }
 
-const sourceUrl = (source: string): string => source.replace(/^app:/, '').split('/').map(encodeURIComponent).join('/');
+const sourceUrl = (source: string): string => fileOf(source.replace(/^(?:app|package):/, '')).split('/').map(encodeURIComponent).join('/');

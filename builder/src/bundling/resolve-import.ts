@@ -1,10 +1,15 @@
 import { isBuiltin } from 'node:module';
+import { npmSpecifier, type NpmSpecifier } from '../packages/npm-specifier.ts';
 import type { FailureReason } from './failure.ts';
 import type { SourceFiles } from './source-files.ts';
 
 export type Resolution =
   | { file: string }
   | { builtin: string }
+  /** An npm package, as `npm:` names it. */
+  | { npm: NpmSpecifier }
+  /** A specifier that packages, tsconfig.json or package.json give a meaning: `dayjs`, `@/lib`, `#lib`. */
+  | { bare: string }
   | { refused: FailureReason; text: string };
 
 type Files = Pick<SourceFiles, 'has' | 'hasSource' | 'otherCase'>;
@@ -22,13 +27,11 @@ const WRITTEN_AS: Record<string, string[]> = {
 /** Kinds of specifier that no build takes, and what to do instead. The first that matches counts. */
 const UNSUPPORTED: [kind: RegExp, advice: string][] = [
   [/^(?:https?|jsr):/i, 'code is not fetched from the network. Add the file to a source and import it by a relative path'],
-  [/^npm:/i, 'npm packages are not supported by this version. Bundle the code, or import it by a relative path'],
   [/^(?:[a-z]:[\\/]|[\\/]|file:)/i, 'files are imported by relative paths that begin with ./ or ../, sources lying side by side'],
   [/^[a-z][a-z0-9+.-]*:/i, 'imports of this kind are not supported. Import a file by a relative path'],
   [/\\/, 'write / in place of \\'],
   [/\.node$/i, 'native add-ons cannot run here. Use a WebAssembly or JavaScript version'],
 ];
-const PACKAGE = 'npm packages are not supported by this version. Bundle the code, or import it by a relative path that begins with ./ or ../';
 
 /**
  * Where an import leads: a file of the sources, a module of Node's, or nowhere. It looks at names in the trees alone,
@@ -38,14 +41,23 @@ const PACKAGE = 'npm packages are not supported by this version. Bundle the code
 export function resolveImport(specifier: string, importer: string, files: Files): Resolution {
   if (isBuiltin(specifier)) return { builtin: specifier };
   if (/^node:/i.test(specifier)) return refuse('ImportNotFound', specifier, 'Node.js has no such module');
+  if (specifier.startsWith('npm:')) return npmImport(specifier);
   const unsupported = UNSUPPORTED.find(([kind]) => kind.test(specifier));
   if (unsupported !== undefined) return refuse('ImportNotSupported', specifier, unsupported[1]);
-  if (!/^\.\.?(?:\/|$)/.test(specifier)) return refuse('ImportNotSupported', specifier, PACKAGE);
+  if (!/^\.\.?(?:\/|$)/.test(specifier)) return { bare: specifier };
   const path = join(importer, specifier);
   if (path === undefined) return refuse('ImportNotSupported', specifier, 'it leads out of the sources');
   const found = candidates(path, /(?:^|\/)\.{0,2}$/.test(specifier)).find((file) => files.has(file));
   return found === undefined ? missing(specifier, path, files) : { file: found };
 }
+
+function npmImport(specifier: string): Resolution {
+  const npm = npmSpecifier(specifier);
+  return 'problem' in npm ? { refused: 'PackageRefused', text: `${npm.problem}.` } : { npm };
+}
+
+/** The file of the sources that a path means, with the extensions and index files that an import may leave out. */
+export const sourceFile = (path: string, files: Files): string | undefined => candidates(path, path.endsWith('/')).find((file) => files.has(file));
 
 const refuse = (refused: FailureReason, specifier: string, why: string): Resolution => ({
   refused,

@@ -6,6 +6,8 @@ import type { BuildOrder } from '../protocol.ts';
 export interface SourceFiles {
   hasSource(source: string): boolean;
   has(file: string): boolean;
+  /** Whether a source, or a folder of one, has this path. */
+  hasFolder(path: string): boolean;
   /** A file of the same spelling but for upper and lower case. */
   otherCase(file: string): string | undefined;
   /** Bytes, from the manifest. */
@@ -28,6 +30,7 @@ export function sourceFiles(trees: BuildOrder['trees'], fetchBlob: (digest: Dige
   return {
     hasSource: (source) => sources.has(source),
     has: (file) => files.has(file),
+    hasFolder: (path) => sources.has(path) || [...files.keys()].some((name) => name.startsWith(`${path}/`)),
     otherCase(file) {
       const wanted = file.toLowerCase();
       return [...files.keys()].find((name) => name !== file && name.toLowerCase() === wanted);

@@ -1,28 +1,26 @@
 import type { OnLoadArgs, OnLoadResult, OnResolveArgs, OnResolveResult, Plugin } from 'esbuild';
-import { computedImports } from './computed-imports.ts';
 import { refusal } from './failure.ts';
-import { fileBeside } from './files-beside.ts';
-import { honoEntry, honoImport, readHonoFile } from './hono-files.ts';
-import { isCode, loaderOf } from './loader-of.ts';
-import { resolveImport } from './resolve-import.ts';
-import type { SourceFiles } from './source-files.ts';
-import type { LanguageOptions } from './ts-config.ts';
-import type { Tools } from './tools.ts';
-import { fileSourceMap, mayComputeImports } from './unsafe-code.ts';
+import { honoImport, readHonoFile } from './hono-files.ts';
+import { loadPackageFile, type PackageLoadRooms } from './load-package-file.ts';
+import { loadSourceFile } from './load-source-file.ts';
+import { fileOf, moduleName } from './module-kind.ts';
+import { resolveInPackage } from './package-imports.ts';
+import { resolveInSource, type SourceRooms } from './resolve-in-source.ts';
+import { sideEffectsOf } from './side-effects.ts';
 
-export interface PluginInput {
+export interface PluginInput extends SourceRooms, PackageLoadRooms {
   /** `<source>/<path>`. */
   handler: string;
-  files: SourceFiles;
-  tools: Tools;
-  language: LanguageOptions;
-  /** Bytes of a single file. */
-  maxBytes: number;
+  /** What a file became, kept for the next pass. */
+  loaded: Map<string, Promise<OnLoadResult>>;
+  /** Who imported a file of a package first: its name for esbuild, and the specifier. */
+  importedBy: Map<string, { importer: string; specifier: string }>;
 }
 
 /**
  * The virtual file system that esbuild bundles: it answers every import and every load, so that esbuild itself opens
- * no file (B2). Namespaces: `app` the sources, `hono` the platform's JSX, `entry` the module that we write.
+ * no file (B2). Namespaces: `app` the sources, `package` their node_modules, `hono` the platform's JSX, `throws` modules
+ * that cannot be had, `entry` the module that we write.
  */
 export function sourcesPlugin(input: PluginInput): Plugin {
   return {
@@ -30,7 +28,9 @@ export function sourcesPlugin(input: PluginInput): Plugin {
     setup(build) {
       build.onResolve({ filter: /.*/ }, (args) => resolve(args, input));
       build.onLoad({ filter: /.*/, namespace: 'entry' }, () => ({ contents: entryModule(input.handler), loader: 'js' }));
-      build.onLoad({ filter: /.*/, namespace: 'app' }, (args) => load(args, input));
+      build.onLoad({ filter: /.*/, namespace: 'app' }, (args) => load(args, input, () => loadSourceFile(fileOf(args.path), args.with, input)));
+      build.onLoad({ filter: /.*/, namespace: 'package' }, (args) => load(args, input, () => loadPackageFile(fileOf(args.path), args.with, input)));
+      build.onLoad({ filter: /.*/, namespace: 'throws' }, ({ path }) => ({ contents: throwing(path), loader: 'js' }));
       build.onLoad({ filter: /.*/, namespace: 'hono' }, async ({ path }) => ({
         contents: await readHonoFile(input.tools.honoFolder, path),
         loader: 'js',
@@ -41,52 +41,51 @@ export function sourcesPlugin(input: PluginInput): Plugin {
   };
 }
 
-const SOURCE_MAP = 'A source map cannot be read from a file. Remove this comment, or put the map into it as a data: URL.';
-
 /** Through an import, so that `module.exports` and `exports.default` of CommonJS become the default export too. */
 const entryModule = (handler: string): string => `export { default } from ${JSON.stringify(handler)};`;
 
-function resolve(args: OnResolveArgs, { handler, files }: PluginInput): OnResolveResult {
-  if (args.kind === 'entry-point') return { path: handler, namespace: 'entry' };
-  if (args.namespace === 'entry') return { path: handler, namespace: 'app' };
+/** As CommonJS, which is loaded when it is asked for and not before. */
+const throwing = (text: string): string =>
+  `module.exports = {};\nthrow Object.assign(new Error(${JSON.stringify(`${text}.`)}), { code: "MODULE_NOT_FOUND" });\n`;
+
+async function resolve(args: OnResolveArgs, input: PluginInput): Promise<OnResolveResult | undefined> {
+  if (args.kind === 'entry-point') return { path: input.handler, namespace: 'entry' };
+  if (args.namespace === 'entry') return named(input.handler, input);
   if (args.namespace === 'hono') return { path: honoImport(args.path, args.importer), namespace: 'hono', sideEffects: false };
-  const hono = honoEntry(args.path);
-  if (hono !== undefined) return { path: hono, namespace: 'hono', sideEffects: false };
-  const found = resolveImport(args.path, args.importer, files);
-  if ('refused' in found) return { errors: [refusal(found.refused, found.text)] };
+  if (args.namespace === 'package') return inPackage(args, input);
+  const { file, ...answer } = await resolveInSource({ specifier: args.path, importer: fileOf(args.importer), kind: args.kind, with: args.with }, input);
+  if (file === undefined) return answer;
+  return remember(await named(file, input), args, input);
+}
+
+async function inPackage(args: OnResolveArgs, input: PluginInput): Promise<OnResolveResult | undefined> {
+  const found = await resolveInPackage({ specifier: args.path, importer: fileOf(args.importer), kind: args.kind }, input);
+  // Without an answer esbuild makes it an error, or leaves it alone where a failure is caught. It has no folder to look in.
+  if (found === 'native') return undefined;
   if ('builtin' in found) return { path: found.builtin, external: true };
-  // Said here, where esbuild adds the place of the import.
-  const kind = loaderOf(found.file, args.with);
-  if ('problem' in kind) return { errors: [refusal('ImportNotSupported', `Cannot import ${JSON.stringify(args.path)}: ${kind.problem}.`)] };
-  return { path: found.file, namespace: 'app' };
+  if ('throws' in found) return { path: found.throws, namespace: 'throws' };
+  if ('problem' in found) return { errors: [refusal('ImportNotFound', `${found.problem}.`)] };
+  return remember(await named(found.file, input), args, input);
 }
 
-async function load({ path, with: attributes }: OnLoadArgs, input: PluginInput): Promise<OnLoadResult> {
-  const kind = loaderOf(path, attributes);
-  if ('problem' in kind) throw new Error(kind.problem);
-  if (input.files.sizeOf(path) > input.maxBytes) {
-    return { errors: [refusal('BuildTooLarge', `${path} is larger than ${input.maxBytes} bytes. Fetch large data when it is needed.`)] };
+/** A file's name for esbuild, and what its package.json says of it. */
+async function named(file: string, { files, packages, settingsOf }: PluginInput): Promise<OnResolveResult & { path: string }> {
+  if (packages.folderOf(file) === undefined || files.has(file)) {
+    const { type } = await settingsOf(file.slice(0, file.indexOf('/')));
+    return { path: moduleName(file, type), namespace: 'app' };
   }
-  const bytes = await input.files.read(path);
-  if (!isCode(kind.loader)) return { contents: bytes, loader: kind.loader };
-  const code = bytes.toString('utf8');
-  const errors = await unsupported({ path, code, loader: kind.loader }, input);
-  return errors.length > 0 ? { errors } : { contents: code, loader: kind.loader };
+  const { folder, manifest } = await packages.manifestOf(file);
+  return { path: moduleName(file, manifest.type), namespace: 'package', sideEffects: sideEffectsOf(file.slice(folder.length + 1), manifest.sideEffects) };
 }
 
-type Code = Parameters<typeof computedImports>[0];
-
-/** What would make esbuild read the disk by itself, or the function look for files that it will not have. */
-async function unsupported(file: Code, { tools, language }: PluginInput): Promise<NonNullable<OnLoadResult['errors']>> {
-  const map = fileSourceMap(file.code);
-  const found = map === null ? fileBeside(file.code) : { index: map.index, text: SOURCE_MAP };
-  if (found !== undefined) return [{ ...refusal('ImportNotSupported', found.text), location: placeOf(file, found.index) }];
-  return mayComputeImports(file.code) ? computedImports(file, tools.esbuild, language) : [];
+function remember<T extends { path: string }>(answer: T, { path: specifier, importer }: OnResolveArgs, { importedBy }: PluginInput): T {
+  if (!importedBy.has(answer.path)) importedBy.set(answer.path, { importer, specifier });
+  return answer;
 }
 
-function placeOf({ path, code }: Code, index: number): { file: string; line: number; column: number; lineText: string } {
-  const before = code.slice(0, index).split('\n');
-  const start = before.at(-1) ?? '';
-  const lineText = start + (code.slice(index).split('\n')[0] ?? '');
-  return { file: `app:${path}`, line: before.length, column: Buffer.byteLength(start), lineText };
+function load({ namespace, path, with: attributes }: OnLoadArgs, { loaded }: PluginInput, read: () => Promise<OnLoadResult>): Promise<OnLoadResult> {
+  const key = JSON.stringify([namespace, path, attributes]);
+  const result = loaded.get(key) ?? read();
+  loaded.set(key, result);
+  return result;
 }

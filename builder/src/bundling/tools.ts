@@ -1,8 +1,18 @@
 import type * as Esbuild from 'esbuild';
+import type { AskedSpecifier, PackageLayout } from '../packages/package-room.ts';
 
-/** What a build uses of the installation. */
+/** What a build uses of the installation and of the service. */
 export interface Tools {
   esbuild: typeof Esbuild;
   /** Folder of the package `hono`, whose JSX runtime the platform serves. */
   honoFolder: string;
+  packages: PackageService;
+}
+
+/** The service's side of npm packages. Where it fails, the service ends the build and says why. */
+export interface PackageService {
+  /** @param asks the sources that ask for packages, and the `npm:` specifiers that were reached in each. */
+  layouts(asks: Record<string, AskedSpecifier[]>): Promise<Record<string, PackageLayout>>;
+  /** The bytes of a tarball (gzip). */
+  tarball(integrity: string): Promise<Uint8Array>;
 }

@@ -8,6 +8,7 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { TreeManifest } from '@wherry/core/trees/tree.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { createProcessBuilder, type ProcessBuilderOptions } from '../create-process-builder.ts';
+import { FakePackageRoom } from './fake-package-room.ts';
 
 /** By source and path. */
 export type Sources = Record<string, Record<string, string | Uint8Array>>;
@@ -33,6 +34,7 @@ export function buildBench(options: Partial<ProcessBuilderOptions> = {}): BuildB
   });
   const builder = createProcessBuilder({
     content: store,
+    packages: new FakePackageRoom(),
     clock: systemClock,
     logger: new FakeLogger(),
     metrics: new FakeMetrics(),

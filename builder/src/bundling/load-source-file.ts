@@ -1,0 +1,52 @@
+import type { OnLoadResult } from 'esbuild';
+import { computedImports } from './computed-imports.ts';
+import { refusal } from './failure.ts';
+import { fileBeside } from './files-beside.ts';
+import { isCode, loaderOf } from './loader-of.ts';
+import type { SourceFiles } from './source-files.ts';
+import type { Tools } from './tools.ts';
+import type { LanguageOptions } from './ts-config.ts';
+import { fileSourceMap, mayComputeImports } from './unsafe-code.ts';
+
+export interface LoadRooms {
+  files: SourceFiles;
+  tools: Tools;
+  language: LanguageOptions;
+  /** Bytes of a single file. */
+  maxBytes: number;
+}
+
+const SOURCE_MAP = 'A source map cannot be read from a file. Remove this comment, or put the map into it as a data: URL.';
+
+/** A file of an author's. What it may not do is an error at its place. */
+export async function loadSourceFile(path: string, attributes: Record<string, string>, rooms: LoadRooms): Promise<OnLoadResult> {
+  const kind = loaderOf(path, attributes);
+  if ('problem' in kind) throw new Error(kind.problem);
+  if (rooms.files.sizeOf(path) > rooms.maxBytes) return tooLarge(path, rooms.maxBytes);
+  const bytes = await rooms.files.read(path);
+  if (!isCode(kind.loader)) return { contents: bytes, loader: kind.loader };
+  const code = bytes.toString('utf8');
+  const errors = await unsupported({ path, code, loader: kind.loader }, rooms);
+  return errors.length > 0 ? { errors } : { contents: code, loader: kind.loader };
+}
+
+export const tooLarge = (path: string, maxBytes: number): OnLoadResult => ({
+  errors: [refusal('BuildTooLarge', `${path} is larger than ${maxBytes} bytes. Fetch large data when it is needed.`)],
+});
+
+type Code = Parameters<typeof computedImports>[0];
+
+/** What would make esbuild read the disk by itself, or the function look for files that it will not have. */
+async function unsupported(file: Code, { tools, language }: LoadRooms): Promise<NonNullable<OnLoadResult['errors']>> {
+  const map = fileSourceMap(file.code);
+  const found = map === null ? fileBeside(file.code) : { index: map.index, text: SOURCE_MAP };
+  if (found !== undefined) return [{ ...refusal('ImportNotSupported', found.text), location: placeOf(file, found.index) }];
+  return mayComputeImports(file.code) ? computedImports(file, tools.esbuild, language) : [];
+}
+
+function placeOf({ path, code }: Code, index: number): { file: string; line: number; column: number; lineText: string } {
+  const before = code.slice(0, index).split('\n');
+  const start = before.at(-1) ?? '';
+  const lineText = start + (code.slice(index).split('\n')[0] ?? '');
+  return { file: `app:${path}`, line: before.length, column: Buffer.byteLength(start), lineText };
+}

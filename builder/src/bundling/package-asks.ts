@@ -1,0 +1,23 @@
+import type { Message } from 'esbuild';
+import { locationOf } from './describe-errors.ts';
+import type { Detail, PackageAsks } from './failure.ts';
+import type { SourceSettings } from './source-settings.ts';
+
+/**
+ * Which packages the first pass asked for, by source; undefined when it had other errors too. A source without a
+ * package.json and without `npm:` imports asks for none: in its imports there is nothing to look up.
+ */
+export async function readAsks(errors: readonly Message[], settingsOf: (source: string) => Promise<SourceSettings>): Promise<PackageAsks | undefined> {
+  const asks: PackageAsks = {};
+  for (const error of errors) {
+    const { ask } = (error.detail ?? {}) as Partial<Detail>;
+    if (ask === undefined) return undefined;
+    const { source, specifier } = ask;
+    const settings = await settingsOf(source);
+    if (specifier === undefined && !settings.hasManifest) continue;
+    const known = (asks[source] ??= []);
+    if (specifier === undefined || known.some((one) => one.specifier === specifier)) continue;
+    known.push({ specifier, ...(locationOf(error) ?? { file: source, line: 1, column: 1 }) });
+  }
+  return Object.fromEntries(Object.entries(asks).map(([source, asked]) => [source, asked.sort((a, b) => (a.specifier < b.specifier ? -1 : 1))]));
+}

@@ -1,0 +1,65 @@
+import type * as Esbuild from 'esbuild';
+import type { Loader } from 'esbuild';
+import { computedImports } from './computed-imports.ts';
+import type { LanguageOptions } from './ts-config.ts';
+import { mayComputeImports } from './unsafe-code.ts';
+
+/**
+ * A package's code, made such that esbuild opens no file of the disk for it (B2): names of source maps are taken away,
+ * and calls of `import()` and `require()` with a path that is put together become calls that esbuild leaves alone. Such a
+ * call works as far as Node's own modules go, and else throws: that it is there is no mistake, for it may never be reached.
+ */
+export async function packageCode(
+  file: { path: string; code: string; loader: Loader },
+  esbuild: typeof Esbuild,
+  language: LanguageOptions,
+): Promise<string> {
+  const code = withoutSourceMaps(file.code);
+  return mayExpand(code, file.loader) ? withoutComputedImports({ ...file, code }, esbuild, language) : code;
+}
+
+/** Comments that esbuild would follow: data, which would name strange files in stack traces, and `file:` URLs. */
+const MAP_COMMENT = /(^[^'"`\n]*\/[/*])[#@](?= sourceMappingURL=)|(\/[/*])[#@](?= sourceMappingURL=\s*file:)/gim;
+const withoutSourceMaps = (code: string): string =>
+  code.includes('sourceMappingURL=') ? code.replace(MAP_COMMENT, (_, start?: string, other?: string) => `${start ?? other ?? ''} `) : code;
+
+/**
+ * What in JavaScript may follow the two words where no path is put together: one string without escapes or one name, and
+ * the end of the call; or what makes it no call. Everything else is for esbuild to judge.
+ */
+const ARGUMENT = String.raw`\s*\(\s*(?:'[^'\\\n]*'|"[^"\\\n]*"|[\w$]+(?:\.[\w$]+)*)\s*\)`;
+const NO_CALL = String.raw`[\w$,;:=&|?}\-+>]`;
+const HARMLESS = new RegExp(
+  String.raw`require(?:${ARGUMENT}|\s*(?:${NO_CALL}|\.|\)(?!\s*[(/\`)])))|(?<![\w$.])import(?:${ARGUMENT}|\.meta\b|\s*[*{'"]|\s*${NO_CALL})`,
+  'g',
+);
+/** An escaped letter of `require` counts too. */
+const SUSPECT = /require|(?<![\w$.])import|\\u\{?0*(?:72|65|71|75|69)/;
+
+const mayExpand = (code: string, loader: Loader): boolean =>
+  loader === 'js' ? SUSPECT.test(code.replace(HARMLESS, '')) : mayComputeImports(code);
+
+async function withoutComputedImports(file: Parameters<typeof computedImports>[0], esbuild: typeof Esbuild, language: LanguageOptions): Promise<string> {
+  const found = await computedImports(file, esbuild, language);
+  if (found.length === 0) return file.code;
+  // Line by line, with their ends between them, and in bytes: as esbuild counts.
+  const lines = Buffer.from(file.code).toString('latin1').split(LINE_END);
+  // From the end on, so that places stay right.
+  for (const { location, id } of found.toReversed()) {
+    const { line = 1, column = 0, length = 0 } = location ?? {};
+    const index = 2 * (line - 1);
+    lines[index] = renamed(lines[index] ?? '', column, length, id === 'unsupported-dynamic-import' ? 'Import' : 'Require');
+  }
+  return `${Buffer.from(lines.join(''), 'latin1').toString('utf8')}\n${AT_RUN_TIME}`;
+}
+
+const LINE_END = /(\r\n|\n|\r|\xe2\x80[\xa8\xa9])/;
+
+function renamed(line: string, column: number, length: number, name: string): string {
+  // `module["require"]`: there is no name, but a string.
+  if (/['"`]/.test(line[column] ?? '')) return `${line.slice(0, column + 1)}__wherry${line.slice(column + 1)}`;
+  return `${line.slice(0, column)}__wherry${name}${line.slice(column + length)}`;
+}
+
+/** Functions, which are there before the file's first line runs. A path that is a name is not expanded. */
+const AT_RUN_TIME = 'function __wherryRequire(path) { return require(path); }\nfunction __wherryImport(path) { return import(path); }\n';

@@ -1,0 +1,59 @@
+import type { BuildOptions, BuildResult, Message, Metafile } from 'esbuild';
+import type { BuildFailure } from '../protocol.ts';
+import { exportAdvice } from './describe-errors.ts';
+import { finishArtifact } from './finish-artifact.ts';
+import { fileOf } from './module-kind.ts';
+import { sourcesPlugin, type PluginInput } from './sources-plugin.ts';
+
+/** What one run of esbuild came to. */
+export type PassOutcome = { artifact: string } | { failure: BuildFailure } | { errors: Message[] };
+
+const OPTIONS = {
+  entryPoints: ['handler'],
+  outfile: '/app/handler.mjs',
+  // Never the folder in which the process happens to run: its name would be in messages and in the output.
+  absWorkingDir: '/',
+  bundle: true,
+  write: false,
+  metafile: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  charset: 'utf8',
+  legalComments: 'none',
+  logLevel: 'silent',
+  logLimit: 0,
+  sourcemap: 'external',
+  // With them, esbuild would look for sources of maps on the disk; stack traces do not need them.
+  sourcesContent: false,
+  define: { __dirname: '"/app"', __filename: '"/app/handler.mjs"', 'process.env.NODE_ENV': '"production"' },
+} as const satisfies BuildOptions;
+
+/** Bundles the handler once, with the packages that are known. */
+export async function runPass(input: PluginInput): Promise<PassOutcome> {
+  try {
+    const result = await input.tools.esbuild.build({ ...OPTIONS, ...input.language, plugins: [sourcesPlugin(input)] });
+    return outcomeOf(input.handler, result, input.maxBytes);
+  } catch (error) {
+    const { errors } = error as { errors?: Message[] };
+    if (!Array.isArray(errors)) throw error;
+    return { errors };
+  }
+}
+
+function outcomeOf(handler: string, result: BuildResult<typeof OPTIONS>, maxBytes: number): PassOutcome {
+  if (exportsNothing(handler, result.metafile)) return { failure: { reason: 'ExportError', message: exportAdvice(handler) } };
+  const text = (name: string): string => result.outputFiles.find(({ path }) => path.endsWith(name))?.text ?? '';
+  const size = result.outputFiles.reduce((sum, { contents }) => sum + contents.byteLength, 0);
+  // The map grows by a third when it goes in; the service checks the exact size.
+  const artifact = size > maxBytes ? undefined : finishArtifact(text('.mjs'), text('.mjs.map'));
+  if (artifact !== undefined && Buffer.byteLength(artifact) <= maxBytes) return { artifact };
+  const message = `The handler and what it imports make more than ${maxBytes} bytes of code. Import less, or fetch large data when it is needed.`;
+  return { failure: { reason: 'BuildTooLarge', message } };
+}
+
+/** A file without any import or export is a script: its default export would be undefined. */
+function exportsNothing(handler: string, { inputs }: Metafile): boolean {
+  const name = Object.keys(inputs).find((input) => fileOf(input) === `app:${handler}`);
+  return name === undefined || inputs[name]?.format === undefined;
+}

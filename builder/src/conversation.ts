@@ -1,0 +1,152 @@
+import type { BuildInput, BuildRequest, UsedLock } from '@wherry/core/ports/builder.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { BuildChild } from './build-child.ts';
+import { PackageError, type PackageFailure, type PackageRoom } from './packages/package-room.ts';
+import { buildReportSchema, type Answer, type BuildOrder, type BuildReport } from './protocol.ts';
+import { settlePackages } from './settle-packages.ts';
+
+/** Questions that a process may have open; ours asks fewer. */
+const MAX_OPEN = 64;
+
+export type FinalReport = Extract<BuildReport, { type: 'built' | 'failed' }>;
+type Question = Exclude<BuildReport, FinalReport>;
+
+/** How a conversation ended; undefined: without a report, and how the process exits says why. */
+export type ConversationEnd = { by: 'report'; report: FinalReport } | { by: 'nonsense' } | { by: 'packages'; failure: PackageFailure } | undefined;
+
+export interface ConversationRooms {
+  content: ContentStore;
+  packages: PackageRoom;
+  /** The process waits for packages until the returned function is called. */
+  waitForPackages: () => () => void;
+  signal: AbortSignal;
+}
+
+/** The talk with a building process: we answer its questions until it reports. It handles code of strangers. */
+export class Conversation {
+  /** The files that it has read, or that its packages were settled by. */
+  readonly inputs = new Map<string, BuildInput>();
+  /** By source. */
+  locks = new Map<string, UsedLock>();
+  readonly #child: BuildChild;
+  readonly #request: BuildRequest;
+  readonly #rooms: ConversationRooms;
+  /** Whoever took the process over gets nothing that the request does not hold anyway. */
+  readonly #allowed: Map<string, BuildInput[]>;
+  /** The locks in which a tarball stands, by integrity. */
+  readonly #tarballs = new Map<string, string>();
+  #settled = false;
+  #open = 0;
+
+  constructor(child: BuildChild, request: BuildRequest, rooms: ConversationRooms) {
+    this.#child = child;
+    this.#request = request;
+    this.#rooms = rooms;
+    this.#allowed = filesByDigest(request);
+  }
+
+  /** @throws what the content store or the signal says. */
+  async run(maxBytes: number): Promise<ConversationEnd> {
+    const ended = Promise.withResolvers<ConversationEnd>();
+    this.#child.channel.send(orderOf(this.#request, maxBytes));
+    this.#listen(ended.resolve).catch(ended.reject);
+    return ended.promise;
+  }
+
+  async #listen(end: (end: ConversationEnd) => void): Promise<void> {
+    const failed = Promise.withResolvers<never>();
+    // Answers are made side by side; what goes wrong with one of them is raised here.
+    failed.promise.catch(() => undefined);
+    const messages = this.#child.channel.messages()[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await Promise.race([messages.next(), failed.promise]);
+      if (next.done === true) return end(undefined);
+      const message = buildReportSchema.safeParse(next.value);
+      if (!message.success) return end({ by: 'nonsense' });
+      const report = message.data;
+      if (report.type === 'built' || report.type === 'failed') return end({ by: 'report', report });
+      if (!this.#mayAsk(report)) return end({ by: 'nonsense' });
+      this.#answer(report).then((other) => other !== undefined && end(other), failed.reject);
+    }
+  }
+
+  #mayAsk(question: Question): boolean {
+    if (this.#open >= MAX_OPEN) return false;
+    if (question.type === 'blob') return this.#allowed.has(question.digest);
+    if (question.type === 'package') return this.#tarballs.has(question.integrity);
+    return !this.#settled && Object.keys(question.sources).every((source) => this.#request.trees.has(source));
+  }
+
+  async #answer(question: Question): Promise<ConversationEnd> {
+    this.#open += 1;
+    try {
+      if (question.type === 'blob') return await this.#answerBlob(question.digest);
+      return await this.#waiting(() => (question.type === 'package' ? this.#answerTarball(question.integrity) : this.#answerLayouts(question.sources)));
+    } finally {
+      this.#open -= 1;
+    }
+  }
+
+  async #waiting<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#rooms.waitForPackages();
+    return work().finally(done);
+  }
+
+  async #answerBlob(digest: string): Promise<undefined> {
+    for (const file of this.#allowed.get(digest) ?? []) this.#reach(file);
+    const bytes = await this.#rooms.content.get(digest);
+    this.#say({ type: 'blob', digest, base64: bytes.toString('base64') });
+  }
+
+  async #answerLayouts(sources: Extract<Question, { type: 'packages' }>['sources']): Promise<ConversationEnd> {
+    this.#settled = true;
+    const settled = await settlePackages(sources, this.#request, this.#rooms, this.#rooms.signal);
+    settled.inputs.forEach((file) => this.#reach(file));
+    if ('failure' in settled) return { by: 'packages', failure: settled.failure };
+    this.locks = settled.locks;
+    for (const [source, layout] of Object.entries(settled.layouts)) {
+      for (const { integrity } of Object.values(layout.packages)) this.#tarballs.set(integrity, settled.locks.get(source)?.lock ?? '');
+    }
+    this.#say({ type: 'layouts', layouts: settled.layouts });
+    return undefined;
+  }
+
+  async #answerTarball(integrity: string): Promise<ConversationEnd> {
+    try {
+      const bytes = await this.#rooms.packages.tarball(integrity, this.#tarballs.get(integrity) ?? '', this.#rooms.signal);
+      this.#say({ type: 'package', integrity, base64: bytes.toString('base64') });
+      return undefined;
+    } catch (error) {
+      if (error instanceof PackageError) return { by: 'packages', failure: error };
+      throw error;
+    }
+  }
+
+  #say(answer: Answer): void {
+    this.#child.channel.send(answer);
+  }
+
+  #reach(file: BuildInput): void {
+    this.inputs.set(`${file.source}/${file.path}`, file);
+  }
+}
+
+function orderOf({ source, path, trees }: BuildRequest, maxBytes: number): BuildOrder {
+  const files = [...trees].map(([name, tree]) => [
+    name,
+    Object.fromEntries(tree.files.map((file) => [file.path, [file.digest, file.size]])),
+  ]);
+  return { type: 'build', source, path, trees: Object.fromEntries(files) as BuildOrder['trees'], maxBytes };
+}
+
+function filesByDigest({ trees }: BuildRequest): Map<string, BuildInput[]> {
+  const found = new Map<string, BuildInput[]>();
+  for (const [source, tree] of trees) {
+    for (const { path, digest } of tree.files) {
+      const same = found.get(digest);
+      if (same === undefined) found.set(digest, [{ source, path, digest }]);
+      else same.push({ source, path, digest });
+    }
+  }
+  return found;
+}
