@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import path from "node:path";
 
 /** The repository's root. */
@@ -13,11 +14,17 @@ export function toolEnvironment(): NodeJS.ProcessEnv {
 
 /**
  * Runs a program at the root with our own output, and waits for its end.
+ * @param silenceMinutes after so long without a line the program counts as stuck: it is ended with all that it started.
  * @returns the exit code; 1 when a signal ended it or it could not be started
  */
-export function runCommand(command: string, args: readonly string[]): Promise<number> {
+export function runCommand(command: string, args: readonly string[], silenceMinutes?: number): Promise<number> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: root, env: toolEnvironment(), stdio: ["ignore", "inherit", "inherit"] });
+    const child = spawn(command, args, {
+      cwd: root,
+      env: toolEnvironment(),
+      stdio: ["ignore", silenceMinutes === undefined ? "inherit" : "pipe", silenceMinutes === undefined ? "inherit" : "pipe"],
+    });
+    if (silenceMinutes !== undefined) endWhenSilent(child, command, silenceMinutes);
     child.once("error", (error) => {
       console.error(`${command} could not be started: ${error.message}`);
       resolve(1);
@@ -27,4 +34,23 @@ export function runCommand(command: string, args: readonly string[]): Promise<nu
       resolve(code ?? 1);
     });
   });
+}
+
+/** Hands the output on, and ends a program that is stuck, so that a run of hours becomes a failure that says where. */
+function endWhenSilent(child: ChildProcess, command: string, minutes: number): void {
+  const timer = setTimeout(() => {
+    console.error(`${command} printed nothing for ${minutes} minutes and is ended. What it ran:`);
+    console.error(spawnSync("ps", ["--no-headers", "-eo", "pid,ppid,etime,stat,args"], { encoding: "utf8" }).stdout);
+    child.kill("SIGKILL");
+    // Its own children hold the pipes: without this the end of the output would never come.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }, minutes * 60_000);
+  child.once("close", () => clearTimeout(timer));
+  for (const [from, to] of [[child.stdout, process.stdout], [child.stderr, process.stderr]] as const) {
+    from?.on("data", (chunk: Buffer) => {
+      timer.refresh();
+      to.write(chunk);
+    });
+  }
 }

@@ -12,6 +12,9 @@ import { installPackages } from "./install-packages.ts";
 import { systemPackages } from "./packages.ts";
 import { runCommand } from "./run-command.ts";
 
+/** The longest test file takes about three minutes on two cores, and prints its line at its end. */
+const SILENCE_MINUTES = 12;
+
 type Step = { name: string; run: () => Promise<Counts> };
 
 async function runChecked(command: string, args: string[]): Promise<Counts> {
@@ -23,7 +26,7 @@ async function runJest(paths: readonly string[]): Promise<Counts> {
   const folder = mkdtempSync(path.join(tmpdir(), "wherry-jest-"));
   const outputFile = path.join(folder, "results.json");
   try {
-    const code = await runCommand("jest", ["--ci", "--json", `--outputFile=${outputFile}`, ...paths]);
+    const code = await runCommand("jest", ["--ci", "--json", `--outputFile=${outputFile}`, ...paths], SILENCE_MINUTES);
     const counts = readResults(outputFile);
     if (code !== 0 && counts.failed === 0) {
       return { ...counts, failed: 1, remarks: [...counts.remarks, `jest ended with code ${code}`] };
