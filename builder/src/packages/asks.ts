@@ -30,7 +30,7 @@ export function readAsks(request: ResolveRequest): { plan: InstallPlan; lock?: R
 export function asksOf(request: ResolveRequest): Digest {
   const { source, manifest, lock, specifiers } = request;
   const checked = manifest === undefined ? undefined : checkManifest(`${source}/package.json`, manifest);
-  const asked = readSpecifiers(specifiers).map((one) => one.asked);
+  const asked = specifiers.map((one) => readSpecifiers([one])[0]?.asked ?? one.specifier);
   const parts = [VERSION, checked && 'manifest' in checked ? checked.manifest : (manifest ?? null), lock === undefined ? null : sha256(lock), [...new Set(asked)].sort()];
   return sha256(JSON.stringify(parts));
 }

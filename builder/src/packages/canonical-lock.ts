@@ -7,7 +7,7 @@ import { nameOfFolder, type LockEntry } from './check-lock.ts';
 const lockSchema = z.object({
   lockfileVersion: z.literal(3),
   wherry: z.object({ version: z.literal(1), folders: z.record(z.string(), z.string()) }),
-  packages: z.record(z.string(), z.looseObject({ name: z.string().optional(), version: z.string().optional(), integrity: z.string().optional() })),
+  packages: z.record(z.string(), z.looseObject({ name: z.string().optional(), version: z.string().optional(), integrity: z.string().optional(), optional: z.boolean().optional() })),
 });
 
 /** The same resolution gives the same text, whatever the order of its parts. */
@@ -36,8 +36,8 @@ export function layoutOf(lock: string): PackageLayout {
   if (!parsed.success) throw new SyntaxError('the text is no lock that was made here');
   const { packages, wherry } = parsed.data;
   const layout: PackageLayout = { packages: {}, folders: {} };
-  for (const [folder, { name, version = '', integrity = '' }] of Object.entries(packages)) {
-    if (folder !== '') layout.packages[folder] = { name: name ?? nameOfFolder(folder), version, integrity };
+  for (const [folder, { name, version = '', integrity = '', optional }] of Object.entries(packages)) {
+    if (folder !== '') layout.packages[folder] = { name: name ?? nameOfFolder(folder), version, integrity, ...(optional === true && { optional }) };
   }
   for (const [asked, folder] of Object.entries(wherry.folders)) layout.folders[asked] = folderOf(folder, layout.packages);
   return layout;

@@ -49,6 +49,18 @@ const VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
  * Entries for development, and those that lie inside another package's tarball, are left out.
  */
 export function checkLock(file: string, text: string): { packages: Record<string, LockEntry> } | { failure: PackageFailure } {
+  const read = readLock(file, text);
+  if ('failure' in read) return read;
+  const taken = Object.entries(read.packages).filter(([folder, entry]) => folder !== '' && entry.dev !== true && entry.inBundle !== true);
+  for (const [folder, entry] of taken) {
+    const problem = entryProblem(folder, entry);
+    if (problem !== undefined) return { failure: packageFailure('PackageRefused', `${file}: ${folder} cannot be had: ${problem}.`, placeOfKey(file, text, folder)) };
+  }
+  const entries = taken.map(([folder, entry]) => [folder, { ...lockEntrySchema.parse(entry), integrity: strongestIntegrity(entry.integrity ?? '') ?? '' }] as const);
+  return { packages: Object.fromEntries(entries) };
+}
+
+function readLock(file: string, text: string): { packages: Record<string, ForeignEntry> } | { failure: PackageFailure } {
   const json = parseJson(file, text);
   if ('failure' in json) return json;
   const parsed = lockSchema.safeParse(json.value);
@@ -57,27 +69,21 @@ export function checkLock(file: string, text: string): { packages: Record<string
     return { failure: packageFailure('ManifestInvalid', `${file}: ${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}.`) };
   }
   const { lockfileVersion, packages } = parsed.data;
-  if (packages === undefined || lockfileVersion < 2) {
-    return { failure: packageFailure('ManifestInvalid', `${file} is of version ${lockfileVersion}. Write it anew with npm 7 or later (npm install --package-lock-only).`) };
-  }
-  const taken: [string, LockEntry][] = [];
-  for (const [folder, entry] of Object.entries(packages)) {
-    if (folder === '' || entry.dev === true || entry.inBundle === true) continue;
-    const problem = entryProblem(folder, entry);
-    if (problem !== undefined) return { failure: packageFailure('PackageRefused', `${file}: ${folder} cannot be had: ${problem}.`, placeOfKey(file, text, folder)) };
-    taken.push([folder, { ...lockEntrySchema.parse(entry), integrity: strongestIntegrity(entry.integrity ?? '') ?? '' }]);
-  }
-  return { packages: Object.fromEntries(taken) };
+  if (packages !== undefined && lockfileVersion >= 2) return { packages };
+  return { failure: packageFailure('ManifestInvalid', `${file} is of version ${lockfileVersion}. Write it anew with npm 7 or later (npm install --package-lock-only).`) };
 }
 
 function entryProblem(folder: string, entry: ForeignEntry): string | undefined {
   if (entry.link === true) return 'it is a link to a folder';
   if (!FOLDER.test(folder)) return 'it is a folder of the project';
-  const { resolved, version = '' } = entry;
-  if (typeof resolved === 'string' && !/^https?:\/\//i.test(resolved)) return `it comes from ${resolved.split(':')[0] ?? ''}:, and only packages of the registry are taken`;
+  const { version = '' } = entry;
   if (!VERSION.test(version)) return `${JSON.stringify(version)} is no version`;
-  const name = entry.name ?? nameOfFolder(folder);
-  return specProblem(name, version) ?? integrityProblem(entry.integrity) ?? dependencyProblem(entry);
+  return addressProblem(entry.resolved) ?? specProblem(entry.name ?? nameOfFolder(folder), version) ?? integrityProblem(entry.integrity) ?? dependencyProblem(entry);
+}
+
+function addressProblem(resolved: ForeignEntry['resolved']): string | undefined {
+  if (typeof resolved !== 'string' || /^https?:\/\//i.test(resolved)) return undefined;
+  return `it comes from ${resolved.split(':')[0] ?? ''}:, and only packages of the registry are taken`;
 }
 
 function integrityProblem(integrity: string | undefined): string | undefined {
@@ -87,8 +93,11 @@ function integrityProblem(integrity: string | undefined): string | undefined {
 }
 
 function dependencyProblem({ dependencies = {}, peerDependencies = {}, optionalDependencies = {} }: ForeignEntry): string | undefined {
-  const all = Object.entries({ ...dependencies, ...peerDependencies, ...optionalDependencies });
-  return all.map(([name, spec]) => [name, specProblem(name, spec)] as const).flatMap(([name, problem]) => (problem === undefined ? [] : [`it needs ${name}: ${problem}`]))[0];
+  for (const [name, spec] of Object.entries({ ...dependencies, ...peerDependencies, ...optionalDependencies })) {
+    const problem = specProblem(name, spec);
+    if (problem !== undefined) return `it needs ${name}: ${problem}`;
+  }
+  return undefined;
 }
 
 /** The name that the last folder of a path has. */

@@ -7,11 +7,11 @@ import type { BuildIdentity } from '../build-child.ts';
 import { asksOf, readAsks } from './asks.ts';
 import { canonicalLock, layoutOf, packagesOf } from './canonical-lock.ts';
 import { createInstaller } from './install/installer.ts';
-import { matchesIntegrity } from './integrity.ts';
 import { packageFailure, placeOfKey } from './package-failure.ts';
 import { PackageError, type PackageRoom, type RegistryOptions, type ResolveRequest, type ResolveResult } from './package-room.ts';
 import { readSpecifiers } from './plan-install.ts';
 import { createTarballCache } from './tarball-cache.ts';
+import { createTarballs } from './tarballs.ts';
 
 const MIB = 1024 * 1024;
 
@@ -57,10 +57,9 @@ export function createPackageRoom(options: PackageRoomOptions): PackageRoom & { 
   const limits = { ...LIMITS, ...options.limits };
   const installer = createInstaller({ ...options, limits });
   const cache = createTarballCache({ directory: path.join(options.cacheDirectory, 'tarballs'), maxBytes: limits.cacheBytes, clock, logger });
+  const tarballs = createTarballs({ cache, installer, metrics });
   const resolutions = metrics.counter('npm_resolutions_total', 'Resolutions of npm packages, by outcome.', ['outcome']);
-  const tarballs = metrics.counter('npm_tarballs_total', 'Tarballs of npm packages that builds asked for, by where they came from.', ['from']);
   const stopping = new AbortController();
-  const fetching = new Map<string, Promise<Buffer>>();
 
   async function resolve(request: ResolveRequest, signal: AbortSignal): Promise<ResolveResult> {
     signal.throwIfAborted();
@@ -72,29 +71,6 @@ export function createPackageRoom(options: PackageRoomOptions): PackageRoom & { 
     if ('packages' in answer) return { ok: true, lock: canonicalLock(plan, answer.packages), asks: asksOf(request) };
     const { reason, message, packages } = 'failure' in answer ? answer.failure : NONSENSE;
     return { ok: false, ...placed(packageFailure(reason, message, placeOf(packages, request))) };
-  }
-
-  /** One fetch for all who wait for the same tarball; it goes on when one of them leaves. */
-  function fetchOnce(integrity: string, wanted: { name: string; version: string }): Promise<Buffer> {
-    const running = fetching.get(integrity);
-    if (running !== undefined) return running;
-    const fetched = fetchTarball(integrity, wanted).finally(() => fetching.delete(integrity));
-    fetched.catch(() => undefined);
-    fetching.set(integrity, fetched);
-    return fetched;
-  }
-
-  async function fetchTarball(integrity: string, { name, version }: { name: string; version: string }): Promise<Buffer> {
-    const kept = await cache.read(integrity);
-    tarballs.inc({ from: kept === undefined ? 'registry' : 'cache' });
-    if (kept !== undefined) return kept;
-    const answer = await installer.ask({ type: 'tarball', name, version, integrity }, stopping.signal);
-    if ('bytes' in answer && matchesIntegrity(answer.bytes, integrity)) {
-      await cache.write(integrity, answer.bytes);
-      return answer.bytes;
-    }
-    const { reason, message } = 'failure' in answer ? answer.failure : NONSENSE;
-    throw new PackageError(packageFailure(reason, message));
   }
 
   return {
@@ -109,12 +85,12 @@ export function createPackageRoom(options: PackageRoomOptions): PackageRoom & { 
       signal.throwIfAborted();
       const wanted = Object.values(layoutOf(lock).packages).find((one) => one.integrity === integrity);
       if (wanted === undefined) throw new PackageError(packageFailure('PackageRefused', 'The lock names no tarball of this integrity.'));
-      return orAborted(fetchOnce(integrity, wanted), signal);
+      return tarballs.get(wanted, signal);
     },
     async stop() {
       stopping.abort(new Error('the room of packages is stopping'));
       await installer.stop();
-      await Promise.allSettled(fetching.values());
+      await tarballs.stop();
     },
   };
 }
@@ -138,10 +114,3 @@ function placeOf(packages: readonly string[], { source, manifest, specifiers }: 
 /** The file stands in the message too, for readers who see nothing else. */
 const placed = <T extends { message: string; location?: SourceLocation }>(failure: T): T =>
   failure.location === undefined ? failure : { ...failure, message: `${failure.location.file}: ${failure.message}` };
-
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  return Promise.race([promise, aborted.promise]).finally(() => signal.removeEventListener('abort', abort));
-}

@@ -9,6 +9,7 @@ export interface UnpackLimits {
 }
 
 const BLOCK = 512;
+const EXTRA: ReadonlySet<string> = new Set(['ExtendedHeader', 'OldExtendedHeader', 'NextFileHasLongPath', 'OldGnuLongPath', 'NextFileHasLongLinkpath']);
 const FILES: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile']);
 
 const MIB = 1024 * 1024;
@@ -52,13 +53,17 @@ function* entries(tar: Buffer): Generator<Entry> {
     if (entry === undefined) continue;
     const { type } = entry.header;
     if (type === 'GlobalExtendedHeader') all = Pax.parse(entry.body.toString('utf8'), all, true);
-    else if (type === 'ExtendedHeader' || type === 'OldExtendedHeader') next = Pax.parse(entry.body.toString('utf8'), next, false);
-    else if (type === 'NextFileHasLongPath' || type === 'OldGnuLongPath') next = { ...next, path: entry.body.toString('utf8').replace(/\0.*$/s, '') };
-    else if (type !== 'NextFileHasLongLinkpath') {
+    else if (EXTRA.has(type)) next = { ...next, ...extra(type, entry.body.toString('utf8')) };
+    else {
       next = undefined;
       yield entry;
     }
   }
+}
+
+function extra(type: string, text: string): HeaderData {
+  if (type === 'NextFileHasLongLinkpath') return {};
+  return type.endsWith('ExtendedHeader') ? Pax.parse(text) : { path: text.replace(/\0.*$/s, '') };
 }
 
 function entryAt(tar: Buffer, offset: number, next: HeaderData | undefined, all: HeaderData | undefined): Entry | undefined {

@@ -70,32 +70,49 @@ async function arboristFor(folder: string, root: RootManifest, seed: Entries, ma
   return new Arborist({ ...refused, path: folder, cache: folder, manifests, ignoreScripts: true, ignoreExtension: true, audit: false, lockfileVersion: 3, workspacesEnabled: false });
 }
 
-/** What is reached from the root, by folder. Packages for one platform alone hold machine code, which no function can load: optional ones are left out. */
+/** What is reached from the root, by folder. */
 function collect(root: Node, onProblem: (edge: Edge) => void = () => undefined): Entries {
-  const found = new Map<string, LockEntry>();
+  const needed = reach(root, (edge) => !isOptional(edge), onProblem);
+  const all = reach(root, () => true);
+  const entries = [...all].map(([folder, node]) => [folder, { ...entryOf(node, all), ...(!needed.has(folder) && { optional: true }) }] as const);
+  return Object.fromEntries(entries);
+}
+
+function reach(root: Node, follow: (edge: Edge) => boolean, onProblem: (edge: Edge) => void = () => undefined): Map<string, Node> {
+  const found = new Map<string, Node>();
   const queue = [root];
   for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
-    const { bundleDependencies = [] } = node.package as { bundleDependencies?: string[] };
     for (const edge of node.edgesOut.values()) {
-      const optional = edge.type === 'optional' || edge.type === 'peerOptional';
-      if ((edge.error === 'MISSING' || edge.error === 'INVALID') && !optional && !bundleDependencies.includes(edge.name)) onProblem(edge);
+      if (isProblem(edge, node)) onProblem(edge);
       const { to } = edge;
-      if (to === null || to.isLink || to.errors.length > 0 || found.has(to.location)) continue;
-      if (edge.type === 'optional' && isForPlatform(to.package)) continue;
-      found.set(to.location, entryOf(to));
+      if (to === null || found.has(to.location) || !follow(edge) || !isTaken(edge, to)) continue;
+      found.set(to.location, to);
       queue.push(to);
     }
   }
-  return Object.fromEntries(found);
+  return found;
 }
+
+const isOptional = ({ type }: Edge): boolean => type === 'optional' || type === 'peerOptional';
+
+/** Locks that were written with `legacy-peer-deps` have no peers. */
+const isProblem = ({ type, error, name }: Edge, { package: { bundleDependencies } }: Node): boolean =>
+  (error === 'INVALID' || error === 'MISSING') && (type === 'prod' || (type === 'optional' && error === 'INVALID')) && !(bundleDependencies as string[] | undefined)?.includes(name);
+
+/** Packages for one platform alone hold machine code, which no function can load: where they are optional, they are left out. */
+const isTaken = ({ type }: Edge, to: Node): boolean => !to.isLink && to.errors.length === 0 && !(type === 'optional' && isForPlatform(to.package));
 
 const isForPlatform = ({ os, cpu, libc }: Record<string, unknown>): boolean => [os, cpu, libc].some((one) => one !== undefined && one !== null);
 
-const KEPT = ['dependencies', 'optionalDependencies', 'peerDependencies', 'peerDependenciesMeta', 'bundleDependencies'] as const;
+const KEPT = ['dependencies', 'optionalDependencies', 'peerDependencies', 'peerDependenciesMeta', 'bundleDependencies'] as const satisfies readonly (keyof LockEntry)[];
 
-function entryOf(node: Node): LockEntry {
+function entryOf(node: Node, all: ReadonlyMap<string, Node>): LockEntry {
   if (node.integrity === null) throw new InstallError('PackageRefused', `${node.packageName}@${node.version} cannot be had: there is no integrity for it.`, [node.packageName]);
-  const kept = KEPT.map((key) => [key, node.package[key]] as const).filter(([, value]) => typeof value === 'object' && value !== null && Object.keys(value).length > 0);
+  // Those that are left out are not asked for again either.
+  const absent = [...node.edgesOut.values()].filter(({ type, to }) => type === 'optional' && (to === null || all.get(to.location) !== to)).map(({ name }) => name);
+  const wanted = Object.entries(node.package['optionalDependencies'] ?? {}).filter(([name]) => !absent.includes(name));
+  const content: Record<string, unknown> = { ...node.package, optionalDependencies: Object.fromEntries(wanted) };
+  const kept = KEPT.map((key) => [key, content[key]] as const).filter(([, value]) => typeof value === 'object' && value !== null && Object.keys(value).length > 0);
   const alias = node.packageName === nameOfFolder(node.location) ? {} : { name: node.packageName };
   return { ...alias, version: node.version, integrity: node.integrity, ...Object.fromEntries(kept) };
 }

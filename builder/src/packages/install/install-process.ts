@@ -35,7 +35,7 @@ async function main(): Promise<void> {
       }
     } catch (error) {
       const known = error instanceof InstallError ? error : new InstallError('InstallFailed', 'The packages could not be had: the install process failed.', [], error);
-      if (known.cause !== undefined) process.stderr.write(`${(known.cause as Error).stack ?? String(known.cause)}\n`);
+      if (known.cause instanceof Error) process.stderr.write(`${known.cause.stack ?? known.cause.message}\n`);
       report(channel, { type: 'failed', id, ...known.failure });
     } finally {
       running.delete(id);

@@ -32,7 +32,7 @@ type Manifest = z.infer<typeof manifestSchema>;
  * The manifests of one resolution: each package is asked about once, and whatever is not from the registry is refused
  * before it is followed (B3). The first sign that the registry is away ends all: waiting for each package would take minutes.
  */
-export function manifestsOf(client: RegistryClient, signal: AbortSignal): { manifests: Manifests; away(): InstallError | undefined } {
+export function manifestsOf(client: RegistryClient, signal: AbortSignal): { manifests: Manifests; away: () => InstallError | undefined } {
   const packuments = new Map<string, Promise<Packument>>();
   let away: InstallError | undefined;
 
@@ -48,7 +48,7 @@ export function manifestsOf(client: RegistryClient, signal: AbortSignal): { mani
 
   return {
     away: () => away,
-    async manifests(spec) {
+    manifests: async (spec) => {
       signal.throwIfAborted();
       const { name, fetchSpec, registry } = spec.subSpec ?? spec;
       if (registry !== true || name === null) throw new InstallError('PackageRefused', `${spec.raw} cannot be had: only packages of the registry are taken.`, []);
@@ -70,28 +70,32 @@ function pick(packument: Packument, range: string): Manifest {
 }
 
 function checked({ dist, bundledDependencies, bundleDependencies = bundledDependencies, ...manifest }: Manifest): object {
-  const { name, version, dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = manifest;
+  const { name, version, dependencies, optionalDependencies, peerDependencies } = manifest;
   const id = `${name}@${version}`;
   const integrity = strongestIntegrity(dist.integrity ?? '');
   if (integrity === undefined) throw new InstallError('PackageRefused', `${id} cannot be had: the registry gives no SHA-512 integrity for it.`, [name]);
-  const bundled = new Set(bundleDependencies === true ? Object.keys(dependencies) : bundleDependencies || []);
-  const optional = fromRegistry(optionalDependencies);
-  const needed = Object.entries({ ...peerDependencies, ...dependencies }).filter(([other]) => !bundled.has(other) && !Object.hasOwn(optionalDependencies, other));
-  for (const [other, spec] of needed) {
-    const problem = peerDependenciesMeta[other]?.optional === true ? undefined : specProblem(other, spec);
-    if (problem !== undefined) throw new InstallError('PackageRefused', `${id} cannot be had: it needs ${other}, and ${problem}.`, [name]);
-  }
+  const bundled = bundleDependencies === true ? Object.keys(dependencies) : bundleDependencies || [];
+  refuseForeign(manifest, bundled);
   return {
     ...manifest,
     // What is optional stands in both, as registries write it.
     dependencies: Object.fromEntries(Object.entries(dependencies).filter(([other]) => !Object.hasOwn(optionalDependencies, other))),
-    optionalDependencies: optional,
+    optionalDependencies: fromRegistry(optionalDependencies),
     peerDependencies: fromRegistry(peerDependencies),
-    ...(bundled.size > 0 && { bundleDependencies: [...bundled] }),
+    ...(bundled.length > 0 && { bundleDependencies: bundled }),
     _id: id,
     _integrity: integrity,
     _resolved: placeholder(name, version),
   };
+}
+
+/** What a package must have has to come from the registry; what it can do without is left out where it does not. */
+function refuseForeign({ name, version, dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta }: Omit<Manifest, 'dist'>, bundled: string[]): void {
+  for (const [other, spec] of Object.entries({ ...peerDependencies, ...dependencies })) {
+    const dispensable = bundled.includes(other) || Object.hasOwn(optionalDependencies, other) || peerDependenciesMeta[other]?.optional === true;
+    const problem = dispensable ? undefined : specProblem(other, spec);
+    if (problem !== undefined) throw new InstallError('PackageRefused', `${name}@${version} cannot be had: it needs ${other}, and ${problem}.`, [name]);
+  }
 }
 
 const fromRegistry = (specs: Record<string, string>): Record<string, string> =>

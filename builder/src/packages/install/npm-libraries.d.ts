@@ -1,3 +1,4 @@
+/* eslint-disable no-restricted-exports -- these libraries have default exports */
 // What we use of npm's own libraries, which come without types.
 
 declare module 'npm-package-arg' {

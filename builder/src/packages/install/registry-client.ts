@@ -110,7 +110,7 @@ async function expectOk(about: string, response: Response): Promise<void> {
 async function readBody(response: Response, limit: number, tooLarge: () => InstallError): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let length = 0;
-  for await (const part of response.body ?? []) {
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     length += part.byteLength;
     if (length > limit) throw tooLarge();
     parts.push(part);

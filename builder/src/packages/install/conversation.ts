@@ -1,0 +1,89 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { LockEntry } from '../check-lock.ts';
+import type { PackageFailureReason } from '../package-room.ts';
+import type { InstallChild } from './install-child.ts';
+import { installReportSchema, type InstallReport, type ResolveOrder, type TarballOrder } from './protocol.ts';
+
+/** What is called off has to be over by then. */
+const CANCEL_MS = 5000;
+
+export type Order = Omit<ResolveOrder, 'id'> | Omit<TarballOrder, 'id'>;
+export type Answer = { packages: Record<string, LockEntry> } | { bytes: Buffer } | { failure: { reason: PackageFailureReason; message: string; packages: string[] } };
+
+/** Orders to one install process, and its answers. */
+export interface Conversation {
+  /** It answers within the time limit, whatever the process does. @throws the signal's reason. */
+  ask(order: Order, signal: AbortSignal): Promise<Answer>;
+  /** Orders that wait for their answer. */
+  readonly open: number;
+  /** Resolves when the process is gone; by then every order has its answer. */
+  readonly ended: Promise<void>;
+}
+
+interface Pending {
+  chunks: Buffer[];
+  settle: (answer: Answer) => void;
+}
+
+export function converse(child: InstallChild, { timeoutMs, clock }: { timeoutMs: number; clock: Clock }): Conversation {
+  const pending = new Map<number, Pending>();
+  let lastId = 0;
+
+  async function listen(): Promise<void> {
+    for await (const line of child.channel.messages()) {
+      const report = installReportSchema.safeParse(line);
+      if (!report.success) break;
+      const one = pending.get(report.data.id);
+      if (one !== undefined) take(one, report.data);
+    }
+    child.kill();
+    await child.exited;
+    for (const { settle } of pending.values()) settle(failure('InstallFailed', 'The install process ended unexpectedly.'));
+  }
+
+  return {
+    ended: listen(),
+    get open() {
+      return pending.size;
+    },
+    async ask(order, signal) {
+      const id = (lastId += 1);
+      const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+      let stopKill = (): void => undefined;
+      const callOff = (): void => {
+        child.channel.send({ type: 'cancel', id });
+        stopKill();
+        stopKill = clock.after(CANCEL_MS, () => child.kill());
+      };
+      const timeOut = (): void => {
+        resolve(failure('InstallTimeout', `The packages did not come within ${timeoutMs / 1000} s.`));
+        callOff();
+      };
+      const abort = (): void => {
+        reject(signal.reason as Error);
+        callOff();
+      };
+      const stopTimer = clock.after(timeoutMs, timeOut);
+      const settle = (answer: Answer): void => {
+        pending.delete(id);
+        stopTimer();
+        stopKill();
+        signal.removeEventListener('abort', abort);
+        resolve(answer);
+      };
+      pending.set(id, { chunks: [], settle });
+      signal.addEventListener('abort', abort, { once: true });
+      child.channel.send({ ...order, id });
+      return promise;
+    },
+  };
+}
+
+function take({ chunks, settle }: Pending, report: InstallReport): void {
+  if (report.type === 'chunk') chunks.push(Buffer.from(report.base64, 'base64'));
+  else if (report.type === 'resolved') settle({ packages: report.packages });
+  else if (report.type === 'fetched') settle({ bytes: Buffer.concat(chunks) });
+  else settle({ failure: report });
+}
+
+const failure = (reason: PackageFailureReason, message: string): Answer => ({ failure: { reason, message, packages: [] } });

@@ -1,0 +1,55 @@
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import type { Installer } from './install/installer.ts';
+import { matchesIntegrity } from './integrity.ts';
+import { packageFailure } from './package-failure.ts';
+import { PackageError, type LockedPackage } from './package-room.ts';
+import type { TarballCache } from './tarball-cache.ts';
+
+/** Tarballs from the cache, else from the registry; either way they have the integrity that was asked for. */
+export interface Tarballs {
+  /** @throws PackageError, or the signal's reason. */
+  get(wanted: LockedPackage, signal: AbortSignal): Promise<Buffer>;
+  stop(): Promise<void>;
+}
+
+export function createTarballs({ cache, installer, metrics }: { cache: TarballCache; installer: Installer; metrics: Metrics }): Tarballs {
+  const counter = metrics.counter('npm_tarballs_total', 'Tarballs of npm packages that builds asked for, by where they came from.', ['from']);
+  const stopping = new AbortController();
+  const running = new Map<string, Promise<Buffer>>();
+
+  async function fetch({ name, version, integrity }: LockedPackage): Promise<Buffer> {
+    const kept = await cache.read(integrity);
+    counter.inc({ from: kept === undefined ? 'registry' : 'cache' });
+    if (kept !== undefined) return kept;
+    const answer = await installer.ask({ type: 'tarball', name, version, integrity }, stopping.signal);
+    if ('failure' in answer) throw new PackageError(packageFailure(answer.failure.reason, answer.failure.message));
+    // The process that fetched it has looked already, but handles what strangers send.
+    if (!('bytes' in answer) || !matchesIntegrity(answer.bytes, integrity)) {
+      throw new PackageError(packageFailure('PackageCorrupt', `${name}@${version} does not have the integrity ${integrity}.`));
+    }
+    await cache.write(integrity, answer.bytes);
+    return answer.bytes;
+  }
+
+  /** One fetch for all who wait for the same tarball; it goes on when one of them leaves. */
+  function fetchOnce(wanted: LockedPackage): Promise<Buffer> {
+    const { integrity } = wanted;
+    const fetched = running.get(integrity) ?? fetch(wanted).finally(() => running.delete(integrity));
+    running.set(integrity, fetched);
+    return fetched;
+  }
+
+  return {
+    async get(wanted, signal) {
+      signal.throwIfAborted();
+      const aborted = Promise.withResolvers<never>();
+      const abort = (): void => aborted.reject(signal.reason as Error);
+      signal.addEventListener('abort', abort, { once: true });
+      return Promise.race([fetchOnce(wanted), aborted.promise]).finally(() => signal.removeEventListener('abort', abort));
+    },
+    async stop() {
+      stopping.abort(new Error('the room of packages is stopping'));
+      await Promise.allSettled(running.values());
+    },
+  };
+}
