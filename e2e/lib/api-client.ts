@@ -63,13 +63,13 @@ export class ApiClient {
     return { groupId, keyId: id, value };
   }
 
-  /** The function once `done` holds of it; throws with its last state after ten seconds. */
-  async functionWhen(id: string, done: (fn: any) => boolean): Promise<any> {
+  /** The function once `done` holds of it; throws with its last state after ten seconds unless told otherwise. */
+  async functionWhen(id: string, done: (fn: any) => boolean, deadlineMs?: number): Promise<any> {
     return eventually(async () => {
       const { function: fn } = (await this.expect('GET', `/api/functions/${id}`)).body;
       if (!done(fn)) throw new Error(`the function is not so yet: ${JSON.stringify(fn.status)}`);
       return fn;
-    });
+    }, deadlineMs);
   }
 }
 

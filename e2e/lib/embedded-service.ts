@@ -79,7 +79,17 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const exited = once(child, 'close').then(() => child.exitCode);
-  await untilReady(child, exited, () => output);
+  // A test run that ends badly leaves no service behind.
+  const kill = (): unknown => child.kill('SIGKILL');
+  process.once('exit', kill);
+  void exited.finally(() => process.off('exit', kill));
+  const removeFolder = async (): Promise<void> => {
+    if (options.dataDirectory === undefined) await rm(dataDirectory, { recursive: true, force: true });
+  };
+  await untilReady(child, exited, () => output).catch(async (error: unknown) => {
+    await removeFolder();
+    throw error;
+  });
 
   async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
@@ -96,7 +106,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     stop,
     async dispose() {
       await stop();
-      if (options.dataDirectory === undefined) await rm(dataDirectory, { recursive: true, force: true });
+      await removeFolder();
     },
   };
 }

@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await Promise.all(services.map((service) => service.stop('SIGKILL')));
+  await Promise.all(services.map((service) => service.stop()));
   await rm(folder, { recursive: true, force: true });
 }, 30_000);
 
