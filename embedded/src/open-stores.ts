@@ -31,11 +31,13 @@ export async function openStores(
   { paths, isNew, clock, logger }: Pick<DataDirectory, 'paths' | 'isNew'> & { clock: Clock; logger: Logger },
   parts: AsyncDisposableStack,
 ): Promise<Stores> {
+  // Has a thread of its own, which starts while the others are opened.
+  const telemetry = openTelemetryStore({ file: paths.telemetry, clock, logger });
+  telemetry.catch(() => undefined);
+  parts.defer(() => telemetry.then((opened) => opened.close(), () => undefined));
   const { keyRing, digestKey } = loadKeyFile(paths.keys, { create: isNew, clock, logger });
   const store = await openSqliteStore({ file: paths.database, namespace: NAMESPACE, clock });
   parts.defer(() => store.close());
   const content = await createFolderContentStore({ directory: paths.content, clock, logger });
-  const telemetry = await openTelemetryStore({ file: paths.telemetry, clock, logger });
-  parts.defer(() => telemetry.close());
-  return { store, content, telemetry, keyRing, digestKey };
+  return { store, content, telemetry: await telemetry, keyRing, digestKey };
 }
