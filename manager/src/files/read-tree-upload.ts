@@ -6,7 +6,7 @@ import { filePathProblem } from '@wherry/core/checks/file-path.ts';
 import { DomainError, invalid, isDomainError } from '@wherry/core/errors.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import { mediaType } from '../http/json-body.ts';
-import { drain, putFile } from './read-upload.ts';
+import { putFile } from './read-upload.ts';
 import type { StoredFile } from './source-trees.ts';
 import { readForm, tooLarge } from './upload-part.ts';
 
@@ -69,15 +69,16 @@ async function readTar(request: IncomingMessage, options: TarOptions): Promise<M
 
 async function readEntries(tar: Extract, files: Map<string, StoredFile>, { content, limit }: TarOptions): Promise<void> {
   for await (const entry of tar) {
-    const path = entryPath(entry.header);
-    const bytes = entry as AsyncIterable<Uint8Array>;
-    if (path === undefined) {
-      await drain(bytes);
-      continue;
-    }
-    if ((entry.header.size ?? 0) > limit) throw tooLarge(limit);
-    const stored = await putFile(content, bytes, limit);
-    files.set(path, { path, ...stored, executable: ((entry.header.mode ?? 0) & 0o100) !== 0 });
+    const { header } = entry;
+    const path = entryPath(header);
+    // A folder has no content, whatever its size says: the stream of one with a size never ends.
+    if (path === undefined) continue;
+    // Nor does that of a file whose size cannot be read.
+    const size: unknown = header.size;
+    if (typeof size !== 'number') throw invalid(`${path}: its size cannot be read.`);
+    if (size > limit) throw tooLarge(limit);
+    const stored = await putFile(content, entry as AsyncIterable<Uint8Array>, limit);
+    files.set(path, { path, ...stored, executable: ((header.mode ?? 0) & 0o100) !== 0 });
     if (files.size > MAX_FILES) throw new DomainError('too_large', `A source holds at most ${MAX_FILES} files.`);
   }
 }

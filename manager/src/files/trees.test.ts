@@ -23,6 +23,16 @@ async function tarOf(entries: Entry[]): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** The tar with other bytes as the size of its first entry, and the checksum that fits. */
+function withSize(tar: Buffer, size: string): Buffer {
+  const changed = Buffer.from(tar);
+  changed.write(size.padEnd(12, '\0'), 124, 12, 'latin1');
+  changed.fill(' ', 148, 156);
+  const sum = changed.subarray(0, 512).reduce((total, byte) => total + byte, 0);
+  changed.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 8, 'latin1');
+  return changed;
+}
+
 async function entriesOf(tar: Buffer): Promise<{ name: string; mode: number | undefined; content: string }[]> {
   const reader = extract();
   reader.end(tar);
@@ -86,6 +96,15 @@ describe('whole trees', () => {
     expect((await send('PUT', form('a.ts', '../x'), type)).status).toBe(400);
     expect((await send('PUT', form(''), type)).status).toBe(400);
     expect(await paths()).toEqual(['src/x/öne.ts', 'two.ts']);
+  });
+
+  it('take a folder that has a size for a folder, and refuse a file whose size cannot be read', async () => {
+    const folder = await tarOf([{ name: 'lib/', type: 'directory' }, { name: 'lib/a.ts', content: 'a' }]);
+    expect((await send('PUT', withSize(folder, '00000001750'))).status).toBe(200);
+    expect(await paths()).toEqual(['lib/a.ts']);
+    const file = await tarOf([{ name: 'b.ts', content: 'b' }]);
+    expect((await send('PUT', withSize(file, '\u00c2\u0080'))).status).toBe(400);
+    expect(await paths()).toEqual(['lib/a.ts']);
   });
 
   it('are given back as they were put', async () => {
