@@ -49,8 +49,13 @@ export function createChain(parts: ChainParts): Chain {
 function begin(call: Call, parts: ChainParts): void {
   const malformed = checkFraming(call.req.rawHeaders, call.req.httpVersion);
   if (malformed !== undefined) answerRefusal(call, malformed, parts.clock);
-  else if (parts.pipeToManager !== undefined && !isRunPath(call.req.url ?? '')) parts.pipeToManager(call);
+  else if (parts.pipeToManager !== undefined && isManagers(call.req.url ?? '')) parts.pipeToManager(call);
   else run(call, parts);
+}
+
+/** Whatever is a path and not the function port's; other forms of a target (`*`, `http://…`) are nobody's. */
+function isManagers(target: string): boolean {
+  return target.startsWith('/') && !isRunPath(target);
 }
 
 function run(call: Call, parts: ChainParts): void {

@@ -63,6 +63,12 @@ describe('equal ports: the pipe to the manager', () => {
     expect(seen).toHaveLength(0);
   });
 
+  it.each(['*', 'http://a/api/functions', 'http://a/run/hello'])('R1: %s is nobody\'s', async (target) => {
+    const text = await harness.raw(`OPTIONS ${target} HTTP/1.1\r\nHost: a\r\n\r\n`, /\}$/);
+    expect(text).toMatch(/^HTTP\/1\.1 400 /);
+    expect(seen).toHaveLength(0);
+  });
+
   it('streams events as they come, and ends with the caller', async () => {
     const socket = harness.connect();
     let text = '';
