@@ -56,7 +56,7 @@ export async function runBuild(
   if (signal.aborted) abort();
   const limits = watchLimits(child, options, resolve);
   void child.exited.then(() => resolve({ by: 'exit' }));
-  const rooms = { ...options, waitForPackages: limits.wait, signal: AbortSignal.any([signal, ended.signal]) };
+  const rooms = { ...options, waitForPackages: () => limits.wait(), signal: AbortSignal.any([signal, ended.signal]) };
   const conversation = new Conversation(child, request, rooms);
   conversation.run(options.limits.outputBytes).then(
     (ending) => ending !== undefined && resolve(ending),

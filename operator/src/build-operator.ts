@@ -10,6 +10,7 @@ import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import { BuildRoom } from './builds/build-room.ts';
+import { createSourceLocks } from './builds/source-locks.ts';
 import type { Caches } from './caches/caches.ts';
 import { observeWorkloads } from './caches/observed-workloads.ts';
 import { collectContent } from './content/collect-content.ts';
@@ -69,7 +70,8 @@ export function buildOperator(options: OperatorOptions): Operator {
   const digestKey = createDigestKey(options.digestKey);
   const keyRecords = createKeyRecords(caches, options.keyRing, digestKey);
   const routers = new RouterFeed({ ...options, digestKey, keyRecords, observed, demand, logger, tokenOf: (workload) => invocationToken(feedKey, workload) });
-  const builds = new BuildRoom({ ...options, logger, onSettled: (handler) => controllers.handlerBuilt(handler) });
+  const locks = createSourceLocks(options);
+  const builds = new BuildRoom({ ...options, logger, locks, onSettled: (handler) => controllers.handlerBuilt(handler) });
   const controllers = createControllers({ ...options, logger, keyRecords, observed, trees, treesInForce, builds, routersKnow: (name) => routers.routersKnow(name) });
   const stopWatching = workloads.watch((_name, functionName) => {
     routers.touchFunction(functionName);

@@ -51,7 +51,7 @@ async function attempt(order: BuildOrder, files: SourceFiles, tools: Tools): Pro
 async function unpack({ name, version, integrity }: LockedPackage, { packages }: Tools): Promise<ReadonlyMap<string, Uint8Array>> {
   const bytes = await packages.tarball(integrity);
   try {
-    return await unpackTarball(bytes);
+    return unpackTarball(bytes);
   } catch (error) {
     if (!(error instanceof TarballError)) throw error;
     throw new BuildProblem('PackageCorrupt', `The package ${name} ${version} cannot be used: ${error.message}.`);

@@ -11,7 +11,7 @@ export interface BuildOrder {
 }
 
 /** Files that steer a build although nothing of them is in the artifact. */
-const STEERING = ['package.json', 'package-lock.json', 'tsconfig.json'];
+const STEERING = ['package.json', 'npm-shrinkwrap.json', 'package-lock.json', 'tsconfig.json'];
 
 /** The two parts of a handler. */
 export function parseHandler(handler: string): { source: string; path: string } {

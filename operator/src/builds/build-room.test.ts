@@ -3,11 +3,13 @@ import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import type { KnownLock } from '@wherry/core/ports/builder.ts';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { loadedTree } from '../content/tree-cache.ts';
 import type { BuildOrder } from './build-order.ts';
 import { BuildRoom } from './build-room.ts';
+import type { SourceLocks } from './source-locks.ts';
 
 describe('the build room', () => {
   let clock: FakeClock;
@@ -16,6 +18,7 @@ describe('the build room', () => {
   let logger: FakeLogger;
   let metrics: FakeMetrics;
   let settled: string[];
+  let locks: { kept: KnownLock[]; disagree: number };
   let room: BuildRoom;
   beforeEach(() => {
     clock = new FakeClock();
@@ -24,7 +27,16 @@ describe('the build room', () => {
     logger = new FakeLogger();
     metrics = new FakeMetrics();
     settled = [];
-    room = new BuildRoom({ builder, content, clock, logger, metrics, onSettled: (handler) => settled.push(handler) });
+    locks = { kept: [], disagree: 0 };
+    const sourceLocks: SourceLocks = {
+      known: () => new Map([['a', locks.kept]]),
+      async keep(used) {
+        locks.kept = [...used.values()].map(({ asks, lock }) => ({ asks, lock: sha256(lock) }));
+        locks.disagree -= 1;
+        return locks.disagree < 0;
+      },
+    };
+    room = new BuildRoom({ builder, content, locks: sourceLocks, clock, logger, metrics, onSettled: (handler) => settled.push(handler) });
   });
   afterEach(() => room.stop());
 
@@ -131,6 +143,50 @@ describe('the build room', () => {
     await clock.advance(2000);
     expect(room.request(wanted).state).toBe('built');
     expect(logger.of('warn')).toHaveLength(2);
+  });
+
+  it('tells that a registry does not answer, and asks it again without being told to', async () => {
+    const wanted = await order('a/main.ts', { a: A });
+    builder.answer('a/main.ts', { ok: false, reason: 'RegistryUnavailable', message: 'api/package.json: hono cannot be had', inputs: [], retry: true });
+    room.request(wanted);
+    await clock.advance(0);
+    for (const _ of [1, 2, 3]) {
+      expect(room.request(wanted)).toMatchObject({ state: 'failed', reason: 'RegistryUnavailable' });
+      const before = builder.requests.length;
+      await clock.advance(30_000);
+      expect(builder.requests.length).toBeGreaterThan(before);
+    }
+    expect(builder.requests.length).toBeLessThan(20);
+    builder.answer('a/main.ts', undefined);
+    await clock.advance(30_000);
+    expect(room.request(wanted).state).toBe('built');
+    const builds = builder.requests.length;
+    await clock.advance(3_600_000);
+    expect(builder.requests).toHaveLength(builds);
+  });
+
+  it('does not ask again for what a change has made needless', async () => {
+    builder.answer('a/main.ts', { ok: false, reason: 'RegistryUnavailable', message: 'no', inputs: [], retry: true });
+    room.request(await order('a/main.ts', { a: A }));
+    await clock.advance(0);
+    builder.answer('a/main.ts', undefined);
+    const changed = await order('a/main.ts', { a: { ...A, 'b.ts': '2' } });
+    expect(room.request(changed)).toEqual({ state: 'building' });
+    await clock.advance(0);
+    expect(room.request(changed).state).toBe('built');
+    await clock.advance(3_600_000);
+    expect(builder.requests).toHaveLength(2);
+  });
+
+  it('builds with the packages that are known, and anew where another build has settled them otherwise', async () => {
+    const used = new Map([['a', { asks: sha256('asks'), lock: 'the lock' }]]);
+    builder.answer('a/main.ts', () => ({ ok: true, artifact: Buffer.from('one'), revision: sha256('one'), inputs: [], locks: used }));
+    locks.disagree = 1;
+    const wanted = await order('a/main.ts', { a: A });
+    room.request(wanted);
+    await clock.advance(0);
+    expect(room.request(wanted).state).toBe('built');
+    expect(builder.requests.map((request) => request.locks?.get('a'))).toEqual([[], [{ asks: sha256('asks'), lock: sha256('the lock') }]]);
   });
 
   it('tells a failure with file, line and column', async () => {

@@ -8,11 +8,15 @@ import { sha256 } from '@wherry/core/trees/tree.ts';
 import { createBackoff } from '../queue/backoff.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
 import { parseHandler, reachedSources, restsOn, type BuildOrder } from './build-order.ts';
+import type { SourceLocks } from './source-locks.ts';
 
 /** Builds at once (B1). */
 const CONCURRENCY = 4;
-/** A build that could not even be tried. */
+/** A build that could not even be tried, or that a registry kept from its packages. */
 const RETRY = { firstMs: 500, lastMs: 30_000 };
+
+/** Each time all others have settled; so twice is enough for all but the unluckiest. */
+const AGREEMENTS = 3;
 
 /** What is known of the code that an order asks for. */
 export type BuildState =
@@ -23,6 +27,7 @@ export type BuildState =
 export interface BuildRoomOptions {
   builder: Builder;
   content: ContentStore;
+  locks: SourceLocks;
   /** A build of this handler has ended: ask again. */
   onSettled: (handler: string) => void;
   clock: Clock;
@@ -39,6 +44,7 @@ interface Known {
 }
 
 interface Entry {
+  /** What is to be built; what is known of it may be a failure that is tried again. */
   wanted?: { order: BuildOrder; digest: Digest };
   running?: AbortController;
   known?: Known;
@@ -69,7 +75,7 @@ export class BuildRoom {
     const entry = this.#entries.get(handler) ?? {};
     this.#entries.set(handler, entry);
     const known = lookUp(entry, order, digest);
-    if (known === undefined && entry.wanted?.digest === digest) return { state: 'building' };
+    if (entry.wanted?.digest === digest) return known ?? { state: 'building' };
     // What runs is of an older order.
     entry.running?.abort();
     if (known === undefined) entry.wanted = { order, digest };
@@ -116,12 +122,14 @@ export class BuildRoom {
     entry.running = abort;
     try {
       const result = await this.#build(order, abort.signal);
-      this.#retries.forget(handler);
       entry.known = { trees: digest, state: stateOf(result), inputs: result.inputs, restsOn: restsOn(order, result.inputs) };
-      delete entry.wanted;
       delete entry.running;
-      if (this.#entries.get(handler) === entry) this.#options.onSettled(handler);
-      return undefined;
+      const again = !result.ok && result.retry === true;
+      if (!again) delete entry.wanted;
+      if (!again) this.#retries.forget(handler);
+      if (this.#entries.get(handler) !== entry) return undefined;
+      this.#options.onSettled(handler);
+      return again ? this.#retries.failed(handler) : undefined;
     } catch (error) {
       delete entry.running;
       // Whoever aborted it has already said what comes next.
@@ -132,12 +140,11 @@ export class BuildRoom {
     }
   }
 
-  /** Builds, and stores the artifact before anybody is told of it. */
+  /** Builds, and stores the locks and the artifact before anybody is told of it. */
   async #build(order: BuildOrder, signal: AbortSignal): Promise<BuildResult> {
-    const { builder, content, clock } = this.#options;
+    const { content, clock } = this.#options;
     const begun = clock.monotonic();
-    const trees = new Map([...order.inForce.trees].map(([name, tree]) => [name, tree.manifest]));
-    const result = await builder.build({ ...parseHandler(order.handler), trees }, signal);
+    const result = await this.#buildAgreed(order, signal);
     signal.throwIfAborted();
     this.#figures.duration.observe((clock.monotonic() - begun) / 1000);
     this.#figures.total.inc({ result: result.ok ? 'Built' : result.reason });
@@ -147,6 +154,17 @@ export class BuildRoom {
     await content.put(result.artifact);
     signal.throwIfAborted();
     return result;
+  }
+
+  /** Builds with the packages that are known for the sources. Where another build settled on others first, those hold. */
+  async #buildAgreed(order: BuildOrder, signal: AbortSignal): Promise<BuildResult> {
+    const { builder, locks } = this.#options;
+    const trees = new Map([...order.inForce.trees].map(([name, tree]) => [name, tree.manifest]));
+    for (let attempt = 1; attempt <= AGREEMENTS; attempt += 1) {
+      const result = await builder.build({ ...parseHandler(order.handler), trees, locks: locks.known(trees.keys()) }, signal);
+      if (result.locks === undefined || (await locks.keep(result.locks))) return result;
+    }
+    throw new Error('builds of the same source settle on other packages again and again');
   }
 }
 

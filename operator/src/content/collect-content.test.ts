@@ -1,3 +1,4 @@
+import { sha256 } from '@wherry/core/trees/tree.ts';
 import { TestWorld } from '../testing/test-world.ts';
 
 const HOUR = 3_600_000;
@@ -28,6 +29,17 @@ describe('the collection of content', () => {
     await world.run(HOUR);
     expect(await has([stray])).toEqual([false]);
     expect(await has(kept)).toEqual(kept.map(() => true));
+  });
+
+  it('keeps the locks of sources: what was settled with a registry is not settled again', async () => {
+    await world.start();
+    const { source, path, ...rest } = { source: 'api', path: 'main.ts', artifact: Buffer.from('export default () => 1;') };
+    const locks = new Map([[source, { asks: sha256('asks'), lock: 'the lock' }]]);
+    world.builder.answer(`${source}/${path}`, { ok: true, ...rest, revision: sha256(rest.artifact), inputs: [], locks });
+    await world.createFunction('hello');
+    await world.run(2 * HOUR);
+    expect((await world.get('CodeSource', 'api')).status.locks).toEqual([{ asks: sha256('asks'), lock: sha256('the lock') }]);
+    expect(await has([sha256('the lock')])).toEqual([true]);
   });
 
   it('keeps earlier revisions for a rollback, but not the trees they came from', async () => {

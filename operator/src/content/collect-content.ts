@@ -1,6 +1,7 @@
 import { isDomainError } from '@wherry/core/errors.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
+import type { CodeSourceResource } from '@wherry/core/resources/kinds.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
 import type { BuildRoom } from '../builds/build-room.ts';
 import type { Caches } from '../caches/caches.ts';
@@ -18,7 +19,7 @@ export interface CollectRooms {
 }
 
 /**
- * Removes blobs that nothing refers to: no source's tree or file, no function's revision, nothing that runs.
+ * Removes blobs that nothing refers to: no source's tree, file or lock, no function's revision, nothing that runs.
  * @returns how many went.
  * @throws when it cannot be known what is referred to; then nothing goes.
  */
@@ -29,10 +30,13 @@ export async function collectContent(rooms: CollectRooms): Promise<number> {
     const revisions = [spec.revision, status.activeRevision, ...(status.revisions ?? []).map(({ revision }) => revision)];
     for (const revision of revisions) if (revision !== undefined) referenced.add(revision);
   }
-  for (const { spec, status } of caches.sources.list()) {
-    for (const tree of [spec.manual?.tree, status.tree]) if (tree !== undefined) await addTree(rooms.trees, tree, referenced);
-  }
+  for (const source of caches.sources.list()) await addSource(rooms.trees, source, referenced);
   return content.collect(referenced, GRACE_MS);
+}
+
+async function addSource(trees: TreeCache, { spec, status }: CodeSourceResource, referenced: Set<Digest>): Promise<void> {
+  for (const { lock } of status.locks ?? []) referenced.add(lock);
+  for (const tree of [spec.manual?.tree, status.tree]) if (tree !== undefined) await addTree(trees, tree, referenced);
 }
 
 async function addTree(trees: TreeCache, digest: Digest, referenced: Set<Digest>): Promise<void> {
