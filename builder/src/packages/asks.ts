@@ -22,7 +22,7 @@ export function readAsks(request: ResolveRequest): { plan: InstallPlan; lock?: R
     const read = npmSpecifier(specifier);
     if ('problem' in read) return { failure: packageFailure('PackageRefused', `${file}: ${read.problem}.`, { file, line, column }) };
   }
-  const plan = planInstall(manifest.manifest, readSpecifiers(specifiers));
+  const plan = planInstall(manifest.manifest, readSpecifiers(specifiers), lock.packages);
   return lock.packages === undefined ? { plan } : { plan, lock: lock.packages };
 }
 

@@ -1,4 +1,6 @@
+import pickManifest from 'npm-pick-manifest';
 import { sha256 } from '@wherry/core/trees/tree.ts';
+import type { LockEntry } from './check-lock.ts';
 import type { SourceManifest } from './check-manifest.ts';
 import { npmSpecifier, type NpmSpecifier } from './npm-specifier.ts';
 
@@ -16,9 +18,9 @@ export interface InstallPlan {
 /**
  * Makes dependencies of `npm:` specifiers. A package that is asked for in one way lies in the folder of its name;
  * of several ways, the manifest's own or else the first has that folder, and the others have folders made up for them.
- * A specifier without a version takes whichever is there.
+ * A specifier without a version takes whichever is there. What the author's lock has in a folder stays there.
  */
-export function planInstall(manifest: SourceManifest, specifiers: readonly NpmSpecifier[]): InstallPlan {
+export function planInstall(manifest: SourceManifest, specifiers: readonly NpmSpecifier[], lock: Record<string, LockEntry> = {}): InstallPlan {
   const asked = [...new Map(specifiers.map((one) => [one.asked, one])).values()].sort((a, b) => (a.asked < b.asked ? -1 : 1));
   const { dependencies, optionalDependencies, peerDependencies } = manifest;
   const taken = new Map(Object.entries({ ...peerDependencies, ...dependencies, ...optionalDependencies }));
@@ -31,9 +33,11 @@ export function planInstall(manifest: SourceManifest, specifiers: readonly NpmSp
   // Those without a version come last: by then it is known whether anything else asks.
   for (const { name, range, asked: key } of [...asked.filter(({ range }) => range !== ''), ...asked.filter(({ range }) => range === '')]) {
     const there = taken.get(name);
-    const folder = there === undefined || range === '' || there === range ? name : aliasFolder(name, key);
+    const locked = there === undefined ? lock[`node_modules/${name}`] : undefined;
+    const isFree = there === undefined && (locked === undefined || fits(locked, name, range));
+    const folder = isFree || range === '' || there === range ? name : aliasFolder(name, key);
     folders.push([key, folder]);
-    if (there === undefined) add(name, range === '' ? '*' : range);
+    if (isFree) add(name, range === '' ? '*' : range);
     else if (folder !== name) add(folder, `npm:${name}@${range}`);
   }
   const root = { ...manifest, dependencies: { ...dependencies, ...Object.fromEntries(added) } };
@@ -46,6 +50,16 @@ export const readSpecifiers = (specifiers: readonly { specifier: string }[]): Np
     const read = npmSpecifier(specifier);
     return 'problem' in read ? [] : [read];
   });
+
+function fits({ name: lockedName, version = '' }: LockEntry, name: string, range: string): boolean {
+  if (lockedName !== undefined && lockedName !== name) return false;
+  try {
+    pickManifest({ name, versions: { [version]: { name, version } } }, range, {});
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const aliasFolder = (name: string, asked: string): string => `${name.replace(/^@/, '').replace('/', '.').toLowerCase()}-${sha256(asked).slice(0, 12)}`;
 

@@ -160,14 +160,14 @@ function withAsker(error: InstallError): InstallError {
 }
 
 interface PeerConflict {
-  edge?: { name: string; spec: string; from?: { name?: string; version?: string } };
-  current?: { name: string; version: string };
+  edge?: { name: string; spec: string; from?: { name?: string; version?: string } | null } | null;
+  current?: { name: string; version: string } | null;
 }
 
 function conflict({ edge, current }: PeerConflict): InstallError {
-  if (edge === undefined) return new InstallError('PackageConflict', 'Packages ask for versions of each other that cannot be together.', []);
+  if (!edge) return new InstallError('PackageConflict', 'Packages ask for versions of each other that cannot be together.', []);
   const { name = 'package.json', version = '' } = edge.from ?? {};
-  const there = current === undefined ? 'another' : `${current.name}@${current.version}`;
+  const there = current ? `${current.name}@${current.version}` : 'another';
   const message = `${name}${version && `@${version}`} needs ${edge.name}@${edge.spec} beside it, where ${there} is asked for. Ask for versions that fit.`;
-  return new InstallError('PackageConflict', message, [edge.name, name]);
+  return new InstallError('PackageConflict', message, [name, edge.name]);
 }

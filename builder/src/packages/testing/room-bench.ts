@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { systemClock } from '@wherry/service/clock.ts';
+import { createPackageRoom, type PackageRoomOptions } from '../create-package-room.ts';
+import type { PackageRoom, ResolveRequest, ResolveResult } from '../package-room.ts';
+
+export interface RoomBench {
+  room: PackageRoom & { stop(): Promise<void> };
+  logger: FakeLogger;
+  /** The cache's folder. */
+  directory: string;
+  /** Resolves a manifest, given as an object, and the specifiers of one file, `api/main.ts`, one a line. */
+  resolve(manifest: object | undefined, options?: { specifiers?: string[]; lock?: object; base?: string }): Promise<ResolveResult>;
+  /** The lock of a resolution that has to succeed. */
+  lock(manifest: object | undefined, options?: { specifiers?: string[]; lock?: object; base?: string }): Promise<string>;
+  /** `name@version` by folder. */
+  versions(lock: string): Record<string, string>;
+  stop(): Promise<void>;
+}
+
+export async function roomBench(options: Partial<PackageRoomOptions> & { registry: PackageRoomOptions['registry'] }): Promise<RoomBench> {
+  const directory = options.cacheDirectory ?? (await mkdtemp(path.join(tmpdir(), 'wherry-packages-')));
+  const logger = new FakeLogger();
+  const room = createPackageRoom({ clock: systemClock, logger, metrics: new FakeMetrics(), ...options, cacheDirectory: directory });
+  const resolve: RoomBench['resolve'] = async (manifest, { specifiers = [], lock, base } = {}) => {
+    const asked: ResolveRequest = {
+      source: 'api',
+      specifiers: specifiers.map((specifier, index) => ({ specifier, file: 'api/main.ts', line: index + 1, column: 8 })),
+      ...(manifest && { manifest: JSON.stringify(manifest, undefined, 2) }),
+      ...(lock && { lock: JSON.stringify(lock, undefined, 2) }),
+      ...(base !== undefined && { base }),
+    };
+    return room.resolve(asked, new AbortController().signal);
+  };
+  return {
+    room,
+    logger,
+    directory,
+    resolve,
+    async lock(manifest, more) {
+      const result = await resolve(manifest, more);
+      if (!result.ok) throw new Error(`${result.reason}: ${result.message}`);
+      return result.lock;
+    },
+    versions: (lock) => Object.fromEntries(Object.entries(room.layout(lock).packages).map(([folder, { name, version }]) => [folder.replaceAll('node_modules/', ''), `${name}@${version}`])),
+    async stop() {
+      await room.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Processes of this one that talk to a registry. */
+export const installProcesses = (): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const parent = Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${name}/status`, 'latin1'))?.[1]);
+        return parent === process.pid && readFileSync(`/proc/${name}/cmdline`, 'latin1').includes('wherry-install-') ? [Number(name)] : [];
+      } catch {
+        return [];
+      }
+    });
