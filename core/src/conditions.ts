@@ -1,7 +1,8 @@
 import type { Condition } from './resources/meta.ts';
 
-/** Condition types of all kinds. */
-export type ConditionType = 'Ready' | 'RouteAccepted' | 'CodeReady' | 'Available' | 'Syncing';
+/** Condition types of all kinds; `docs/reference/conditions.md` says what each means. */
+export const CONDITION_TYPES = ['Ready', 'RouteAccepted', 'CodeReady', 'Available', 'Syncing'] as const;
+export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** Every reason that a condition or an event gives; `docs/reference/conditions.md` says what to do about each. */
 export const REASONS = [
@@ -42,11 +43,8 @@ export const REASONS = [
   'MinimumReplicasAvailable',
   'Stored',
   'TreeNotFound',
-  'Synced',
-  'SyncFailed',
   'NotSupported',
   'DecryptionFailed',
-  'Expired',
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
