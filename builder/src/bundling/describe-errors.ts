@@ -40,8 +40,11 @@ function classify(error: Message): { reason: FailureReason; text: string } {
 function nativeAddOn({ text, location }: Message): string | undefined {
   const [, name] = /^package:.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(location?.file ?? '') ?? [];
   if (name === undefined || !text.startsWith('Could not resolve ')) return undefined;
-  return `The package ${name} is a native add-on, which cannot run here. Use a WebAssembly or JavaScript version of it.`;
+  return nativeAddOnText(name);
 }
+
+export const nativeAddOnText = (name: string): string =>
+  `The package ${name} is a native add-on, which cannot run here. Use a WebAssembly or JavaScript version of it.`;
 
 /** esbuild says it of the import of the handler that we write ourselves. */
 function noDefaultExport(text: string): ReturnType<typeof classify> {

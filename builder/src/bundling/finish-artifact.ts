@@ -1,7 +1,7 @@
 import { fileOf } from './module-kind.ts';
 
 /** `require` of Node's own modules, which an ES module does not have by itself. */
-const REQUIRE = 'import{createRequire as __wherryRequire}from"node:module";const require=__wherryRequire(import.meta.url);';
+const REQUIRE = 'import{createRequire as __wherryCreateRequire}from"node:module";const require=__wherryCreateRequire(import.meta.url);';
 
 /**
  * The artifact's text: esbuild's module, and its source map inline, whose sources are relative to the artifact

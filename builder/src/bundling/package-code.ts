@@ -1,5 +1,5 @@
 import type * as Esbuild from 'esbuild';
-import type { Loader } from 'esbuild';
+import type { Loader, PartialMessage } from 'esbuild';
 import { computedImports } from './computed-imports.ts';
 import type { LanguageOptions } from './ts-config.ts';
 import { mayComputeImports } from './unsafe-code.ts';
@@ -13,9 +13,10 @@ export async function packageCode(
   file: { path: string; code: string; loader: Loader },
   esbuild: typeof Esbuild,
   language: LanguageOptions,
-): Promise<string> {
+): Promise<{ code: string; computed: PartialMessage[] }> {
   const code = withoutSourceMaps(file.code);
-  return mayExpand(code, file.loader) ? withoutComputedImports({ ...file, code }, esbuild, language) : code;
+  const computed = mayExpand(code, file.loader) ? await computedImports({ ...file, code }, esbuild, language) : [];
+  return { code: computed.length === 0 ? code : withoutComputedImports(code, computed), computed };
 }
 
 /** Comments that esbuild would follow: data, which would name strange files in stack traces, and `file:` URLs. */
@@ -39,11 +40,9 @@ const SUSPECT = /require|(?<![\w$.])import|\\u\{?0*(?:72|65|71|75|69)/;
 const mayExpand = (code: string, loader: Loader): boolean =>
   loader === 'js' ? SUSPECT.test(code.replace(HARMLESS, '')) : mayComputeImports(code);
 
-async function withoutComputedImports(file: Parameters<typeof computedImports>[0], esbuild: typeof Esbuild, language: LanguageOptions): Promise<string> {
-  const found = await computedImports(file, esbuild, language);
-  if (found.length === 0) return file.code;
+function withoutComputedImports(code: string, found: PartialMessage[]): string {
   // Line by line, with their ends between them, and in bytes: as esbuild counts.
-  const lines = Buffer.from(file.code).toString('latin1').split(LINE_END);
+  const lines = Buffer.from(code).toString('latin1').split(LINE_END);
   // From the end on, so that places stay right.
   for (const { location, id } of found.toReversed()) {
     const { line = 1, column = 0, length = 0 } = location ?? {};
