@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { InvocationContext } from '@wherry/core/feed/invocation.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Handler } from '../artifact/handler-of.ts';
-import { sendError } from '../http/error-body.ts';
+import { sendError, type RuntimeErrorCode } from '../http/error-body.ts';
 import { LazyRequest } from '../http/lazy-request.ts';
 import { readContext, tokenCheck } from '../http/read-context.ts';
 import { RequestUrls } from '../http/request-url.ts';
@@ -33,9 +33,9 @@ export function callListener(options: AnswerOptions): RequestListener {
   const started = { ...options, deadlines: new Deadlines(options.clock) };
   return (incoming, outgoing) => {
     if (options.running.draining) outgoing.shouldKeepAlive = false;
-    if (!hasToken(incoming)) return refuse(outgoing, 401, 'unauthorized', 'This address answers the router alone.');
+    if (!hasToken(incoming)) return refuse(outgoing, 'unauthorized', 'This address answers the router alone.');
     const context = readContext(incoming);
-    if (context === undefined) return refuse(outgoing, 400, 'bad_context', 'The call does not say what it belongs to.');
+    if (context === undefined) return refuse(outgoing, 'bad_context', 'The call does not say what it belongs to.');
     const call = startCall(started, context, outgoing);
     const target = incoming.url ?? '/';
     const request = new LazyRequest({
@@ -66,8 +66,8 @@ function searchOf(target: string): string {
   return mark === -1 ? '' : target.slice(mark + 1);
 }
 
-function refuse(outgoing: ServerResponse, status: number, code: 'unauthorized' | 'bad_context', message: string): void {
-  sendError(outgoing, { status, code, message, requestId: '' });
+function refuse(outgoing: ServerResponse, code: RuntimeErrorCode, message: string): void {
+  sendError(outgoing, { code, message, requestId: '' });
 }
 
 /** Starts the call's timeout, and watches for the caller's going. */
@@ -94,7 +94,7 @@ function timeOut({ call, outgoing }: Exchange): void {
   call.abort(new DOMException(message, 'TimeoutError'));
   if (!outgoing.headersSent && !outgoing.destroyed) {
     const { requestId } = call.context;
-    sendError(outgoing, { status: 504, code: 'timeout', message, requestId, outcome: 'timeout' });
+    sendError(outgoing, { code: 'timeout', message, requestId, outcome: 'timeout' });
   } else if (!outgoing.writableFinished) outgoing.destroy();
   call.end();
 }
@@ -138,7 +138,7 @@ function fail({ log, state }: AnswerOptions, { call, outgoing }: Exchange, error
   }
   const message = state.debug ? `The function failed: ${messageOf(error)}` : 'The function failed.';
   const { requestId } = call.context;
-  sendError(outgoing, { status: 500, code: 'handler_error', message, requestId, outcome: 'error' });
+  sendError(outgoing, { code: 'handler_error', message, requestId, outcome: 'error' });
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

@@ -1,10 +1,13 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import { OUTCOME_HEADER } from '@wherry/core/feed/invocation.ts';
 
+/** The status of every answer that the runtime gives itself; `docs/reference/errors.md` says what to do about each. */
+export const RUNTIME_ERRORS = { unauthorized: 401, bad_context: 400, handler_error: 500, timeout: 504 } as const;
+export type RuntimeErrorCode = keyof typeof RUNTIME_ERRORS;
+
 /** An answer that the runtime gives itself, in the API's error shape. */
 export interface RuntimeError {
-  status: number;
-  code: 'unauthorized' | 'bad_context' | 'handler_error' | 'timeout';
+  code: RuntimeErrorCode;
   message: string;
   requestId: string;
   outcome?: 'error' | 'timeout';
@@ -15,6 +18,7 @@ export function sendError(outgoing: ServerResponse, error: RuntimeError): void {
   const body = JSON.stringify({ error: error.message, code: error.code, requestId: error.requestId });
   const headers = ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(body))];
   if (error.outcome !== undefined) headers.push(OUTCOME_HEADER, error.outcome);
-  outgoing.writeHead(error.status, STATUS_CODES[error.status], headers);
+  const status = RUNTIME_ERRORS[error.code];
+  outgoing.writeHead(status, STATUS_CODES[status], headers);
   outgoing.end(body);
 }
