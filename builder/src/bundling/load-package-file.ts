@@ -1,4 +1,4 @@
-import type { Loader, OnLoadResult } from 'esbuild';
+import type { Loader, OnLoadResult, PartialMessage } from 'esbuild';
 import { nativeAddOnText } from './describe-errors.ts';
 import { refusal } from './failure.ts';
 import { tooLarge, type LoadRooms } from './load-source-file.ts';
@@ -19,20 +19,24 @@ export async function loadPackageFile(path: string, attributes: Record<string, s
   if (!isCode(loader)) return { contents: bytes, loader };
   const code = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   const safe = await packageCode({ path, code, loader }, rooms.tools.esbuild, rooms.language);
-  const [place] = safe.computed;
-  const name = addOnName(path, code, rooms.packages);
-  if (place === undefined || name === undefined) return { contents: safe.code, loader };
-  return { errors: [{ ...refusal('ImportNotSupported', nativeAddOnText(name)), location: { ...place.location, file: `package:${path}` } }] };
+  const addOn = safe.computed || code.includes('createRequire') ? addOnOf({ path, code }, rooms.packages) : undefined;
+  return addOn === undefined ? { contents: safe.code, loader } : { errors: [addOn] };
 }
 
 /** A string that ends in the name of a native add-on's file, whole or put together; `process.versions.node` is none. */
 const ADD_ON_FILE = /(?<=[\w}-])(?<!versions|engines)\.node['"`]/;
 
 /**
- * The package that puts the path of a native add-on together and loads it, as many do that choose one by the platform.
- * Undefined for an optional one, without which the others do.
+ * Of code that loads what it finds when it runs: that it is after a native add-on, as many are that choose one by the
+ * platform. Undefined for an optional package, without which the others do.
  */
-function addOnName(path: string, code: string, packages: PackageFiles): string | undefined {
+function addOnOf({ path, code }: { path: string; code: string }, packages: PackageFiles): PartialMessage | undefined {
   const locked = packages.locked(packages.folderOf(path) ?? '');
-  return locked?.optional !== true && ADD_ON_FILE.test(code) ? locked?.name : undefined;
+  const index = code.search(ADD_ON_FILE);
+  if (locked === undefined || locked.optional === true || index === -1) return undefined;
+  const before = code.slice(0, index).split('\n');
+  const start = before.at(-1) ?? '';
+  const lineText = start + (code.slice(index).split('\n')[0] ?? '');
+  const location = { file: `package:${path}`, line: before.length, column: Buffer.byteLength(start), lineText };
+  return { ...refusal('ImportNotSupported', nativeAddOnText(locked.name)), location };
 }

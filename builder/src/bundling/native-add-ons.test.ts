@@ -19,6 +19,7 @@ it.each([
   ['a loader of add-ons', "module.exports = require('bindings')('addon.node');"],
   ['a file that the platform decides', 'module.exports = require(`./prebuilds/${process.platform}-${process.arch}.node`);'],
   ['a file that is looked for', "const file = require('path').join(__dirname, 'prebuilds', 'addon.node');\nmodule.exports = require(file || '' + file);"],
+  ['a file, with a require of its own', "import { createRequire } from 'node:module';\nconst own = createRequire(import.meta.url);\nexport default own('./prebuilds/addon.node');"],
 ])('refuses a package that loads %s', async (_what, code) => {
   expect(await build(code)).toMatchObject({
     failure: {

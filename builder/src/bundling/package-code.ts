@@ -8,15 +8,16 @@ import { mayComputeImports } from './unsafe-code.ts';
  * A package's code, made such that esbuild opens no file of the disk for it (B2): names of source maps are taken away,
  * and calls of `import()` and `require()` with a path that is put together become calls that esbuild leaves alone. Such a
  * call works as far as Node's own modules go, and else throws: that it is there is no mistake, for it may never be reached.
+ * @returns the code, and whether it has such calls.
  */
 export async function packageCode(
   file: { path: string; code: string; loader: Loader },
   esbuild: typeof Esbuild,
   language: LanguageOptions,
-): Promise<{ code: string; computed: PartialMessage[] }> {
+): Promise<{ code: string; computed: boolean }> {
   const code = withoutSourceMaps(file.code);
-  const computed = mayExpand(code, file.loader) ? await computedImports({ ...file, code }, esbuild, language) : [];
-  return { code: computed.length === 0 ? code : withoutComputedImports(code, computed), computed };
+  const found = mayExpand(code, file.loader) ? await computedImports({ ...file, code }, esbuild, language) : [];
+  return found.length === 0 ? { code, computed: false } : { code: withoutComputedImports(code, found), computed: true };
 }
 
 /** Comments that esbuild would follow: data, which would name strange files in stack traces, and `file:` URLs. */
