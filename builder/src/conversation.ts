@@ -16,7 +16,7 @@ export type ConversationEnd = { by: 'report'; report: FinalReport } | { by: 'non
 
 export interface ConversationRooms {
   content: ContentStore;
-  packages: PackageRoom;
+  packages: () => Promise<PackageRoom>;
   /** The process waits for packages until the returned function is called. */
   waitForPackages: () => () => void;
   signal: AbortSignal;
@@ -100,7 +100,8 @@ export class Conversation {
 
   async #answerLayouts(sources: Extract<Question, { type: 'packages' }>['sources']): Promise<ConversationEnd> {
     this.#settled = true;
-    const settled = await settlePackages(sources, this.#request, this.#rooms, this.#rooms.signal);
+    const { content, packages, signal } = this.#rooms;
+    const settled = await settlePackages(sources, this.#request, { content, packages: await packages() }, signal);
     settled.inputs.forEach((file) => this.#reach(file));
     if ('failure' in settled) return { by: 'packages', failure: settled.failure };
     this.locks = settled.locks;
@@ -113,7 +114,8 @@ export class Conversation {
 
   async #answerTarball(integrity: string): Promise<ConversationEnd> {
     try {
-      const bytes = await this.#rooms.packages.tarball(integrity, this.#tarballs.get(integrity) ?? '', this.#rooms.signal);
+      const packages = await this.#rooms.packages();
+      const bytes = await packages.tarball(integrity, this.#tarballs.get(integrity) ?? '', this.#rooms.signal);
       this.#say({ type: 'package', integrity, base64: bytes.toString('base64') });
       return undefined;
     } catch (error) {

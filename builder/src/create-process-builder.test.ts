@@ -13,7 +13,7 @@ import { buildBench, buildLeaders, groupMembers } from './testing/build-bench.ts
 describe('createProcessBuilder', () => {
   builderContract(async () => {
     const content = new FakeContentStore({ clock: systemClock });
-    const builder = createProcessBuilder({ content, packages: new FakePackageRoom(), clock: systemClock, logger: new FakeLogger(), metrics: new FakeMetrics() });
+    const builder = createProcessBuilder({ content, packages: async () => new FakePackageRoom(), clock: systemClock, logger: new FakeLogger(), metrics: new FakeMetrics() });
     return { builder, content, stop: () => builder.stop() };
   });
 });

@@ -17,8 +17,8 @@ const LIMITS: BuildLimits = { timeoutMs: 60_000, packagesTimeoutMs: 180_000, mem
 export interface ProcessBuilderOptions {
   /** Where the trees' blobs are. The building processes see it through us, blob by blob. */
   content: ContentStore;
-  /** Where npm packages come from, tarball by tarball. */
-  packages: PackageRoom;
+  /** Where npm packages come from, tarball by tarball; asked for when a build needs some. */
+  packages: () => Promise<PackageRoom>;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;

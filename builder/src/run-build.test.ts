@@ -34,7 +34,7 @@ describe('runBuild', () => {
     // No process has this id, so that its memory is none.
     const child: BuildChild = { pid: 2 ** 30, channel: ours, exited, kill, alive: true };
     const request = await makeRequest(content, 'api/h.ts', { api: { 'h.ts': 'the handler' } });
-    const options = { content, packages: new FakePackageRoom(), clock, logger: new FakeLogger(), limits: LIMITS };
+    const options = { content, packages: async () => new FakePackageRoom(), clock, logger: new FakeLogger(), limits: LIMITS };
     const result = runBuild(child, request, new AbortController().signal, options);
     result.catch(() => undefined);
     const answers = theirs.messages()[Symbol.asyncIterator]();

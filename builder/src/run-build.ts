@@ -28,7 +28,7 @@ export interface BuildLimits {
 
 export interface RunBuildOptions {
   content: ContentStore;
-  packages: PackageRoom;
+  packages: () => Promise<PackageRoom>;
   clock: Clock;
   logger: Logger;
   limits: BuildLimits;

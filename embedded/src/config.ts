@@ -4,7 +4,8 @@ import { z } from 'zod';
 
 const port = z.coerce.number('must be a port number').int('must be a port number').min(0).max(65_535, 'must be at most 65535');
 
-const schema = z.object({
+/** The variables that the service reads: `docs/reference/config.md` lists them, with the same defaults. */
+export const embeddedEnvironment = z.object({
   FUNCTION_PORT: port.default(8000),
   MANAGEMENT_PORT: port.default(9000),
   FUNCTION_HOST: z.string().max(255).optional(),
@@ -16,6 +17,10 @@ const schema = z.object({
     .regex(/^[a-zA-Z0-9_-]{16,256}$/, 'must be 16 to 256 letters, digits, dashes and underscores')
     .optional(),
   WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
+  WHERRY_NPM_REGISTRY: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).default('https://registry.npmjs.org/'),
+  WHERRY_NPM_TOKEN: z.string().max(4096).optional(),
+  WHERRY_NPM_CA_FILE: z.string().max(4096).optional(),
+  WHERRY_NPM_PROXY: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   TRUSTED_PROXIES: z
     .string()
     .max(4096)
@@ -30,7 +35,7 @@ const schema = z.object({
     }),
 });
 
-/** The configuration of the one-machine service; `docs/reference/config.md` says what each variable does. */
+/** The configuration of the one-machine service. */
 export interface EmbeddedConfig {
   functionPort: number;
   managementPort: number;
@@ -42,13 +47,15 @@ export interface EmbeddedConfig {
   publicUrl: string | undefined;
   managementKey: string | undefined;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** Where npm packages come from. `caFile` holds certificates (PEM) to trust beside those of the system. */
+  npm: { registry: string; token: string | undefined; caFile: string | undefined; proxy: string | undefined };
   /** Networks whose X-Forwarded-* router and manager believe. */
   trustedProxies: string[];
 }
 
 /** @throws StartError that names each bad variable. */
 export function embeddedConfig(environment: Record<string, string | undefined> = process.env): EmbeddedConfig {
-  const set = loadConfig(schema, environment);
+  const set = loadConfig(embeddedEnvironment, environment);
   return {
     functionPort: set.FUNCTION_PORT,
     managementPort: set.MANAGEMENT_PORT,
@@ -58,6 +65,7 @@ export function embeddedConfig(environment: Record<string, string | undefined> =
     publicUrl: set.WHERRY_PUBLIC_URL?.replace(/\/+$/, ''),
     managementKey: set.WHERRY_MANAGEMENT_KEY,
     logLevel: set.WHERRY_LOG_LEVEL,
+    npm: { registry: set.WHERRY_NPM_REGISTRY, token: set.WHERRY_NPM_TOKEN, caFile: set.WHERRY_NPM_CA_FILE, proxy: set.WHERRY_NPM_PROXY },
     trustedProxies: set.TRUSTED_PROXIES,
   };
 }

@@ -62,7 +62,7 @@ async function compose(
   const port = config.functionPort === 0 ? await router.port : config.functionPort;
   const functionUrl = config.publicUrl ?? urlOf(config.functionHost, port);
   const shared = { ...stores, functionUrl, clock, logger, metrics: createMetrics().metrics };
-  const operator = await startOperator({ ...shared, run: paths.run, cache: `${paths.root}/cache` }, parts);
+  const operator = await startOperator({ ...shared, npm: config.npm, run: paths.run, cache: `${paths.root}/cache` }, parts);
   router.serve((channel) => operator.attachRouter(channel));
   const { startManager } = await import('./start-manager.ts');
   const management = await startManager({ ...shared, config, managerSocket, routerListens: router.port }, parts);

@@ -1,5 +1,7 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { createProcessBuilder } from '@wherry/builder/create-process-builder.ts';
+import type { RegistryOptions } from '@wherry/builder/packages/package-room.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
@@ -11,6 +13,8 @@ import { buildOperator, type Operator } from '@wherry/operator/build-operator.ts
 import { createCaches } from '@wherry/operator/caches/caches.ts';
 import { createLogIntake } from '@wherry/operator/feed/log-intake.ts';
 import { createRuntimeFeed } from '@wherry/operator/feed/runtime-feed.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import type { EmbeddedConfig } from './config.ts';
 import { buildIdentity } from './workloads/build-identity.ts';
 import { bundleRuntime } from './workloads/bundle-runtime.ts';
 import { createProcessWorkloads } from './workloads/process-workloads.ts';
@@ -24,7 +28,8 @@ export interface StartOperatorOptions {
   functionUrl: string;
   /** The run directory, for the instances' sockets. */
   run: string;
-  /** Folder for the runtime's bundle. */
+  npm: EmbeddedConfig['npm'];
+  /** Folder of what can be made or fetched again: the runtime's bundle, packages. */
   cache: string;
   clock: Clock;
   logger: Logger;
@@ -43,11 +48,37 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   const workloads = createProcessWorkloads({ runtimeBundle, directory: options.run, runtimeFeed, clock, logger, metrics });
   parts.defer(() => workloads.stop());
   const identity = buildIdentity(logger);
-  const builder = createProcessBuilder({ content, clock, logger, metrics, ...(identity === undefined ? {} : { identity }) });
+  const as = identity === undefined ? {} : { identity };
+  const registry = await registryOf(options.npm);
+  const packages = once(async () => {
+    // Loaded for the first build that asks for packages: it is no part of a start.
+    const { createPackageRoom } = await import('@wherry/builder/packages/create-package-room.ts');
+    return createPackageRoom({ cacheDirectory: `${options.cache}/packages`, registry, clock, logger, metrics, ...as });
+  });
+  parts.defer(async () => (await packages.made)?.stop());
+  const builder = createProcessBuilder({ content, packages: packages.get, clock, logger, metrics, ...as });
   parts.defer(() => builder.stop());
   const digestKey = options.digestKey.export();
   const operator = buildOperator({ ...options, caches, builder, workloads, feedKey, digestKey, logs });
   parts.defer(() => operator.stop());
   await operator.start();
   return operator;
+}
+
+/** Makes something when it is first asked for. */
+function once<T>(make: () => Promise<T>): { get: () => Promise<T>; readonly made: Promise<T> | undefined } {
+  let made: Promise<T> | undefined;
+  return {
+    get: () => (made ??= make()),
+    get made() { return made; },
+  };
+}
+
+async function registryOf({ registry, caFile, ...rest }: EmbeddedConfig['npm']): Promise<RegistryOptions> {
+  if (caFile === undefined) return { url: registry, ...rest };
+  try {
+    return { url: registry, ca: await readFile(caFile, 'utf8'), ...rest };
+  } catch (error) {
+    throw new StartError(`WHERRY_NPM_CA_FILE: cannot read ${caFile} (${(error as Error).message})`);
+  }
 }

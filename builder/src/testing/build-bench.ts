@@ -34,7 +34,7 @@ export function buildBench(options: Partial<ProcessBuilderOptions> = {}): BuildB
   });
   const builder = createProcessBuilder({
     content: store,
-    packages: new FakePackageRoom(),
+    packages: async () => new FakePackageRoom(),
     clock: systemClock,
     logger: new FakeLogger(),
     metrics: new FakeMetrics(),
