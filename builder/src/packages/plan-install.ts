@@ -33,11 +33,10 @@ export function planInstall(manifest: SourceManifest, specifiers: readonly NpmSp
   // Those without a version come last: by then it is known whether anything else asks.
   for (const { name, range, asked: key } of [...asked.filter(({ range }) => range !== ''), ...asked.filter(({ range }) => range === '')]) {
     const there = taken.get(name);
-    const locked = there === undefined ? lock[`node_modules/${name}`] : undefined;
-    const isFree = there === undefined && (locked === undefined || fits(locked, name, range));
+    const isFree = there === undefined && fits(lock[`node_modules/${name}`], name, range);
     const folder = isFree || range === '' || there === range ? name : aliasFolder(name, key);
     folders.push([key, folder]);
-    if (isFree) add(name, range === '' ? '*' : range);
+    if (isFree) add(name, range || '*');
     else if (folder !== name) add(folder, `npm:${name}@${range}`);
   }
   const root = { ...manifest, dependencies: { ...dependencies, ...Object.fromEntries(added) } };
@@ -51,8 +50,11 @@ export const readSpecifiers = (specifiers: readonly { specifier: string }[]): Np
     return 'problem' in read ? [] : [read];
   });
 
-function fits({ name: lockedName, version = '' }: LockEntry, name: string, range: string): boolean {
-  if (lockedName !== undefined && lockedName !== name) return false;
+/** Whether what the author's lock has in the folder, if anything, is what is asked for. */
+function fits(locked: LockEntry | undefined, name: string, range: string): boolean {
+  if (locked === undefined) return true;
+  const { name: lockedName = name, version = '' } = locked;
+  if (lockedName !== name) return false;
   try {
     pickManifest({ name, versions: { [version]: { name, version } } }, range, {});
     return true;

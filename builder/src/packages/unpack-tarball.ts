@@ -9,7 +9,7 @@ export interface UnpackLimits {
 }
 
 const BLOCK = 512;
-const EXTRA: ReadonlySet<string> = new Set(['ExtendedHeader', 'OldExtendedHeader', 'NextFileHasLongPath', 'OldGnuLongPath', 'NextFileHasLongLinkpath']);
+const EXTRA: ReadonlySet<string> = new Set(['ExtendedHeader', 'OldExtendedHeader', 'NextFileHasLongPath', 'OldGnuLongPath', 'NextFileHasLongLinkpath', 'GlobalExtendedHeader']);
 const FILES: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile']);
 
 const MIB = 1024 * 1024;
@@ -28,51 +28,57 @@ export class TarballError extends Error {
  */
 export function unpackTarball(bytes: Uint8Array, limits: UnpackLimits = LIMITS): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
-  for (const { header, body } of entries(gunzip(bytes, limits.bytes))) {
-    const path = pathOf(header);
+  for (const entry of entries(gunzip(bytes, limits.bytes))) {
+    const path = pathOf(entry);
     if (path === undefined) continue;
-    files.set(path, body);
+    files.set(path, entry.body);
     if (files.size > limits.files) throw new TarballError(`its tarball has more than ${limits.files} files`);
   }
   return files;
 }
 
 interface Entry {
-  header: Header;
+  type: string;
+  path: string;
   body: Buffer;
 }
 
 function* entries(tar: Buffer): Generator<Entry> {
-  /** What an extra entry says about the one that follows it, and about all that follow. */
-  let next: HeaderData | undefined;
-  let all: HeaderData | undefined;
+  /** What extra entries say about the one that follows them. */
+  let next: HeaderData = {};
   for (let offset = 0; offset + BLOCK <= tar.length; ) {
-    const entry = entryAt(tar, offset, next, all);
+    const entry = entryAt(tar, offset, next);
     offset += BLOCK + Math.ceil((entry?.body.length ?? 0) / BLOCK) * BLOCK;
     // Two empty blocks end an archive; what comes after them is passed over, as by npm.
     if (entry === undefined) continue;
-    const { type } = entry.header;
-    if (type === 'GlobalExtendedHeader') all = Pax.parse(entry.body.toString('utf8'), all, true);
-    else if (EXTRA.has(type)) next = { ...next, ...extra(type, entry.body.toString('utf8')) };
-    else {
-      next = undefined;
+    if (EXTRA.has(entry.type)) {
+      next = { ...next, ...extra(entry) };
+    } else {
+      next = {};
       yield entry;
     }
   }
 }
 
-function extra(type: string, text: string): HeaderData {
-  if (type === 'NextFileHasLongLinkpath') return {};
-  return type.endsWith('ExtendedHeader') ? Pax.parse(text) : { path: text.replace(/\0.*$/s, '') };
+function entryAt(tar: Buffer, offset: number, next: HeaderData): Entry | undefined {
+  const header = new Header(tar, offset);
+  if (header.nullBlock) return undefined;
+  const isExtra = EXTRA.has(header.type);
+  // Extra entries may hold anything, in place of a number too.
+  const size: unknown = (isExtra ? undefined : next.size) ?? header.size ?? 0;
+  const start = offset + BLOCK;
+  if (!header.cksumValid || !isSize(size) || start + size > tar.length) throw new TarballError('its tarball is damaged');
+  const path = String((isExtra ? undefined : next.path) ?? header.path ?? '');
+  return { type: header.type, path, body: tar.subarray(start, start + size) };
 }
 
-function entryAt(tar: Buffer, offset: number, next: HeaderData | undefined, all: HeaderData | undefined): Entry | undefined {
-  const header = new Header(tar, offset, next, all);
-  if (header.nullBlock) return undefined;
-  // The extra entries may hold anything, in place of a number too.
-  const { size = 0 } = header;
-  if (!header.cksumValid || !Number.isSafeInteger(size) || size < 0 || offset + BLOCK + size > tar.length) throw new TarballError('its tarball is damaged');
-  return { header, body: tar.subarray(offset + BLOCK, offset + BLOCK + size) };
+const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** What an extra entry says about the next one. Of those that are about all that follow, nothing concerns names or sizes. */
+function extra({ type, body }: Entry): HeaderData {
+  const text = body.toString('utf8');
+  if (type.endsWith('LongPath')) return { path: text.replace(/\0.*$/s, '') };
+  return type === 'ExtendedHeader' || type === 'OldExtendedHeader' ? Pax.parse(text) : {};
 }
 
 function gunzip(bytes: Uint8Array, limit: number): Buffer {
@@ -88,9 +94,8 @@ function gunzip(bytes: Uint8Array, limit: number): Buffer {
 }
 
 /** Undefined for what a package does not get from a tarball. */
-function pathOf(header: Header): string | undefined {
-  if (!FILES.has(header.type)) return undefined;
-  const path = String(header.path ?? '');
+function pathOf({ type, path }: Entry): string | undefined {
+  if (!FILES.has(type)) return undefined;
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.');
   if (path.startsWith('/') || segments.includes('..') || path.includes('\0')) throw new TarballError(`its tarball has an entry that leaves the package, ${JSON.stringify(path)}`);
   return segments.length < 2 || path.endsWith('/') ? undefined : segments.slice(1).join('/');

@@ -5,6 +5,7 @@ import { nameOfFolder, type LockEntry } from '../check-lock.ts';
 import type { RootManifest } from '../plan-install.ts';
 import { InstallError } from './install-error.ts';
 import { manifestsOf, placeholder, type Manifests } from './manifests.ts';
+import { peerConflict, type PeerConflict } from './peer-conflict.ts';
 import type { InstallLimits, ResolveOrder } from './protocol.ts';
 import type { RegistryClient } from './registry-client.ts';
 
@@ -143,7 +144,7 @@ function expectSame(folder: string, locked: LockEntry, found: LockEntry | undefi
 function describe(error: unknown): InstallError {
   if (error instanceof InstallError) return withAsker(error);
   const { code = '', message, package: name } = error as Error & { code?: string; package?: string };
-  if (code === 'ERESOLVE') return conflict(error as PeerConflict);
+  if (code === 'ERESOLVE') return peerConflict(error as PeerConflict);
   if (code.startsWith('EALLOW') || code === 'EUNSUPPORTEDPROTOCOL') return new InstallError('PackageRefused', `${name ?? message} cannot be had: only packages of the registry are taken.`, []);
   if (code === 'EOVERRIDE' || code.startsWith('EINVALID')) return new InstallError('ManifestInvalid', `package.json: ${message}.`, []);
   if (code === 'EBADPLATFORM') return new InstallError('PackageRefused', `A package is for another platform: ${message}.`, []);
@@ -157,17 +158,4 @@ function withAsker(error: InstallError): InstallError {
   const asker = nameOfFolder(requiredBy);
   const { reason, message, packages } = error.failure;
   return new InstallError(reason, `${message} (Asked for by ${asker}.)`, [...packages, asker]);
-}
-
-interface PeerConflict {
-  edge?: { name: string; spec: string; from?: { name?: string; version?: string } | null } | null;
-  current?: { name: string; version: string } | null;
-}
-
-function conflict({ edge, current }: PeerConflict): InstallError {
-  if (!edge) return new InstallError('PackageConflict', 'Packages ask for versions of each other that cannot be together.', []);
-  const { name = 'package.json', version = '' } = edge.from ?? {};
-  const there = current ? `${current.name}@${current.version}` : 'another';
-  const message = `${name}${version && `@${version}`} needs ${edge.name}@${edge.spec} beside it, where ${there} is asked for. Ask for versions that fit.`;
-  return new InstallError('PackageConflict', message, [name, edge.name]);
 }
