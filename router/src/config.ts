@@ -5,7 +5,8 @@ import { trustedProxies } from './headers/peer.ts';
 const port = (name: string) =>
   z.coerce.number(`${name} must be a port number`).int().min(0).max(65_535);
 
-const schema = z.object({
+/** The variables that the router reads: `docs/reference/config.md` lists them, with the same defaults. */
+export const routerEnvironment = z.object({
   /** Where calls come in; 0 takes any free port. */
   FUNCTION_PORT: port('FUNCTION_PORT').default(8000),
   /** The address to listen on; all of them when unset. */
@@ -38,9 +39,9 @@ function networkProblem(networks: readonly string[]): string | undefined {
 }
 
 /** The router's settings from its environment. */
-export type RouterConfig = z.infer<typeof schema>;
+export type RouterConfig = z.infer<typeof routerEnvironment>;
 
 /** @throws StartError naming each bad variable. */
 export function routerConfig(environment: Record<string, string | undefined> = process.env): RouterConfig {
-  return loadConfig(schema, environment);
+  return loadConfig(routerEnvironment, environment);
 }

@@ -2,12 +2,16 @@ import process from 'node:process';
 import { StartError } from '@wherry/service/start-error.ts';
 import * as z from 'zod/mini';
 
-/** zod/mini, as everywhere in the runtime: full zod costs each instance 13 MiB. */
-const schema = z.object({
+/**
+ * The variables that an instance reads: `docs/reference/config.md` lists them, with the same defaults.
+ * zod/mini, as everywhere in the runtime: full zod costs each instance 13 MiB.
+ */
+export const runtimeEnvironment = z.object({
   /** How long the artifact's top level may take, in seconds. */
   WHERRY_LOAD_TIMEOUT_SECONDS: z._default(z.coerce.number().check(z.gte(0.1), z.lte(600)), 30),
   TZ: z._default(z.string(), 'UTC'),
 });
+
 export interface RuntimeConfig {
   loadTimeoutMs: number;
   timeZone: string;
@@ -15,7 +19,7 @@ export interface RuntimeConfig {
 
 /** @throws StartError that names the bad variable. */
 export function loadRuntimeConfig(environment: Record<string, string | undefined> = process.env): RuntimeConfig {
-  const result = schema.safeParse(environment);
+  const result = runtimeEnvironment.safeParse(environment);
   if (!result.success) {
     const problems = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
     throw new StartError(`The runtime's configuration is not valid: ${problems.join('; ')}`);

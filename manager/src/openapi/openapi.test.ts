@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import supertest from 'supertest';
-import { ERROR_CODES } from '@wherry/core/errors.ts';
-import { ERROR_ANSWERS } from '../http/error-mapper.ts';
 import { KEY, rawRequest, startTestManager } from '../testing/test-manager.ts';
 import { ALL_ENDPOINTS } from './all-endpoints.ts';
 import { openapiDocument } from './openapi-document.ts';
@@ -52,20 +50,5 @@ describe('the OpenAPI document', () => {
   it('names the fields that requests and answers have', () => {
     expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['ApiKey', 'CodeSource', 'Error', 'Function', 'FunctionDefinition', 'KeyGroup']));
     expect(Object.keys(document.components.schemas.FunctionDefinition!.properties)).toEqual(expect.arrayContaining(['name', 'handler', 'route', 'methods', 'keys', 'cors', 'status']));
-  });
-});
-
-describe('docs/reference/errors.md', () => {
-  const rows = [...readFileSync(path.join(reference, 'errors.md'), 'utf8').matchAll(/^\| `(\w+)` \| (\d{3}) \| (management|function|both) \| \S.* \|$/gm)];
-  const management = rows.filter(([, , , port]) => port !== 'function');
-
-  it('lists every code of the management port with its status, and no other', () => {
-    const listed = Object.fromEntries(management.map(([, code, status]) => [code, Number(status)]));
-    expect(listed).toEqual(Object.fromEntries(ERROR_CODES.map((code) => [code, ERROR_ANSWERS[code].status])));
-  });
-
-  it('lists no code twice', () => {
-    const codes = rows.map(([, code]) => code);
-    expect(codes).toEqual([...new Set(codes)]);
   });
 });

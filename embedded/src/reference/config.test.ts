@@ -1,0 +1,23 @@
+import { routerEnvironment } from '@wherry/router/config.ts';
+import { runtimeEnvironment } from '@wherry/runtime/config.ts';
+import { embeddedEnvironment } from '../config.ts';
+import { columnOf, readReferenceTable } from './reference-table.ts';
+
+describe('docs/reference/config.md', () => {
+  const programs = [
+    { heading: 'The service', variables: Object.keys(embeddedEnvironment.shape), defaults: embeddedEnvironment.parse({}) as object },
+    { heading: 'The router', variables: Object.keys(routerEnvironment.shape), defaults: routerEnvironment.parse({}) as object },
+    { heading: 'An instance', variables: Object.keys(runtimeEnvironment.shape), defaults: runtimeEnvironment.parse({}) as object },
+  ];
+
+  it.each(programs)('$heading: lists every variable that the program reads, and no other', ({ heading, variables }) => {
+    expect(columnOf(readReferenceTable('config.md', heading), 'Variable')).toEqual(variables.sort());
+  });
+
+  it.each(programs)('$heading: tells the defaults that are in force', ({ heading, defaults }) => {
+    const told = Object.fromEntries(readReferenceTable('config.md', heading).map((row) => [row['Variable'], row['Default']]));
+    const constant = Object.entries(defaults).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value));
+    expect(constant.length).toBeGreaterThan(0);
+    expect(told).toMatchObject(Object.fromEntries(constant.map(([name, value]) => [name, String(value)])));
+  });
+});

@@ -1,0 +1,20 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ROOT } from './reference-table.ts';
+
+export interface ProductSource {
+  /** `router`, `operator` ... */
+  part: string;
+  /** Relative to the root. */
+  file: string;
+  text: string;
+}
+
+const NOT_PRODUCT = /\.test\.ts$|\/(?:fixtures|testing|fakes|contracts|conformance|node_modules|reference)\//;
+
+/** Every source file that runs in production. */
+export function productSources(): ProductSource[] {
+  return globSync('*/src/**/*.ts', { cwd: ROOT })
+    .filter((file) => !NOT_PRODUCT.test(file))
+    .map((file) => ({ part: file.split('/', 1)[0] ?? '', file, text: readFileSync(path.join(ROOT, file), 'utf8') }));
+}
