@@ -131,6 +131,8 @@ describe("the runtimes' feed", () => {
   ])('R2: cuts off a runtime that says it listens at %s', async (_name, listen, address) => {
     const { own, session } = attach({ listen });
     own.send({ type: 'loaded', address });
+    // What came along with it is not heard any more.
+    own.send({ type: 'loaded', address: listen });
     await world.run();
     expect(await session.outcome).toEqual({ type: 'closed' });
   });

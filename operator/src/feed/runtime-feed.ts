@@ -107,7 +107,7 @@ class CachedRuntimeFeed implements RuntimeFeed {
     const { channel, identity, resolve } = session;
     const { logger } = this.#options;
     try {
-      for await (const message of channel.messages()) this.#receive(session, message);
+      for await (const message of channel.messages()) if (!this.#receive(session, message)) break;
     } catch (error) {
       logger.warn({ err: error, instance: identity.instanceId }, "a runtime's feed connection failed");
     }
@@ -120,16 +120,17 @@ class CachedRuntimeFeed implements RuntimeFeed {
     if (sessions?.size === 0) this.#sessions.delete(identity.functionName);
   }
 
-  #receive(session: Session, message: unknown): void {
+  /** @returns whether the runtime may say more. */
+  #receive(session: Session, message: unknown): boolean {
     const parsed = runtimeUpSchema.safeParse(message);
     if (!parsed.success || !isPossible(parsed.data, session.identity.listen)) {
       // A handler may have got at the connection: what it says is not believed any more.
       this.#options.logger.warn({ instance: session.identity.instanceId }, 'a runtime sent a message that is none: it is cut off');
-      session.channel.close();
-      return;
+      return false;
     }
     session.heardAt = this.#options.clock.monotonic();
     this.#handle(session, parsed.data);
+    return true;
   }
 
   #handle(session: Session, message: RuntimeUp): void {
