@@ -101,6 +101,17 @@ describe('a caller', () => {
     expect(text).not.toContain(escaped);
   });
 
+  it.each([[false], [true]])('is told why a handler does not load only where its function is in debug (%s)', async (debug) => {
+    const name = `unloadable-${debug}`;
+    await api.source(name, { 'h.ts': "throw new Error('postgres://user:password@db'); export default () => undefined;" });
+    const id = await api.function({ name, handler: `${name}/h.ts`, route: `/${name}`, debug });
+    const { status } = await api.functionWhen(id, (fn) => fn.status.reason === 'LoadError');
+    expect(status.message).toContain('password');
+    const answer = await run(`/${name}`);
+    expect([answer.status, answer.body.code]).toEqual([500, 'handler_load_error']);
+    expect(answer.text.includes('password') || answer.text.includes('h.ts')).toBe(debug);
+  });
+
   it('many calls in one packet: each is judged by its own key', async () => {
     const [one, two] = [await api.groupWithKey('first-of-two'), await api.groupWithKey('second-of-two')];
     await api.source('two', { 'h.ts': 'export default (c, ctx) => c.text(`<${ctx.authenticatedKeyGroup}>`);' });

@@ -53,6 +53,7 @@ export const routerFunctionSchema = z.strictObject({
   failure: z.nullable(
     z.strictObject({
       code: z.enum(['handler_not_found', 'handler_syntax_error', 'handler_export_error', 'handler_load_error']),
+      /** For callers; empty where they are not told more than the code. */
       message: z.string(),
     }),
   ),

@@ -68,7 +68,8 @@ describe("a router's record of a function", () => {
     ['CrashLoop', 'handler_load_error'],
   ] as const)('says %s as %s, but only where there never was a good revision', (reason, code) => {
     const decided: ConditionDecision[] = [{ type: 'CodeReady', status: 'False', reason, message: 'why' }];
-    expect(record(make({}, { decided }))?.failure).toEqual({ code, message: 'why' });
+    expect(record(make({ debug: true }, { decided }))?.failure).toEqual({ code, message: 'why' });
+    expect(record(make({}, { decided }))?.failure).toEqual({ code, message: '' });
     expect(record(make({}, { decided, status: { activeRevision: REVISION } }))?.failure).toBeNull();
   });
 

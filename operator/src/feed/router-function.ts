@@ -65,8 +65,9 @@ function instancesOf(workload: ObservedWorkload | undefined, tokenOf: (workload:
   );
 }
 
-function failureOf({ status }: FunctionResource): RouterFunction['failure'] {
+/** The reason names files and lines, and may be the text of an error: callers are told it where they are told of a throw. */
+function failureOf({ spec, status }: FunctionResource): RouterFunction['failure'] {
   const condition = findCondition(status.conditions, 'CodeReady');
   const code = condition?.status === 'False' ? FAILURES[condition.reason as Reason] : undefined;
-  return code === undefined ? null : { code, message: condition?.message ?? '' };
+  return code === undefined ? null : { code, message: spec.debug ? (condition?.message ?? '') : '' };
 }

@@ -34,7 +34,8 @@ export function routedFunction(spec: RouterFunction, activity: FunctionActivity)
 
 /** How calls are answered of a function that never had a good revision; undefined: they wait for an instance. */
 export function failureOf({ revision, failure }: RouterFunction): Refusal | undefined {
-  return revision === null && failure !== null ? new Refusal(failure.code, [], failure.message) : undefined;
+  if (revision !== null || failure === null) return undefined;
+  return new Refusal(failure.code, [], failure.message === '' ? undefined : failure.message);
 }
 
 export function newActivity(open: OpenUpstream): FunctionActivity {
