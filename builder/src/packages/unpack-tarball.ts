@@ -52,7 +52,7 @@ function* entries(tar: Buffer): Generator<Entry> {
     // Two empty blocks end an archive; what comes after them is passed over, as by npm.
     if (entry === undefined) continue;
     if (EXTRA.has(entry.type)) {
-      next = { ...next, ...extra(entry) };
+      next = extra(entry, next);
     } else {
       next = {};
       yield entry;
@@ -63,22 +63,17 @@ function* entries(tar: Buffer): Generator<Entry> {
 function entryAt(tar: Buffer, offset: number, next: HeaderData): Entry | undefined {
   const header = new Header(tar, offset);
   if (header.nullBlock) return undefined;
-  const isExtra = EXTRA.has(header.type);
-  // Extra entries may hold anything, in place of a number too.
-  const size: unknown = (isExtra ? undefined : next.size) ?? header.size ?? 0;
+  const { path = '', size = 0 } = EXTRA.has(header.type) ? header : { path: next.path ?? header.path, size: next.size ?? header.size };
   const start = offset + BLOCK;
-  if (!header.cksumValid || !isSize(size) || start + size > tar.length) throw new TarballError('its tarball is damaged');
-  const path = String((isExtra ? undefined : next.path) ?? header.path ?? '');
+  if (!header.cksumValid || start + size > tar.length) throw new TarballError('its tarball is damaged');
   return { type: header.type, path, body: tar.subarray(start, start + size) };
 }
 
-const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
-
-/** What an extra entry says about the next one. Of those that are about all that follow, nothing concerns names or sizes. */
-function extra({ type, body }: Entry): HeaderData {
+/** Of extra entries that are about all that follow, nothing concerns names or sizes. */
+function extra({ type, body }: Entry, before: HeaderData): HeaderData {
   const text = body.toString('utf8');
-  if (type.endsWith('LongPath')) return { path: text.replace(/\0.*$/s, '') };
-  return type === 'ExtendedHeader' || type === 'OldExtendedHeader' ? Pax.parse(text) : {};
+  if (type.endsWith('LongPath')) return { ...before, path: text.replace(/\0.*$/s, '') };
+  return type === 'ExtendedHeader' || type === 'OldExtendedHeader' ? Pax.parse(text, before) : before;
 }
 
 function gunzip(bytes: Uint8Array, limit: number): Buffer {

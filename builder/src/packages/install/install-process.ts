@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
@@ -13,7 +14,7 @@ const MAX_LINE_BYTES = 512 * 1024 * 1024;
 /** The program of the process that talks to the registry, and alone holds its token. It takes orders over file descriptor 3. */
 async function main(): Promise<void> {
   const channel = jsonLines(new Socket({ fd: 3 }), { maxLineBytes: MAX_LINE_BYTES, maxBufferedBytes: MAX_LINE_BYTES });
-  void channel.closed.then(() => process.exit());
+  void channel.closed.then(() => end(tools?.folder));
   const running = new Map<number, AbortController>();
   let tools: TreeTools | undefined;
 
@@ -40,6 +41,15 @@ async function main(): Promise<void> {
     } finally {
       running.delete(id);
     }
+  }
+}
+
+/** The service is gone, or wants no more: in the first case nobody else would remove the folder. */
+function end(folder: string | undefined): void {
+  try {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  } finally {
+    process.exit();
   }
 }
 

@@ -6,8 +6,21 @@ const here = (file: string): string => fileURLToPath(new URL(file, import.meta.u
 /** What of Arborist's libraries is left out. */
 const ABSENT = ['cacache', '@npmcli/run-script', 'bin-links', '@npmcli/metavuln-calculator', 'npm-registry-fetch', '@npmcli/node-gyp', '@npmcli/git'];
 
-/** The install process's program as one script: it goes over standard input, so that the process needs to read no file. */
-export async function makeInstallProgram(): Promise<string> {
+let made: Promise<string> | undefined;
+
+/**
+ * The install process's program as one script: it goes over standard input, so that the process needs to read no file.
+ * It takes half a second to make, and is always the same.
+ */
+export function makeInstallProgram(): Promise<string> {
+  made ??= bundleProgram().catch((error: unknown) => {
+    made = undefined;
+    throw error;
+  });
+  return made;
+}
+
+async function bundleProgram(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [here('install-process.ts')],
     bundle: true,

@@ -33,13 +33,11 @@ interface Running {
 
 export function createInstaller({ registry, limits, identity, clock, logger }: InstallerOptions): Installer {
   let running: Promise<Running> | undefined;
-  let program: Promise<string> | undefined;
   let stopIdle = (): void => undefined;
 
   async function start(): Promise<Running> {
-    program ??= makeInstallProgram();
     const onStderr = (text: string): void => logger.warn({ stderr: text }, 'the install process complains');
-    const child = await startInstallChild(await program, { identity, onStderr });
+    const child = await startInstallChild(await makeInstallProgram(), { identity, onStderr });
     child.channel.send({ type: 'configure', folder: child.folder, registry, limits });
     return { child, conversation: converse(child, { timeoutMs: limits.timeoutMs, clock }) };
   }

@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { eventually } from '@wherry/core/contracts/eventually.ts';
+
+const url = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href);
+
+/** Stands for a service, which says which process it started, and in which folder. */
+const SERVICE = `
+import { makeInstallProgram } from ${url('install-program.ts')};
+import { startInstallChild } from ${url('install-child.ts')};
+const child = await startInstallChild(await makeInstallProgram(), { identity: undefined, onStderr: (text) => process.stderr.write(text) });
+child.channel.send({ type: 'configure', folder: child.folder, registry: { url: 'http://127.0.0.1:1/' }, limits: { silenceMs: 1000 } });
+child.channel.send({ type: 'resolve', id: 1, own: {}, root: { dependencies: { a: '1' } }, base: {} });
+for await (const answer of child.channel.messages()) console.log(JSON.stringify({ pid: child.pid, folder: child.folder, answer }));
+`;
+
+describe('startInstallChild', () => {
+  it('leaves no process and no folder when the service is killed', async () => {
+    const service = spawn(process.execPath, ['--input-type=module', '-e', SERVICE], { cwd: fileURLToPath(new URL('.', import.meta.url)), stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(service.stdout, 'data')) as [Buffer];
+    const { pid, folder, answer } = JSON.parse(line.toString()) as { pid: number; folder: string; answer: object };
+    expect(answer).toMatchObject({ type: 'failed', reason: 'RegistryUnavailable' });
+    expect(existsSync(folder)).toBe(true);
+    service.kill('SIGKILL');
+    await eventually(() => {
+      expect(existsSync(folder)).toBe(false);
+      expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    });
+  });
+});
