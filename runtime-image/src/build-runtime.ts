@@ -17,6 +17,7 @@ import { SecretMask } from './logs/secret-mask.ts';
 import { drain } from './process/drain.ts';
 import { endOnCrash } from './process/end-on-crash.ts';
 import { hardenProcess, sharesMachine } from './process/harden-process.ts';
+import { giveOwnUser } from './process/own-user.ts';
 
 export interface RuntimeParts {
   channel: FeedChannel;
@@ -103,6 +104,7 @@ function takeOverProcess({ message, config, log, flush }: TakeOver): void {
   captureOutput(log);
   endOnCrash(log, flush);
   hardenProcess();
+  giveOwnUser();
   installWebGlobals();
 }
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { foreignParts } from './foreign-response.ts';
 import { dropEncoding, LightResponse, type ResponseParts } from './light-response.ts';
 import { isWhole, responseHeaders } from './response-headers.ts';
 
@@ -43,11 +44,15 @@ function partsOf(value: unknown): ResponseParts {
   const parts = LightResponse.parts(value);
   if (parts !== undefined) return parts;
   const real = LightResponse.unwrap(value);
-  if (real === undefined) throw notResponse(value);
+  if (real === undefined) return foreignParts(value) ?? fail(notResponse(value));
   if (real.bodyUsed) throw new TypeError('The Response has a body that was read already.');
   let headers = real.headers;
   if (real.url !== '' && headers.has('content-encoding')) dropEncoding((headers = new Headers(headers)));
   return { status: real.status, statusText: real.statusText, headers, body: real.body };
+}
+
+function fail(error: Error): never {
+  throw error;
 }
 
 function notResponse(value: unknown): TypeError {
