@@ -99,7 +99,7 @@ describe('code files', () => {
     );
   });
 
-  it('are given as inert bytes with a type by extension', async () => {
+  it('are given as inert bytes with a type by extension (M6)', async () => {
     await call('PUT', 'page.html', RAW, '<script>alert(1)</script>');
     const { headers } = await call('GET', 'page.html');
     expect(headers).toMatchObject({

@@ -69,7 +69,7 @@ describe("the routers' feed", () => {
     expect([...router.keys.values()].map(({ id }) => id)).toEqual(['second']);
   });
 
-  it('a key that does not open is told to nobody, is counted, and holds up no other', async () => {
+  it('E6: a key that does not open is told to nobody, is counted, and holds up no other', async () => {
     const { router, metrics } = await world.start();
     const encrypted = 'wherry1.nonsense';
     await world.store.create({ kind: 'ApiKey', metadata: { name: 'broken' }, spec: { keyGroup: 'team', enabled: true, value: { encrypted } } });

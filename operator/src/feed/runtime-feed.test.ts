@@ -93,7 +93,7 @@ describe("the runtimes' feed", () => {
     expect(other.messages.filter(({ type }) => type === 'state')).toHaveLength(1);
   });
 
-  it('leaves out a secret that does not open, and says so', async () => {
+  it('E6: leaves out a secret that does not open, and says so', async () => {
     await world.createSecret('good', { name: 'G', scope: 'global' }, 'good');
     await world.store.create({ kind: 'FunctionSecret', metadata: { name: 'bad' }, spec: { name: 'B', scope: 'global', value: { encrypted: 'wherry1.x' } } });
     await world.run();
