@@ -67,7 +67,8 @@ describe('readAsks', () => {
   it.each([
     ['npm:', 'names no package'],
     ['npm:evil@file:..', 'cannot be had'],
-    ['npm:evil@git+https:', 'cannot be had'],
+    ['npm:evil@git+https://example.com/a.git', 'only packages of the registry are taken'],
+    ['npm:evil@https://example.com/a.tgz', 'is a URL, and only packages of the registry are taken'],
     ['npm:../evil', 'cannot be had'],
     ['npm:@scope', 'names no package'],
     ['npm:UPPER CASE', 'cannot be had'],

@@ -15,9 +15,10 @@ const PATTERN = /^npm:\/?((?:@[^/@]+\/)?[^/@]+)(?:@([^/]*))?(?:\/(.*))?$/s;
 
 /** Reads `npm:<name>[@<version, range or tag>][/<subpath>]`. */
 export function npmSpecifier(specifier: string): NpmSpecifier | { problem: string } {
-  const [, name, version = '', subpath = ''] = PATTERN.exec(specifier) ?? [];
+  const [, name, version = '', rest = ''] = PATTERN.exec(specifier) ?? [];
   if (name === undefined) return { problem: `${specifier} names no package: write npm:<name>@<version>` };
-  const range = decoded(version).trim();
+  // An address instead of a version has slashes of its own.
+  const [range, subpath] = version.endsWith(':') ? [`${version}/${rest}`, ''] : [decoded(version).trim(), rest];
   const problem = specProblem(name, range);
   if (problem !== undefined) return { problem: `${specifier} cannot be had: ${problem}` };
   return { name, range, subpath, asked: range === '' ? name : `${name}@${range}` };

@@ -67,6 +67,8 @@ describe('unpackTarball', () => {
     ['that is cut', makeTarball({ a: 'x'.repeat(10_000) }).subarray(0, 80)],
     ['whose content is cut', gzipSync(makeTar([{ path: 'package/a', content: 'x'.repeat(1000) }]).subarray(0, 900))],
     ['that is something else', Buffer.from('not found'.repeat(100))],
+    ['that is short', Buffer.from('no tarball')],
+    ['that is empty', gzipSync(Buffer.alloc(1024))],
     ['with a header that is not its own', gzipSync(Buffer.concat([Buffer.from('package/a'), makeTar([{ path: 'package/a' }]).subarray(9).fill('7', 100, 107)]))],
     ['with a size that has no end', gzipSync(makeTar([{ path: 'x', type: 'ExtendedHeader', content: '14 size=1e999\n' }, { path: 'package/a', content: 'x' }]))],
   ])('says that one is damaged %s', (_name, bytes) => {

@@ -34,6 +34,7 @@ export function unpackTarball(bytes: Uint8Array, limits: UnpackLimits = LIMITS):
     files.set(path, entry.body);
     if (files.size > limits.files) throw new TarballError(`its tarball has more than ${limits.files} files`);
   }
+  if (files.size === 0) throw new TarballError('its tarball is damaged: it holds no file');
   return files;
 }
 
