@@ -1,7 +1,7 @@
 import type { RuntimeFunction, RuntimeSecret } from '@wherry/core/feed/messages.ts';
 import { useInstances } from './use-instances.ts';
 
-// What handler.md promises the authors of functions, tried on a real process over a real socket.
+// What docs/guides/handlers.md promises the authors of functions, tried on a real process over a real socket.
 
 const { started, stopAll } = useInstances();
 afterEach(stopAll);
