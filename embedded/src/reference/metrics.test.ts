@@ -34,6 +34,11 @@ describe('docs/reference/metrics.md', () => {
     expect(calls.map(({ file }) => file)).toEqual([]);
   });
 
+  it('finds no name twice in one process, whose registry would refuse it', () => {
+    const names = sources.flatMap((source) => madeIn(source).map(({ part, name }) => `${part === 'router' ? 'router' : 'service'} ${name}`));
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+  });
+
   it('lists every metric with its type, labels and part, and no other', () => {
     const listed = readReferenceTable('metrics.md').map((row) => ({
       part: row['Part'],

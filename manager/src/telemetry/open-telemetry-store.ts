@@ -66,7 +66,7 @@ class WorkerTelemetryStore implements TelemetryStore {
     this.#worker = worker;
     this.#options = options;
     this.#retention = retention;
-    const counter = options.metrics?.counter('telemetry_dropped_total', 'Log entries given up because they came too fast.');
+    const counter = options.metrics?.counter('log_entries_lost_total', 'Log entries given up because they came too fast.');
     this.#countDropped = (by) => counter?.inc({}, by);
     const ready = Promise.withResolvers<undefined>();
     this.ready = ready.promise.then(() => this.#scheduleTrim());

@@ -101,7 +101,7 @@ describe('the telemetry store', () => {
     store.retain({ maxPerFunction: 100_000, retentionSeconds: 0, intervalSeconds: 300 });
     store.write(Array.from({ length: 50_010 }, (_, index) => entry({ message: `${index}`, timestamp: index })));
     expect(store.dropped()).toBe(10);
-    expect(metrics.value('telemetry_dropped_total')).toBe(10);
+    expect(metrics.value('log_entries_lost_total')).toBe(10);
     const kept = await store.query({ limit: 60_000 });
     expect([kept.length, kept.at(-1)?.message]).toEqual([50_000, '10']);
   });
