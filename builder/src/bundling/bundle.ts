@@ -7,7 +7,7 @@ import { authorsPlace } from './authors-place.ts';
 import { describeErrors } from './describe-errors.ts';
 import { BuildProblem } from './failure.ts';
 import { isHandlerFile } from './loader-of.ts';
-import { readAsks } from './package-asks.ts';
+import { isAsk, readAsks } from './package-asks.ts';
 import { packageFiles, type PackageFiles } from './package-files.ts';
 import { packageResolver } from './package-resolver.ts';
 import { runPass } from './passes.ts';
@@ -41,7 +41,7 @@ async function attempt(order: BuildOrder, files: SourceFiles, tools: Tools): Pro
   if (!('errors' in first)) return first;
   const asks = await readAsks(first.errors, input.settingsOf);
   // What else is wrong needs no packages.
-  if (asks === undefined) return { failure: await described(first.errors, input) };
+  if (asks === undefined) return { failure: describeErrors(first.errors.filter((error) => !isAsk(error))) };
   const layouts = Object.keys(asks).length === 0 ? {} : await tools.packages.layouts(asks);
   const second = withPackages(input, packageFiles(layouts, (locked) => unpack(locked, tools)));
   const outcome = await runPass(second);

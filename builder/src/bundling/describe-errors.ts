@@ -10,7 +10,7 @@ const MAX_LENGTH = 1000;
 
 /** What esbuild calls its findings, and what they are here. */
 const COMPUTED = new Set(['unsupported-dynamic-import', 'unsupported-require-call']);
-const COMPUTED_ADVICE =
+export const COMPUTED_ADVICE =
   'import() and require() take only a path that is written out, since the function is one module. Import each file that may be needed by name, and choose among them';
 
 /** The failure that a build ends in: its first error, where it is, and how many more there are. */

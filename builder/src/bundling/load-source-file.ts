@@ -1,8 +1,10 @@
 import type { OnLoadResult } from 'esbuild';
 import { computedImports } from './computed-imports.ts';
+import { COMPUTED_ADVICE } from './describe-errors.ts';
 import { refusal } from './failure.ts';
 import { fileBeside } from './files-beside.ts';
 import { isCode, loaderOf } from './loader-of.ts';
+import { withoutModuleRequire } from './module-require.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { Tools } from './tools.ts';
 import type { LanguageOptions } from './ts-config.ts';
@@ -41,7 +43,9 @@ async function unsupported(file: Code, { tools, language }: LoadRooms): Promise<
   const map = fileSourceMap(file.code);
   const found = map === null ? fileBeside(file.code) : { index: map.index, text: SOURCE_MAP };
   if (found !== undefined) return [{ ...refusal('ImportNotSupported', found.text), location: placeOf(file, found.index) }];
-  return mayComputeImports(file.code) ? computedImports(file, tools.esbuild, language) : [];
+  if (!mayComputeImports(file.code)) return [];
+  if ((await withoutModuleRequire(file, tools.esbuild)) === undefined) return computedImports(file, tools.esbuild, language);
+  return [{ ...refusal('ImportNotSupported', `${COMPUTED_ADVICE}.`), location: placeOf(file, file.code.search(/\bmodule\b(?!\.exports)|$/)) }];
 }
 
 function placeOf({ path, code }: Code, index: number): { file: string; line: number; column: number; lineText: string } {

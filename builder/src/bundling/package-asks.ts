@@ -3,6 +3,9 @@ import { locationOf } from './describe-errors.ts';
 import type { Detail, PackageAsks } from './failure.ts';
 import type { SourceSettings } from './source-settings.ts';
 
+/** Whether an error only says that packages are not known yet. */
+export const isAsk = (error: Message): boolean => (error.detail as Partial<Detail> | undefined)?.ask !== undefined;
+
 /**
  * Which packages the first pass asked for, by source; undefined when it had other errors too. A source without a
  * package.json and without `npm:` imports asks for none: in its imports there is nothing to look up.

@@ -1,6 +1,7 @@
 import type * as Esbuild from 'esbuild';
 import type { Loader, PartialMessage } from 'esbuild';
 import { computedImports } from './computed-imports.ts';
+import { withoutModuleRequire } from './module-require.ts';
 import type { LanguageOptions } from './ts-config.ts';
 import { mayComputeImports } from './unsafe-code.ts';
 
@@ -15,9 +16,11 @@ export async function packageCode(
   esbuild: typeof Esbuild,
   language: LanguageOptions,
 ): Promise<{ code: string; computed: boolean }> {
-  const code = withoutSourceMaps(file.code);
-  const found = mayExpand(code, file.loader) ? await computedImports({ ...file, code }, esbuild, language) : [];
-  return found.length === 0 ? { code, computed: false } : { code: withoutComputedImports(code, found), computed: true };
+  const plain = withoutSourceMaps(file.code);
+  if (!mayExpand(plain, file.loader)) return { code: plain, computed: false };
+  const code = (await withoutModuleRequire({ ...file, code: plain }, esbuild)) ?? plain;
+  const found = await computedImports({ ...file, code }, esbuild, language);
+  return found.length === 0 ? { code, computed: code !== plain } : { code: withoutComputedImports(code, found), computed: true };
 }
 
 /** Comments that esbuild would follow: data, which would name strange files in stack traces, and `file:` URLs. */
@@ -55,11 +58,8 @@ function withoutComputedImports(code: string, found: PartialMessage[]): string {
 
 const LINE_END = /(\r\n|\n|\r|\xe2\x80[\xa8\xa9])/;
 
-function renamed(line: string, column: number, length: number, name: string): string {
-  // `module["require"]`: there is no name, but a string.
-  if (/['"`]/.test(line[column] ?? '')) return `${line.slice(0, column + 1)}__wherry${line.slice(column + 1)}`;
-  return `${line.slice(0, column)}__wherry${name}${line.slice(column + length)}`;
-}
+const renamed = (line: string, column: number, length: number, name: string): string =>
+  `${line.slice(0, column)}__wherry${name}${line.slice(column + length)}`;
 
 /** Functions, which are there before the file's first line runs. A path that is a name is not expanded. */
 const AT_RUN_TIME = 'function __wherryRequire(path) { return require(path); }\nfunction __wherryImport(path) { return import(path); }\n';

@@ -117,9 +117,12 @@ function withFolders(files: ReadonlyMap<string, Uint8Array>): Unpacked {
   return { files, folders };
 }
 
+/** A package.json may begin with a byte order mark. @throws SyntaxError */
+export const parseJson = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes));
+
 function parsed(bytes: Uint8Array): PackageManifest {
   try {
-    const value = JSON.parse(Buffer.from(bytes).toString('utf8')) as unknown;
+    const value = parseJson(bytes);
     return typeof value === 'object' && value !== null ? value : {};
   } catch {
     return {};

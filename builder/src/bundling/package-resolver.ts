@@ -57,7 +57,6 @@ export function packageResolver(disk: VirtualDisk): PackageResolver {
 /** The resolver's own words where they say more than that nothing was found; its paths begin at the virtual root. */
 function problemOf(message: string): string {
   const [first = ''] = message.split('\n');
-  return /^(?:Package path|Package import|Invalid|Expecting|Package target|Can't .*exports)/.test(first)
-    ? first.replaceAll(/(^|[\s"'(])\/(?=[\w@])/g, '$1').replace(/^./, (letter) => letter.toLowerCase()).replace(/\.$/, '')
-    : 'it has no such file';
+  if (!/exports field|imports field|target/i.test(first)) return 'it has no such file';
+  return first.replaceAll(/(^|[\s"'(])\/(?=[\w@])/g, '$1').replace(/\.$/, '');
 }

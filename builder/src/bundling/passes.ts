@@ -33,6 +33,7 @@ const OPTIONS = {
 export async function runPass(input: PluginInput): Promise<PassOutcome> {
   try {
     const result = await input.tools.esbuild.build({ ...OPTIONS, ...input.language, plugins: [sourcesPlugin(input)] });
+    input.tools.release?.();
     return outcomeOf(input.handler, result, input.maxBytes);
   } catch (error) {
     const { errors } = error as { errors?: Message[] };

@@ -7,6 +7,8 @@ export interface Tools {
   /** Folder of the package `hono`, whose JSX runtime the platform serves. */
   honoFolder: string;
   packages: PackageService;
+  /** Frees esbuild's memory: it is called once all is bundled, before the artifact is put together. */
+  release?: () => void;
 }
 
 /** The service's side of npm packages. Where it fails, the service ends the build and says why. */

@@ -1,4 +1,4 @@
-import type { PackageFiles } from './package-files.ts';
+import { parseJson, type PackageFiles } from './package-files.ts';
 import type { SourceFiles } from './source-files.ts';
 
 type Callback<T> = (error: Error | null, value?: T) => void;
@@ -33,7 +33,7 @@ export function virtualDisk(sources: SourceFiles, packages: PackageFiles): Virtu
 
   return {
     stat: (path, callback) => settle(stat(inside(path)), callback),
-    readJson: (path, callback) => settle(read(inside(path)).then((bytes) => JSON.parse(bytes.toString('utf8')) as object), callback),
+    readJson: (path, callback) => settle(read(inside(path)).then((bytes) => parseJson(bytes) as object), callback),
     readFile: (path, callback) => settle(read(inside(path)), callback),
     readlink: (path, callback) => callback(missing(path)),
     readdir: (path, callback) => callback(missing(path)),
