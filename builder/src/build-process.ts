@@ -40,7 +40,7 @@ async function main(esbuildFile: string, honoFolder: string): Promise<void> {
       },
     };
     try {
-      const { inputs, ...result } = await bundle(order, files, { esbuild, honoFolder, packages });
+      const { inputs, ...result } = await bundle(order, files, { esbuild, honoFolder, packages, release: () => void esbuild.stop() });
       say('artifact' in result ? { type: 'built', ...result, inputs } : { type: 'failed', ...result.failure, inputs });
     } catch (error) {
       process.stderr.write(`${String(error)}\n`);
