@@ -190,7 +190,6 @@ const unsupported = refused([
   ['better-sqlite3', 'npm:', '13.2.0', 'ImportNotSupported', nativeAddOn('better-sqlite3')],
   ['canvas', 'package.json', '3.2.3', 'ImportNotSupported', nativeAddOn('canvas')],
   ['argon2', 'npm:', '0.45.1', 'ImportNotSupported', nativeAddOn('argon2')],
-  ['jsdom', 'npm:', '31.0.1', 'BuildOutOfMemory', /^The build needed more than 512 MiB of memory\. Import less code\.$/],
 ]);
 
 /** The packages that authors of small web functions use most, as chosen in November 2026. */

@@ -25,9 +25,9 @@ function cells(row: Row, outcome: Outcome | undefined): string[] {
   return [...start, outcome === undefined ? 'not tried' : 'yes', size(bytes), time(firstMs), time(editMs)];
 }
 
-/** Without the place in the handler, which is one of ours. */
+/** Without the places, which are in a handler of ours and in the package. */
 const firstSentence = ({ reason, message }: { reason: string; message: string }): string =>
-  `\`${reason}\`: ${message.split('\n')[0]?.replace(/^[^ ]+:\d+:\d+:? /, '') ?? ''}`;
+  `\`${reason}\`: ${message.split('\n')[0]?.replace(/^(?:\S+:\d+:\d+: )+/, '') ?? ''}`;
 
 const size = (bytes: number): string => (bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`);
 const time = (ms: number): string => (ms < 1000 ? `${Math.round(ms / 10) * 10} ms` : `${(ms / 1000).toFixed(1)} s`);
