@@ -32,9 +32,14 @@ export class LogDatabase {
   /** @param file path, or `:memory:`. */
   constructor(file: string, maxPerFunction: number) {
     this.#database = new DatabaseSync(file);
-    // A lost last batch is fine for logs; waiting for the disk at each is not.
-    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;');
-    this.#database.exec(SCHEMA);
+    try {
+      // A lost last batch is fine for logs; waiting for the disk at each is not.
+      this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;');
+      this.#database.exec(SCHEMA);
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
     this.#insert = this.#database.prepare(
       'INSERT INTO logs (function_name, request_id, level, message, args, sequence, timestamp) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );

@@ -5,6 +5,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { SETTINGS } from '@wherry/core/settings-definitions.ts';
+import { StartError } from '@wherry/service/start-error.ts';
 import type { TelemetryReply, TelemetryRequest, TelemetryWorkerData } from './telemetry-messages.ts';
 import type { LogQuery, LogRetention, StoredLogEntry, TelemetryStore } from './telemetry-store.ts';
 
@@ -28,7 +29,7 @@ type Operation = TelemetryRequest extends infer R ? (R extends TelemetryRequest 
 
 /**
  * Opens the log database in a worker thread of its own: node:sqlite is synchronous.
- * @throws Error when the database cannot be opened.
+ * @throws StartError when the database cannot be opened; one that is damaged is set aside with a warning.
  */
 export async function openTelemetryStore(options: TelemetryOptions): Promise<TelemetryStore> {
   const retention: LogRetention = {
@@ -39,12 +40,18 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
   const workerData: TelemetryWorkerData = { file: options.file, maxPerFunction: retention.maxPerFunction };
   const worker = new Worker(new URL('./telemetry-worker.ts', import.meta.url), { workerData, name: 'telemetry' });
   const store = new WorkerTelemetryStore(worker, options, retention);
-  await store.ready;
-  return store;
+  try {
+    const { setAside } = await store.ready;
+    if (setAside !== undefined) options.logger.warn({ file: setAside }, 'the log database was damaged: it is set aside, and logs begin anew');
+    return store;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`The log database ${options.file} cannot be opened (${reason}): mend its permissions, or move it away.`, error);
+  }
 }
 
 class WorkerTelemetryStore implements TelemetryStore {
-  readonly ready: Promise<void>;
+  readonly ready: Promise<{ setAside: string | undefined }>;
   readonly #worker: Worker;
   readonly #exited: Promise<undefined>;
   readonly #options: TelemetryOptions;
@@ -68,10 +75,14 @@ class WorkerTelemetryStore implements TelemetryStore {
     this.#retention = retention;
     const counter = options.metrics?.counter('log_entries_lost_total', 'Log entries given up because they came too fast.');
     this.#countDropped = (by) => counter?.inc({}, by);
-    const ready = Promise.withResolvers<undefined>();
-    this.ready = ready.promise.then(() => this.#scheduleTrim());
+    const ready = Promise.withResolvers<{ setAside: string | undefined }>();
+    this.ready = ready.promise;
+    void ready.promise.then(
+      () => this.#scheduleTrim(),
+      () => undefined,
+    );
     worker.on('message', (reply: TelemetryReply) => {
-      if ('ready' in reply) ready.resolve(undefined);
+      if ('ready' in reply) ready.resolve({ setAside: reply.setAside });
       else this.#settle(reply);
     });
     worker.on('error', (error) => {

@@ -19,4 +19,4 @@ export type TelemetryRequest =
 export type TelemetryReply =
   | { id: number; result: StoredLogEntry[] | boolean | null }
   | { id: number; error: string }
-  | { ready: true };
+  | { ready: true; setAside: string | undefined };

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
@@ -113,10 +113,21 @@ describe('the telemetry store', () => {
     expect(JSON.parse(kept!.args!)).toEqual(['(too long to keep)']);
   });
 
-  it('does not open a file that is no database', async () => {
+  it('sets a damaged file aside, says so, and begins anew: lost logs stop no function', async () => {
     const file = path.join(directory, 'other.db');
-    await writeFile(file, 'this is not a database, and long enough to be looked at as one'.repeat(20));
-    await expect(openTelemetryStore({ file, clock, logger })).rejects.toThrow('file is not a database');
+    const damaged = 'this is not a database, and long enough to be looked at as one'.repeat(20);
+    await writeFile(file, damaged);
+    const other = await openTelemetryStore({ file, clock, logger });
+    other.write([entry({ message: 'anew' })]);
+    expect((await other.query({ limit: 10 })).map(({ message }) => message)).toEqual(['anew']);
+    await other.close();
+    expect(await readFile(`${file}.damaged`, 'utf8')).toBe(damaged);
+    expect(logger.of('warn')).toHaveLength(1);
+  });
+
+  it('names a file that it cannot open, and what to do', async () => {
+    const file = path.join(directory, 'no-such-folder', 'telemetry.db');
+    await expect(openTelemetryStore({ file, clock, logger })).rejects.toThrow(/no-such-folder.*move it away/);
   });
 
   it('takes nothing and answers unavailable after it was closed', async () => {

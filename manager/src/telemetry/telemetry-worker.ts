@@ -1,10 +1,10 @@
 /** The thread that owns `telemetry.db`. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { LogDatabase } from './log-database.ts';
+import { openLogDatabase } from './open-log-database.ts';
 import type { TelemetryReply, TelemetryRequest, TelemetryWorkerData } from './telemetry-messages.ts';
 
 const { file, maxPerFunction } = workerData as TelemetryWorkerData;
-const database = new LogDatabase(file, maxPerFunction);
+const { database, setAside } = openLogDatabase(file, maxPerFunction);
 const port = parentPort;
 if (port === null) throw new Error('telemetry-worker.ts runs as a worker thread only');
 
@@ -39,4 +39,4 @@ port.on('message', (request: TelemetryRequest) => {
   // With its port closed nothing keeps the thread alive.
   if (request.operation === 'close') port.close();
 });
-port.postMessage({ ready: true } satisfies TelemetryReply);
+port.postMessage({ ready: true, setAside } satisfies TelemetryReply);
