@@ -117,9 +117,14 @@ describe('a function', () => {
     await world.createFunction('hello');
     await world.run(10_000);
     expect(conditionOf(await world.fn('hello'), 'Ready')).toBe(`False ${reason}: it is broken`);
-    expect(router.functions.get('hello')).toMatchObject({ failure: { code, message: 'it is broken' }, revision: null, instances: [] });
+    // Why is for the owner, in the status: a caller is told only where the function is in debug.
+    expect(router.functions.get('hello')).toMatchObject({ failure: { code, message: '' }, revision: null, instances: [] });
     expect(world.workloads.list()).toEqual([]);
     expect(world.workloads.requests.filter((request) => 'ensure' in request)).toHaveLength(1);
+    const fn = await world.fn('hello');
+    await world.store.update({ ...fn, spec: { ...fn.spec, debug: true } });
+    await world.run(1000);
+    expect(router.functions.get('hello')).toMatchObject({ failure: { code, message: 'it is broken' } });
   });
 
   it('Bad deploy: a later revision that does not load never takes over', async () => {
