@@ -1,7 +1,7 @@
 import type { BuildInput, BuildRequest, UsedLock } from '@wherry/core/ports/builder.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { BuildChild } from './build-child.ts';
-import { PackageError, type PackageFailure, type PackageRoom } from './packages/package-room.ts';
+import { PackageError, type AskedSpecifier, type LockedPackage, type PackageFailure, type PackageRoom } from './packages/package-room.ts';
 import { buildReportSchema, type Answer, type BuildOrder, type BuildReport } from './protocol.ts';
 import { settlePackages } from './settle-packages.ts';
 
@@ -33,8 +33,9 @@ export class Conversation {
   readonly #rooms: ConversationRooms;
   /** Whoever took the process over gets nothing that the request does not hold anyway. */
   readonly #allowed: Map<string, BuildInput[]>;
-  /** The locks in which a tarball stands, by integrity. */
-  readonly #tarballs = new Map<string, string>();
+  /** What was told of each tarball, by integrity. */
+  readonly #tarballs = new Map<string, { source: string; locked: LockedPackage; lock: string }>();
+  #asks: Record<string, AskedSpecifier[]> = {};
   #settled = false;
   #open = 0;
 
@@ -100,13 +101,15 @@ export class Conversation {
 
   async #answerLayouts(sources: Extract<Question, { type: 'packages' }>['sources']): Promise<ConversationEnd> {
     this.#settled = true;
+    this.#asks = sources;
     const { content, packages, signal } = this.#rooms;
     const settled = await settlePackages(sources, this.#request, { content, packages: await packages() }, signal);
     settled.inputs.forEach((file) => this.#reach(file));
     if ('failure' in settled) return { by: 'packages', failure: settled.failure };
     this.locks = settled.locks;
     for (const [source, layout] of Object.entries(settled.layouts)) {
-      for (const { integrity } of Object.values(layout.packages)) this.#tarballs.set(integrity, settled.locks.get(source)?.lock ?? '');
+      const { lock = '' } = settled.locks.get(source) ?? {};
+      for (const locked of Object.values(layout.packages)) this.#tarballs.set(locked.integrity, { source, locked, lock });
     }
     this.#say({ type: 'layouts', layouts: settled.layouts });
     return undefined;
@@ -115,13 +118,22 @@ export class Conversation {
   async #answerTarball(integrity: string): Promise<ConversationEnd> {
     try {
       const packages = await this.#rooms.packages();
-      const bytes = await packages.tarball(integrity, this.#tarballs.get(integrity) ?? '', this.#rooms.signal);
+      const bytes = await packages.tarball(integrity, this.#tarballs.get(integrity)?.lock ?? '', this.#rooms.signal);
       this.#say({ type: 'package', integrity, base64: bytes.toString('base64') });
       return undefined;
     } catch (error) {
-      if (error instanceof PackageError) return { by: 'packages', failure: error };
+      if (error instanceof PackageError) return { by: 'packages', failure: this.#placed(error, integrity) };
       throw error;
     }
+  }
+
+  /** A tarball's failure, at the import that asks for it or with the source whose packages it belongs to. */
+  #placed({ reason, message, retry }: PackageFailure, integrity: string): PackageFailure {
+    const { source, locked } = this.#tarballs.get(integrity) ?? {};
+    const asked = this.#asks[source ?? '']?.find(({ specifier }) => packageOf(specifier) === locked?.name);
+    if (asked === undefined) return { reason, message: `Packages of source ${source}: ${message}`, retry };
+    const { file, line, column } = asked;
+    return { reason, message: `${file}: ${message}`, location: { file, line, column }, retry };
   }
 
   #say(answer: Answer): void {
@@ -132,6 +144,9 @@ export class Conversation {
     this.inputs.set(`${file.source}/${file.path}`, file);
   }
 }
+
+/** Of `npm:name@range/path`. */
+const packageOf = (specifier: string): string | undefined => /^npm:\/?((?:@[^/@]+\/)?[^/@]+)/.exec(specifier)?.[1];
 
 function orderOf({ source, path, trees }: BuildRequest, maxBytes: number): BuildOrder {
   const files = [...trees].map(([name, tree]) => [

@@ -38,7 +38,7 @@ describe('building processes', () => {
   });
 
   it('end by themselves when the service is gone', async () => {
-    const child = await startBuildChild(makeBuildProgram(), { memoryBytes: 512 * 1024 * 1024 });
+    const child = await startBuildChild(await makeBuildProgram(), { memoryBytes: 512 * 1024 * 1024 });
     await eventually(() => expect(groupMembers(child.pid)).toHaveLength(2));
     child.channel.close();
     expect(await child.exited).toMatchObject({ code: 0, stderr: '' });

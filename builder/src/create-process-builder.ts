@@ -37,11 +37,14 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
   const slots = createSlots(limits.concurrency);
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();
-  let program: BuildProgram | undefined;
+  let program: Promise<BuildProgram> | undefined;
 
   const start = async (): Promise<BuildChild> => {
-    program ??= makeBuildProgram();
-    return startBuildChild(program, { memoryBytes: limits.memoryBytes, identity });
+    program ??= makeBuildProgram().catch((error: unknown) => {
+      program = undefined;
+      throw error;
+    });
+    return startBuildChild(await program, { memoryBytes: limits.memoryBytes, identity });
   };
   const spare = createSpare({ start, clock, logger });
 

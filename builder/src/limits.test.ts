@@ -40,7 +40,7 @@ describe('limits of a build (B1)', () => {
     for (const pid of groupMembers(leader)) {
       const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter((entry) => entry !== '');
       // To esbuild's process Node hands its own options on, which say what may be read.
-      expect(environment.filter((entry) => !entry.startsWith('NODE_OPTIONS='))).toEqual(['GOMEMLIMIT=241591910']);
+      expect(environment.filter((entry) => !entry.startsWith('NODE_OPTIONS='))).toEqual(['GOGC=400', 'GOMEMLIMIT=241591910']);
       const files = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
       expect(files.filter((file) => file.startsWith('/') && file !== '/dev/null')).toEqual([]);
     }

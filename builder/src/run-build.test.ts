@@ -5,10 +5,12 @@ import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import type { BuildResult } from '@wherry/core/ports/builder.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { BuildChild, BuildExit } from './build-child.ts';
+import type { LayoutsAnswer } from './protocol.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
 import { FakePackageRoom } from './testing/fake-package-room.ts';
 import { makeRequest } from './testing/build-bench.ts';
 
+const PACKAGES = { 'node_modules/a': { 'index.js': 'module.exports = 1;' } };
 const LIMITS: BuildLimits = { timeoutMs: 60_000, packagesTimeoutMs: 180_000, memoryBytes: 1e9, outputBytes: 100, concurrency: 1 };
 
 /** What the service makes of a process that misbehaves: it handles code of strangers. */
@@ -18,6 +20,7 @@ describe('runBuild', () => {
   let process: FeedChannel;
   let exit: (exit: BuildExit) => void;
   let killed: boolean;
+  let room: FakePackageRoom;
 
   async function begin(): Promise<{ result: Promise<BuildResult>; answers: AsyncIterator<unknown> }> {
     clock = new FakeClock();
@@ -34,7 +37,8 @@ describe('runBuild', () => {
     // No process has this id, so that its memory is none.
     const child: BuildChild = { pid: 2 ** 30, channel: ours, exited, kill, alive: true };
     const request = await makeRequest(content, 'api/h.ts', { api: { 'h.ts': 'the handler' } });
-    const options = { content, packages: async () => new FakePackageRoom(), clock, logger: new FakeLogger(), limits: LIMITS };
+    room = new FakePackageRoom(PACKAGES);
+    const options = { content, packages: async () => room, clock, logger: new FakeLogger(), limits: LIMITS };
     const result = runBuild(child, request, new AbortController().signal, options);
     result.catch(() => undefined);
     const answers = theirs.messages()[Symbol.asyncIterator]();
@@ -59,6 +63,75 @@ describe('runBuild', () => {
       expect(await result).toMatchObject({ ok: false, reason: 'BuildFailed' });
       expect(killed).toBe(true);
     });
+
+  const ASKS = { type: 'packages', sources: { api: [{ specifier: 'npm:a', file: 'api/h.ts', line: 1, column: 1 }] } };
+  const integrityOf = (answer: unknown): string => (answer as LayoutsAnswer).layouts['api']?.packages['node_modules/a']?.integrity ?? '';
+
+  it('gives out the tarballs that the layout names, and no other', async () => {
+    const { result, answers } = await begin();
+    process.send(ASKS);
+    const { value } = await answers.next();
+    expect(value).toMatchObject({ type: 'layouts', layouts: { api: { folders: { a: 'a' } } } });
+    process.send({ type: 'package', integrity: integrityOf(value) });
+    expect((await answers.next()).value).toMatchObject({ type: 'package', integrity: integrityOf(value) });
+    process.send({ type: 'package', integrity: 'sha512-other' });
+    expect(await result).toMatchObject({ ok: false, reason: 'BuildFailed', locks: new Map([['api', { asks: expect.any(String), lock: expect.any(String) }]]) });
+    expect(killed).toBe(true);
+  });
+
+  it.each([
+    ['before a layout is told', [{ type: 'package', integrity: 'sha512-any' }]],
+    ['for a source that is not of the request', [{ type: 'packages', sources: { other: [] } }]],
+    ['of a source twice', [ASKS, ASKS]],
+    ['in other words than npm:', [{ type: 'packages', sources: { api: [{ specifier: 'file:/etc', file: 'api/h.ts', line: 1, column: 1 }] } }]],
+  ])('B1: a process that asks for packages %s is ended', async (_, messages) => {
+    const { result } = await begin();
+    for (const message of messages) process.send(message);
+    expect(await result).toMatchObject({ ok: false, reason: 'BuildFailed' });
+    expect(killed).toBe(true);
+  });
+
+  const DOWN = { reason: 'RegistryUnavailable', message: 'a cannot be had', retry: true } as const;
+
+  it('a registry that does not answer is a failure of its own, to be tried again', async () => {
+    const { result } = await begin();
+    room.fail({ ...DOWN, location: { file: 'api/package.json', line: 3, column: 5 } });
+    process.send(ASKS);
+    expect(await result).toMatchObject({ ok: false, ...DOWN, location: { file: 'api/package.json', line: 3, column: 5 } });
+    expect(killed).toBe(true);
+  });
+
+  it('a tarball that does not come is told at the import of its package', async () => {
+    const { result, answers } = await begin();
+    process.send(ASKS);
+    const { value } = await answers.next();
+    room.fail(DOWN);
+    process.send({ type: 'package', integrity: integrityOf(value) });
+    expect(await result).toMatchObject({ ok: false, ...DOWN, message: 'api/h.ts: a cannot be had', location: { file: 'api/h.ts', line: 1, column: 1 } });
+  });
+
+  it('the wait for packages does not count as the build\'s time, and ends too', async () => {
+    const { result } = await begin();
+    room.resolve = () => new Promise(() => undefined);
+    await clock.advance(LIMITS.timeoutMs - 1);
+    process.send(ASKS);
+    await clock.advance(LIMITS.packagesTimeoutMs - 1000);
+    expect(killed).toBe(false);
+    await clock.advance(1000);
+    expect(await result).toMatchObject({ ok: false, reason: 'InstallTimeout', retry: true, message: expect.stringContaining('180 s') });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('B1: after the wait the build has the time that it had left', async () => {
+    const { result, answers } = await begin();
+    await clock.advance(LIMITS.timeoutMs - 1000);
+    process.send(ASKS);
+    await answers.next();
+    await clock.advance(999);
+    expect(killed).toBe(false);
+    await clock.advance(1);
+    expect(await result).toMatchObject({ ok: false, reason: 'BuildTimeout' });
+  });
 
   it('B1: measures the artifact itself', async () => {
     const { result } = await begin();

@@ -1,3 +1,5 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import type { Message } from 'esbuild';
 import type { BuildInput } from '@wherry/core/ports/builder.ts';
 import type { LockedPackage } from '../packages/package-room.ts';
@@ -17,6 +19,9 @@ import type { PluginInput } from './sources-plugin.ts';
 import type { Tools } from './tools.ts';
 import { languageOptions, withoutComments, type LanguageOptions } from './ts-config.ts';
 import { virtualDisk } from './virtual-disk.ts';
+
+/** Larger ones are refused when they are unpacked. */
+const MAX_TARBALL_BYTES = 256 * 1024 * 1024;
 
 export type BundleResult = Outcome & { inputs: BuildInput[] };
 type Outcome = { artifact: string } | { failure: BuildFailure };
@@ -51,7 +56,7 @@ async function attempt(order: BuildOrder, files: SourceFiles, tools: Tools): Pro
 async function unpack({ name, version, integrity }: LockedPackage, { packages }: Tools): Promise<ReadonlyMap<string, Uint8Array>> {
   const bytes = await packages.tarball(integrity);
   try {
-    return unpackTarball(bytes);
+    return unpackTarball(await decompressed(bytes));
   } catch (error) {
     if (!(error instanceof TarballError)) throw error;
     throw new BuildProblem('PackageCorrupt', `The package ${name} ${version} cannot be used: ${error.message}.`);
@@ -88,6 +93,10 @@ async function described(errors: readonly Message[], input: PluginInput): Promis
   const place = await authorsPlace(errors[0], input);
   return place === undefined ? failure : { ...failure, location: place, message: `${place.file}:${place.line}:${place.column}: ${failure.message}` };
 }
+
+/** Beside the other work, where it goes well; what is wrong with a tarball is for `unpackTarball` to say. */
+const decompressed = (bytes: Uint8Array): Promise<Uint8Array> =>
+  promisify(gunzip)(bytes, { maxOutputLength: MAX_TARBALL_BYTES }).catch(() => bytes);
 
 function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): BuildFailure | undefined {
   if (!files.hasSource(source)) {

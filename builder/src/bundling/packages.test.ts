@@ -223,8 +223,10 @@ describe('what packages may do without being refused', () => {
   });
 });
 
+type Refused = [line: string, files: Record<string, string>, reason: string, column: number, says: string];
+
 describe('what is refused about packages', () => {
-  it.each([
+  it.each<Refused>([
     ["import x from 'a';", {}, 'ImportNotFound', 15, 'source api has no package.json that lists a. Add one, or import "npm:a"'],
     ["import x from 'gone';", MANIFEST, 'ImportNotFound', 15, 'gone is not among the dependencies of api/package.json. Add it there, or import "npm:gone"'],
     ["import x from 'dev/sub';", { 'package.json': json({ devDependencies: { dev: '1' } }) }, 'ImportNotFound', 15, 'dev is among the devDependencies of api/package.json. Move it'],
@@ -243,7 +245,7 @@ describe('what is refused about packages', () => {
     ["import x from 'npm:user';", {}, 'ImportNotSupported', 15, 'The package native is a native add-on'],
     ["import x from 'npm:peer';", {}, 'ImportNotFound', 15, 'api/node_modules/peer/i.mjs:1:8: Cannot import "missing-peer" in peer 1.0.0: there is no package missing-peer'],
     ["import x from 'npm:broken';", {}, 'SyntaxError', 15, 'api/node_modules/broken/index.js:2:11: '],
-  ])('%s', async (line, files, reason, column, says) => {
+  ])('%s', async (line, files, ...[reason, column, says]) => {
     const packages: Packages = {
       ...A,
       'node_modules/closed': { 'package.json': json({ name: 'closed', version: '1.0.0', exports: { '.': './i.js' } }), 'i.js': '', 'inner.js': '' },

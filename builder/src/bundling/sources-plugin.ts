@@ -1,5 +1,5 @@
-import type { OnLoadArgs, OnLoadResult, OnResolveArgs, OnResolveResult, Plugin } from 'esbuild';
-import { refusal } from './failure.ts';
+import type { OnLoadArgs, OnLoadResult, OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from 'esbuild';
+import { BuildProblem, refusal } from './failure.ts';
 import { honoImport, readHonoFile } from './hono-files.ts';
 import { loadPackageFile, type PackageLoadRooms } from './load-package-file.ts';
 import { loadSourceFile } from './load-source-file.ts';
@@ -26,7 +26,7 @@ export function sourcesPlugin(input: PluginInput): Plugin {
   return {
     name: 'sources',
     setup(build) {
-      build.onResolve({ filter: /.*/ }, (args) => resolve(args, input));
+      build.onResolve({ filter: /.*/ }, (args) => resolve(args, input).catch(told));
       build.onLoad({ filter: /.*/, namespace: 'entry' }, () => ({ contents: entryModule(input.handler), loader: 'js' }));
       build.onLoad({ filter: /.*/, namespace: 'app' }, (args) => load(args, input, () => loadSourceFile(fileOf(args.path), args.with, input)));
       build.onLoad({ filter: /.*/, namespace: 'package' }, (args) => load(args, input, () => loadPackageFile(fileOf(args.path), args.with, input)));
@@ -43,6 +43,12 @@ export function sourcesPlugin(input: PluginInput): Plugin {
 
 /** Through an import, so that `module.exports` and `exports.default` of CommonJS become the default export too. */
 const entryModule = (handler: string): string => `export { default } from ${JSON.stringify(handler)};`;
+
+/** As an answer, an error has the place of the import; thrown, it would have one in our code. */
+function told(error: unknown): { errors: PartialMessage[] } {
+  if (error instanceof BuildProblem) return { errors: [refusal(error.reason, error.message)] };
+  throw error;
+}
 
 /** As CommonJS, which is loaded when it is asked for and not before. */
 const throwing = (text: string): string =>

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
-import type { Builder, BuildRequest, BuildResult } from '@wherry/core/ports/builder.ts';
+import type { Builder, BuildRequest, BuildResult, KnownLock } from '@wherry/core/ports/builder.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { TreeManifest } from '@wherry/core/trees/tree.ts';
 import { systemClock } from '@wherry/service/clock.ts';
@@ -18,6 +18,8 @@ export interface BuildBench {
   content: FakeContentStore;
   /** From now on blobs are not given out, until the returned function is called. */
   holdBlobs(): () => void;
+  /** Gives a request the locks that an earlier build used, as whoever asks for builds does. */
+  withLocks(request: BuildRequest, result: BuildResult): Promise<BuildRequest>;
   request(handler: string, sources: Sources): Promise<BuildRequest>;
   build(handler: string, sources: Sources, signal?: AbortSignal): Promise<BuildResult>;
 }
@@ -48,6 +50,14 @@ export function buildBench(options: Partial<ProcessBuilderOptions> = {}): BuildB
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;
       return resolve;
+    },
+    async withLocks(request, result) {
+      const locks = new Map<string, KnownLock[]>();
+      for (const [source, { asks, lock }] of result.locks ?? []) {
+        const { digest } = await content.put(Buffer.from(lock));
+        locks.set(source, [{ asks, lock: digest }, ...(request.locks?.get(source) ?? [])]);
+      }
+      return { ...request, locks };
     },
     request: (handler, sources) => makeRequest(content, handler, sources),
     async build(handler, sources, signal = new AbortController().signal) {

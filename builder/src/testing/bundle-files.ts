@@ -1,20 +1,17 @@
 import * as esbuild from 'esbuild';
 import { sha256 } from '@wherry/core/trees/tree.ts';
-import { makeBuildProgram } from '../build-program.ts';
+import { installation } from '../build-program.ts';
 import { bundle, type BundleResult } from '../bundling/bundle.ts';
 import { sourceFiles } from '../bundling/source-files.ts';
 import type { PackageLayout } from '../packages/package-room.ts';
 import type { BuildOrder } from '../protocol.ts';
 import { FakePackageRoom, type Packages } from './fake-package-room.ts';
 
-let honoFolder: string | undefined;
-
 /** By source and path. */
 export type SourceTexts = Record<string, Record<string, string>>;
 
 /** Bundles in this process, whose files esbuild could all read. End with `esbuild.stop()`. */
 export async function bundleFiles(handler: string, sources: SourceTexts, packages: Packages | FakePackageRoom = {}): Promise<BundleResult> {
-  honoFolder ??= makeBuildProgram().honoFolder;
   const room = packages instanceof FakePackageRoom ? packages : new FakePackageRoom(packages);
   const blobs = new Map(Object.values(sources).flatMap((files) => Object.values(files).map((text) => [sha256(text), Buffer.from(text)])));
   const manifest = (files: Record<string, string>): BuildOrder['trees'][string] =>
@@ -23,7 +20,7 @@ export async function bundleFiles(handler: string, sources: SourceTexts, package
   const slash = handler.indexOf('/');
   const order: BuildOrder = { type: 'build', source: handler.slice(0, slash), path: handler.slice(slash + 1), trees, maxBytes: 1_000_000 };
   const read = async (digest: string): Promise<Buffer> => blobs.get(digest) ?? Buffer.alloc(0);
-  return bundle(order, sourceFiles(trees, read), { esbuild, honoFolder, packages: serviceOf(room) });
+  return bundle(order, sourceFiles(trees, read), { esbuild, honoFolder: installation().honoFolder, packages: serviceOf(room) });
 }
 
 function serviceOf(room: FakePackageRoom): Parameters<typeof bundle>[2]['packages'] {
