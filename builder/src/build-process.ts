@@ -6,8 +6,9 @@ import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { createAnswers } from './bundling/answers.ts';
 import { bundle } from './bundling/bundle.ts';
 import { sourceFiles } from './bundling/source-files.ts';
+import { warmUp } from './bundling/warm-up.ts';
 import type { PackageLayout } from './packages/package-room.ts';
-import type { Answer, BuildOrder, BuildReport } from './protocol.ts';
+import type { Answer, BuildOrder, BuildReport, WarmUp } from './protocol.ts';
 
 /** Manifests of many sources make a long line. */
 const MAX_LINE_BYTES = 512 * 1024 * 1024;
@@ -23,14 +24,17 @@ async function main(esbuildFile: string, honoFolder: string): Promise<void> {
   const blobs = createAnswers<Buffer>((digest) => say({ type: 'blob', digest }));
   const tarballs = createAnswers<Buffer>((integrity) => say({ type: 'package', integrity }));
   const layouts = Promise.withResolvers<Record<string, PackageLayout>>();
-  for await (const message of channel.messages() as AsyncIterable<BuildOrder | Answer>) {
+  let ordered = false;
+  for await (const message of channel.messages() as AsyncIterable<BuildOrder | Answer | WarmUp>) {
     if (message.type === 'blob') blobs.answer(message.digest, Buffer.from(message.base64, 'base64'));
     else if (message.type === 'package') tarballs.answer(message.integrity, Buffer.from(message.base64, 'base64'));
     else if (message.type === 'layouts') layouts.resolve(message.layouts);
+    else if (message.type === 'warm') void warmUp({ esbuild, honoFolder }, () => !ordered).catch(() => undefined);
     else void serve(message);
   }
 
   async function serve(order: BuildOrder): Promise<void> {
+    ordered = true;
     const files = sourceFiles(order.trees, (digest) => blobs.ask(digest));
     const packages = {
       tarball: (integrity: string) => tarballs.ask(integrity),

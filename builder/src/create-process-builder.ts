@@ -6,6 +6,7 @@ import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import { startBuildChild, type BuildChild, type BuildIdentity } from './build-child.ts';
 import { makeBuildProgram, type BuildProgram } from './build-program.ts';
 import type { PackageRoom } from './packages/package-room.ts';
+import type { WarmUp } from './protocol.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
 import { createSlots } from './slots.ts';
 import { createSpare } from './spare.ts';
@@ -46,7 +47,12 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
     });
     return startBuildChild(await program, { memoryBytes: limits.memoryBytes, identity });
   };
-  const spare = createSpare({ start, clock, logger });
+  const startWarm = async (): Promise<BuildChild> => {
+    const child = await start();
+    child.channel.send({ type: 'warm' } satisfies WarmUp);
+    return child;
+  };
+  const spare = createSpare({ start: startWarm, clock, logger });
 
   async function buildOne(request: Parameters<Builder['build']>[0], signal: AbortSignal): ReturnType<Builder['build']> {
     const leave = await slots.enter(signal);

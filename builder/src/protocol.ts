@@ -13,6 +13,10 @@ export interface BuildOrder {
   /** Bytes that the artifact may have, and a single file that is read. */
   maxBytes: number;
 }
+/** What the service tells a process whose order may come later: to get ready. It is not answered. */
+export interface WarmUp {
+  type: 'warm';
+}
 /** The answer to a `blob` question. */
 export interface BlobAnswer {
   type: 'blob';

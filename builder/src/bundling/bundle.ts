@@ -9,7 +9,7 @@ import { authorsPlace } from './authors-place.ts';
 import { describeErrors } from './describe-errors.ts';
 import { BuildProblem } from './failure.ts';
 import { isHandlerFile } from './loader-of.ts';
-import { isAsk, readAsks } from './package-asks.ts';
+import { fetchAsked, isAsk, readAsks } from './package-asks.ts';
 import { packageFiles, type PackageFiles } from './package-files.ts';
 import { packageResolver } from './package-resolver.ts';
 import { runPass } from './passes.ts';
@@ -49,6 +49,7 @@ async function attempt(order: BuildOrder, files: SourceFiles, tools: Tools): Pro
   if (asks === undefined) return { failure: describeErrors(first.errors.filter((error) => !isAsk(error))) };
   const layouts = Object.keys(asks).length === 0 ? {} : await tools.packages.layouts(asks);
   const second = withPackages(input, packageFiles(layouts, (locked) => unpack(locked, tools)));
+  fetchAsked(first.errors, second.packages);
   const outcome = await runPass(second);
   return 'errors' in outcome ? { failure: await described(outcome.errors, second) } : outcome;
 }

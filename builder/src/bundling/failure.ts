@@ -22,7 +22,7 @@ export class BuildProblem extends Error {
 export interface Detail {
   reason: FailureReason;
   /** The import needs packages of this source, which are not known yet. */
-  ask?: { source: string; specifier: string | undefined };
+  ask?: { source: string; specifier: string | undefined; name: string };
 }
 
 /** An import that has no answer yet: with `npm:`, else by what the source's package.json says. */

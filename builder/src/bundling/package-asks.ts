@@ -1,6 +1,7 @@
 import type { Message } from 'esbuild';
 import { locationOf } from './describe-errors.ts';
 import type { Detail, PackageAsks } from './failure.ts';
+import type { PackageFiles } from './package-files.ts';
 import type { SourceSettings } from './source-settings.ts';
 
 /** Whether an error only says that packages are not known yet. */
@@ -23,4 +24,14 @@ export async function readAsks(errors: readonly Message[], settingsOf: (source: 
     known.push({ specifier, ...(locationOf(error) ?? { file: source, line: 1, column: 1 }) });
   }
   return Object.fromEntries(Object.entries(asks).map(([source, asked]) => [source, asked.sort((a, b) => (a.specifier < b.specifier ? -1 : 1))]));
+}
+
+/** Has the tarballs come that were asked for by name, side by side: esbuild asks for one import of a file after the other. */
+export function fetchAsked(errors: readonly Message[], packages: PackageFiles): void {
+  for (const error of errors) {
+    const { ask } = (error.detail ?? {}) as Partial<Detail>;
+    const folder = ask && packages.find(ask.name, ask.source);
+    // What goes wrong is told where it is imported.
+    if (folder !== undefined) packages.kindOf(`${folder}/package.json`).catch(() => undefined);
+  }
 }

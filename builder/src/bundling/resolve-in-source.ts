@@ -52,7 +52,7 @@ async function find(asked: SourceImport, rooms: SourceRooms): Promise<Found> {
 
 async function findNpm(asked: SourceImport, npm: NpmSpecifier, rooms: SourceRooms): Promise<Found> {
   const source = sourceOf(asked.importer);
-  if (!rooms.packagesKnown) return ask(asked, source, asked.specifier);
+  if (!rooms.packagesKnown) return ask(asked, npm.name, asked.specifier);
   const folder = rooms.packages.folderAsked(source, npm.asked);
   if (folder === undefined) return notFound(asked, `the packages of source ${source} do not have it`);
   return inPackage(asked, npm.subpath === '' ? folder : `${folder}/${npm.subpath}`, rooms);
@@ -70,7 +70,7 @@ async function findBare(asked: SourceImport, rooms: SourceRooms): Promise<Found>
   const hono = honoEntry(specifier);
   // The platform's, unless the source has a Hono of its own.
   if (hono !== undefined && (rooms.packagesKnown ? rooms.packages.find('hono', source) : settings.listed('hono')) === undefined) return { hono };
-  if (!rooms.packagesKnown) return ask(asked, source, undefined);
+  if (!rooms.packagesKnown) return ask(asked, name, undefined);
   if (rooms.packages.find(name, source) === undefined) return (await ofOwnName(asked, rooms)) ?? unlisted(asked, name, settings);
   return inPackage(asked, specifier, rooms);
 }
@@ -89,7 +89,7 @@ async function findPrivate(asked: SourceImport, settings: SourceSettings, rooms:
   if (!settings.hasManifest) return notFound(asked, `source ${source} has no package.json whose imports could name it`);
   const found = await rooms.resolver.resolve(asked.specifier, source, styleOf(asked.kind));
   if ('file' in found && isOf(source, found.file, rooms)) return found;
-  return rooms.packagesKnown ? notFound(asked, 'problem' in found ? found.problem : 'it leads out of the source') : ask(asked, source, undefined);
+  return rooms.packagesKnown ? notFound(asked, 'problem' in found ? found.problem : 'it leads out of the source') : ask(asked, asked.specifier, undefined);
 }
 
 /** A source may import itself by the name in its package.json. */
@@ -116,8 +116,8 @@ function unlisted(asked: SourceImport, name: string, settings: SourceSettings): 
   return notFound(asked, `source ${source} has no package.json that lists ${name}. Add one, ${advice}`);
 }
 
-const ask = (asked: SourceImport, source: string, specifier: string | undefined): { errors: PartialMessage[] } => ({
-  errors: [packageAsk({ source, specifier }, `Cannot import ${JSON.stringify(asked.specifier)}: its packages are not known.`)],
+const ask = (asked: SourceImport, name: string, specifier: string | undefined): { errors: PartialMessage[] } => ({
+  errors: [packageAsk({ source: sourceOf(asked.importer), specifier, name }, `Cannot import ${JSON.stringify(asked.specifier)}: its packages are not known.`)],
 });
 
 const notFound = ({ specifier }: SourceImport, why: string): { errors: PartialMessage[] } => ({
