@@ -97,7 +97,7 @@ async function described(errors: readonly Message[], input: PluginInput): Promis
 
 /** Beside the other work, where it goes well; what is wrong with a tarball is for `unpackTarball` to say. */
 const decompressed = (bytes: Uint8Array): Promise<Uint8Array> =>
-  promisify(gunzip)(bytes, { maxOutputLength: MAX_TARBALL_BYTES }).catch(() => bytes);
+  promisify(gunzip)(bytes, { maxOutputLength: MAX_TARBALL_BYTES, chunkSize: 1024 * 1024 }).catch(() => bytes);
 
 function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): BuildFailure | undefined {
   if (!files.hasSource(source)) {
