@@ -95,9 +95,9 @@ describe('runBuild', () => {
 
   it('a registry that does not answer is a failure of its own, to be tried again', async () => {
     const { result } = await begin();
-    room.fail({ ...DOWN, location: { file: 'api/package.json', line: 3, column: 5 } });
+    room.fail({ ...DOWN, message: 'api/package.json: a cannot be had', location: { file: 'api/package.json', line: 3, column: 5 } });
     process.send(ASKS);
-    expect(await result).toMatchObject({ ok: false, ...DOWN, location: { file: 'api/package.json', line: 3, column: 5 } });
+    expect(await result).toMatchObject({ ok: false, ...DOWN, message: 'api/package.json:3:5: a cannot be had', location: { file: 'api/package.json', line: 3, column: 5 } });
     expect(killed).toBe(true);
   });
 
@@ -107,7 +107,7 @@ describe('runBuild', () => {
     const { value } = await answers.next();
     room.fail(DOWN);
     process.send({ type: 'package', integrity: integrityOf(value) });
-    expect(await result).toMatchObject({ ok: false, ...DOWN, message: 'api/h.ts: a cannot be had', location: { file: 'api/h.ts', line: 1, column: 1 } });
+    expect(await result).toMatchObject({ ok: false, ...DOWN, message: 'api/h.ts:1:1: a cannot be had', location: { file: 'api/h.ts', line: 1, column: 1 } });
   });
 
   it('the wait for packages does not count as the build\'s time, and ends too', async () => {

@@ -5,7 +5,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import type { BuildChild, BuildExit } from './build-child.ts';
 import { Conversation, type ConversationEnd, type FinalReport } from './conversation.ts';
-import type { PackageRoom } from './packages/package-room.ts';
+import type { PackageFailure, PackageRoom } from './packages/package-room.ts';
 import { groupMemory } from './process-group.ts';
 import { createTimeBudgets, type TimeBudgets } from './time-budgets.ts';
 
@@ -100,8 +100,8 @@ function resultOf(ending: Exclude<Ending, { by: 'error' }>, exit: BuildExit, tal
   const locks = talk.locks.size > 0 && { locks: talk.locks };
   if (ending.by === 'report') return { ...reported(ending.report, limits), ...locks };
   if (ending.by === 'packages') {
-    const { reason, message, location, retry } = ending.failure;
-    return { ok: false, reason, message, ...(location && { location }), retry, inputs, ...locks };
+    const { reason, location, retry } = ending.failure;
+    return { ok: false, reason, message: placed(ending.failure), ...(location && { location }), retry, inputs, ...locks };
   }
   const failed = (reason: BuildFailureReason, message: string, retry = false): BuildResult => {
     logger.warn({ reason, endedBy: ending.by, ...exit }, 'a build was ended');
@@ -115,6 +115,13 @@ function resultOf(ending: Exclude<Ending, { by: 'error' }>, exit: BuildExit, tal
     return failed('BuildOutOfMemory', `The build needed more than ${Math.round(limits.memoryBytes / MIB)} MiB of memory. ${advice}`);
   }
   return failed('BuildFailed', 'The build process ended unexpectedly.');
+}
+
+/** As errors of the code begin: with file, line and column. */
+function placed({ message, location }: PackageFailure): string {
+  if (location === undefined) return message;
+  const { file, line, column } = location;
+  return `${file}:${line}:${column}: ${message.startsWith(`${file}: `) ? message.slice(file.length + 2) : message}`;
 }
 
 function reported(report: FinalReport, limits: BuildLimits): BuildResult {
