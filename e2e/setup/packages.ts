@@ -10,4 +10,5 @@ export const systemPackages: readonly SystemPackage[] = [
   { name: "ca-certificates", provides: "/etc/ssl/certs/ca-certificates.crt" },
   { name: "curl", provides: "curl" },
   { name: "git", provides: "git" },
+  { name: "openssl", provides: "openssl" },
 ];
