@@ -74,6 +74,32 @@ export const routerKeySchema = z.strictObject({
 });
 export type RouterKey = z.infer<typeof routerKeySchema>;
 
+/**
+ * First up a connection that was made over the network: who speaks. A router has proved itself by its client
+ * certificate; a runtime proves by its token which function it is, and the operator knows the rest from the pod.
+ * On one machine a connection is inherited, and nothing is said.
+ */
+export const helloSchema = z.discriminatedUnion('role', [
+  z.strictObject({
+    type: z.literal('hello'),
+    role: z.literal('router'),
+    /** Name of its pod. */
+    instance: z.string(),
+    /** Of the newest state that it has applied, "0" for none: it is never sent an older one. */
+    resourceVersion: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('hello'),
+    role: z.literal('runtime'),
+    /** Name of its pod. */
+    instance: z.string(),
+    workload: z.string(),
+    functionUid: z.string(),
+    token: z.string(),
+  }),
+]);
+export type Hello = z.infer<typeof helloSchema>;
+
 const routerSettings = z.strictObject({ logLevel: z.string() });
 
 /** Down to a router. `version` counts the operator's states and never goes back within an `epoch`. */
