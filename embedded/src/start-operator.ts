@@ -62,6 +62,7 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   const operator = buildOperator({ ...options, caches, builder, workloads, feedKey, digestKey, logs });
   parts.defer(() => operator.stop());
   await operator.start();
+  await operator.lead();
   return operator;
 }
 

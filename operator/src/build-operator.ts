@@ -9,22 +9,19 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
-import { BuildRoom } from './builds/build-room.ts';
-import { createSourceLocks } from './builds/source-locks.ts';
+import { beginTerm, type Term, type TermRooms } from './begin-term.ts';
+import { createBuildFigures } from './builds/build-room.ts';
 import type { Caches } from './caches/caches.ts';
 import { observeWorkloads } from './caches/observed-workloads.ts';
-import { collectContent } from './content/collect-content.ts';
 import { createTreeCache } from './content/tree-cache.ts';
 import { createTreesInForce } from './content/trees-in-force.ts';
-import { createControllers } from './controllers.ts';
 import { createDemandBoard, type DemandBoard } from './feed/demand-board.ts';
 import { invocationToken } from './feed/invocation-token.ts';
 import type { LogIntake } from './feed/log-intake.ts';
 import { createKeyRecords } from './keys/key-records.ts';
 import { RouterFeed, type RouterOutcome } from './feed/router-feed.ts';
-
-/** How often blobs that nothing refers to are looked for. */
-const COLLECT_MS = 600_000;
+import { createReconcileMetrics } from './queue/controller.ts';
+import { createUndecryptable } from './secrets/undecryptable.ts';
 
 export interface OperatorOptions {
   store: ResourceStore;
@@ -48,10 +45,17 @@ export interface OperatorOptions {
 }
 
 export interface Operator {
-  /** Serves a router's feed on this connection until it ends. The outcome says whether the router listens; it never rejects. */
-  attachRouter(channel: FeedChannel): { outcome: Promise<RouterOutcome> };
-  /** Resolves when all caches are full and a first snapshot is out; keeps trying until then. */
+  /**
+   * Serves a router's feed on this connection until it ends. The outcome says whether the router listens; it never rejects.
+   * @param resourceVersion of the newest state that the router knows: it is told nothing before the caches are there too.
+   */
+  attachRouter(channel: FeedChannel, known?: { resourceVersion?: string }): { outcome: Promise<RouterOutcome> };
+  /** Resolves when all caches are full and a first snapshot is out; keeps trying until then. Every replica does this. */
   start(): Promise<void>;
+  /** From now on it reconciles, builds and collects. After `start`; harmless a second time. */
+  lead(): Promise<void>;
+  /** Resolves when it has ended all that; the feeds go on. It may lead again. */
+  stopLeading(): Promise<void>;
   /** Nothing is reconciled, built or told any more. What runs goes on running. */
   stop(): Promise<void>;
   /** Resolves when nothing waits to be reconciled at this moment. */
@@ -61,54 +65,77 @@ export interface Operator {
 
 /** Composes the operator. It writes statuses and child objects, never a spec. */
 export function buildOperator(options: OperatorOptions): Operator {
-  const { caches, content, workloads, clock, feedKey } = options;
+  const { caches, content, workloads, feedKey, metrics } = options;
   const logger = options.logger.child({ part: 'operator' });
   const demand = createDemandBoard();
   const observed = observeWorkloads(workloads);
   const trees = createTreeCache(content);
-  const treesInForce = createTreesInForce(caches, trees);
   const digestKey = createDigestKey(options.digestKey);
   const keyRecords = createKeyRecords(caches, options.keyRing, digestKey);
   const routers = new RouterFeed({ ...options, digestKey, keyRecords, observed, demand, logger, tokenOf: (workload) => invocationToken(feedKey, workload) });
-  const locks = createSourceLocks(options);
-  const builds = new BuildRoom({ ...options, logger, locks, onSettled: (handler) => controllers.handlerBuilt(handler) });
-  const controllers = createControllers({ ...options, logger, keyRecords, observed, trees, treesInForce, builds, routersKnow: (name) => routers.routersKnow(name) });
+  const rooms: TermRooms = {
+    ...options,
+    logger,
+    keyRecords,
+    observed,
+    trees,
+    treesInForce: createTreesInForce(caches, trees),
+    routersKnow: (name) => routers.routersKnow(name),
+    undecryptable: createUndecryptable(metrics),
+    reconcileMetrics: createReconcileMetrics(metrics),
+    buildFigures: createBuildFigures(metrics),
+  };
+  const terms = createTerms(() => beginTerm(rooms));
+  const enqueueFunction = (name: string): void => terms.current()?.controllers.functions.enqueue(name);
   const stopWatching = workloads.watch((_name, functionName) => {
     routers.touchFunction(functionName);
-    controllers.functions.enqueue(functionName);
+    enqueueFunction(functionName);
   });
-  routers.onKnown((names) => names.forEach((name) => controllers.functions.enqueue(name)));
-  let cancelCollect = (): void => undefined;
+  routers.onKnown((names) => names.forEach(enqueueFunction));
   let stopped = false;
-
-  function collectLater(): void {
-    cancelCollect = clock.after(COLLECT_MS, () => {
-      void collectContent({ caches, content, trees, builds, workloads })
-        .then((count) => logger.debug({ count }, 'collected blobs that nothing refers to'))
-        .catch((error: unknown) => logger.warn({ err: error }, 'could not collect blobs'));
-      collectLater();
-    });
-  }
 
   return {
     demand,
-    attachRouter: (channel) => routers.attach(channel),
+    attachRouter: (channel, known) => routers.attach(channel, known?.resourceVersion),
     async start() {
       await caches.start();
-      if (stopped) return;
-      routers.start();
-      controllers.start();
-      for (const name of observed.functionNames()) controllers.functions.enqueue(name);
-      collectLater();
+      if (!stopped) routers.start();
     },
+    lead: () => (stopped ? Promise.resolve() : terms.begin()),
+    stopLeading: () => terms.end(),
     async stop() {
       stopped = true;
-      cancelCollect();
       stopWatching();
       observed.stop();
       routers.stop();
-      await Promise.all([controllers.stop(), builds.stop(), caches.stop()]);
+      await Promise.all([terms.end(), caches.stop()]);
     },
-    idle: () => controllers.idle(),
+    idle: async () => terms.current()?.controllers.idle(),
+  };
+}
+
+/** One term after the other: the next begins when the last one has ended. */
+function createTerms(begin: () => Term): { begin(): Promise<void>; end(): Promise<void>; current(): Term | undefined } {
+  let term: Term | undefined;
+  let wanted = false;
+  let last = Promise.resolve();
+  return {
+    current: () => term,
+    begin() {
+      wanted = true;
+      last = last.then(() => {
+        if (wanted) term ??= begin();
+      });
+      return last;
+    },
+    end() {
+      wanted = false;
+      last = last.then(async () => {
+        const ending = term;
+        term = undefined;
+        await ending?.stop();
+      });
+      return last;
+    },
   };
 }

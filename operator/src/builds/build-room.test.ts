@@ -8,7 +8,7 @@ import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { loadedTree } from '../content/tree-cache.ts';
 import type { BuildOrder } from './build-order.ts';
-import { BuildRoom } from './build-room.ts';
+import { BuildRoom, createBuildFigures } from './build-room.ts';
 import type { SourceLocks } from './source-locks.ts';
 
 describe('the build room', () => {
@@ -30,13 +30,14 @@ describe('the build room', () => {
     locks = { kept: [], disagree: 0 };
     const sourceLocks: SourceLocks = {
       known: () => new Map([['a', locks.kept]]),
+      stop: () => undefined,
       async keep(used) {
         locks.kept = [...used.values()].map(({ asks, lock }) => ({ asks, lock: sha256(lock) }));
         locks.disagree -= 1;
         return locks.disagree < 0;
       },
     };
-    room = new BuildRoom({ builder, content, locks: sourceLocks, clock, logger, metrics, onSettled: (handler) => settled.push(handler) });
+    room = new BuildRoom({ builder, content, locks: sourceLocks, clock, logger, figures: createBuildFigures(metrics), onSettled: (handler) => settled.push(handler) });
   });
   afterEach(() => room.stop());
 

@@ -24,6 +24,11 @@ export type BuildState =
   | { state: 'built'; revision: Digest }
   | { state: 'failed'; reason: BuildFailureReason; message: string };
 
+export interface BuildFigures {
+  total: Counter;
+  duration: Histogram;
+}
+
 export interface BuildRoomOptions {
   builder: Builder;
   content: ContentStore;
@@ -32,7 +37,7 @@ export interface BuildRoomOptions {
   onSettled: (handler: string) => void;
   clock: Clock;
   logger: Logger;
-  metrics: Metrics;
+  figures: BuildFigures;
 }
 
 interface Known {
@@ -58,12 +63,10 @@ export class BuildRoom {
   readonly #options: BuildRoomOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #retries = createBackoff(RETRY, Math.random);
-  readonly #figures: { total: Counter; duration: Histogram };
   readonly #queue: WorkQueue;
 
   constructor(options: BuildRoomOptions) {
     this.#options = options;
-    this.#figures = buildMetrics(options.metrics);
     this.#queue = new WorkQueue({ clock: options.clock, concurrency: CONCURRENCY, work: (handler) => this.#work(handler) });
     this.#queue.start();
   }
@@ -142,12 +145,12 @@ export class BuildRoom {
 
   /** Builds, and stores the locks and the artifact before anybody is told of it. */
   async #build(order: BuildOrder, signal: AbortSignal): Promise<BuildResult> {
-    const { content, clock } = this.#options;
+    const { content, clock, figures } = this.#options;
     const begun = clock.monotonic();
     const result = await this.#buildAgreed(order, signal);
     signal.throwIfAborted();
-    this.#figures.duration.observe((clock.monotonic() - begun) / 1000);
-    this.#figures.total.inc({ result: result.ok ? 'Built' : result.reason });
+    figures.duration.observe((clock.monotonic() - begun) / 1000);
+    figures.total.inc({ result: result.ok ? 'Built' : result.reason });
     if (!result.ok) return result;
     // B4: what serves is what the digest names.
     if (sha256(result.artifact) !== result.revision) throw new Error('the builder named an artifact by a digest that is not its own');
@@ -185,7 +188,8 @@ function stateOf(result: BuildResult): Known['state'] {
   return { state: 'failed', reason, message: message.startsWith(place) ? message : `${place}: ${message}` };
 }
 
-function buildMetrics(metrics: Metrics): { total: Counter; duration: Histogram } {
+/** What builds count. A program has it once, however often it begins to lead. */
+export function createBuildFigures(metrics: Metrics): BuildFigures {
   return {
     total: metrics.counter('build_total', 'Builds, by how they ended.', ['result']),
     duration: metrics.histogram('build_duration_seconds', 'How long builds took.'),

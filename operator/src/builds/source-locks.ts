@@ -19,6 +19,8 @@ export interface SourceLocks {
    * @throws DomainError when the stores cannot take it.
    */
   keep(used: ReadonlyMap<string, UsedLock>): Promise<boolean>;
+  /** The caches are listened to no more. */
+  stop(): void;
 }
 
 export function createSourceLocks({ caches, store, content }: { caches: Caches; store: ResourceStore; content: ContentStore }): SourceLocks {
@@ -57,7 +59,7 @@ export function createSourceLocks({ caches, store, content }: { caches: Caches; 
     return before === undefined || before.lock === added.lock;
   }
 
-  caches.sources.onChange((name, source) => {
+  const stop = caches.sources.onChange((name, source) => {
     if (source === undefined) written.delete(name);
   });
 
@@ -68,6 +70,7 @@ export function createSourceLocks({ caches, store, content }: { caches: Caches; 
       for (const [source, lock] of used) holds = (await keepOne(source, lock)) && holds;
       return holds;
     },
+    stop,
   };
 }
 

@@ -27,6 +27,8 @@ export interface Caches {
   sourceNamed(name: string): CodeSourceResource | undefined;
   /** The newest resourceVersion of any kind. */
   resourceVersion(): string;
+  /** Resolves when every cache reflects that state or a newer one. */
+  reach(resourceVersion: string): Promise<void>;
   /** Resolves when every cache holds its first list. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -46,7 +48,7 @@ export function createCaches(options: { store: ResourceStore; clock: Clock; logg
   const secrets = createInformer({ ...options, kind: 'FunctionSecret' });
   const settings = createInformer({ ...options, kind: 'Settings' });
   const sourcesByName = createNameIndex(sources, (source) => [displayName(source)]);
-  const all: Pick<Informer<Kind>, 'start' | 'stop' | 'resourceVersion'>[] = [functions, sources, groups, keys, secrets, settings];
+  const all: Pick<Informer<Kind>, 'start' | 'stop' | 'reach' | 'resourceVersion'>[] = [functions, sources, groups, keys, secrets, settings];
 
   return {
     namespace: store.namespace,
@@ -66,6 +68,9 @@ export function createCaches(options: { store: ResourceStore; clock: Clock; logg
         .flatMap((id) => sources.get(id) ?? [])
         .sort(byAge)[0],
     resourceVersion: () => newest(all.map((informer) => informer.resourceVersion())),
+    async reach(resourceVersion) {
+      await Promise.all(all.map((informer) => informer.reach(resourceVersion)));
+    },
     async start() {
       await Promise.all(all.map((informer) => informer.start()));
     },

@@ -5,8 +5,8 @@ import type { Informer } from '@wherry/service/informer.ts';
 export interface NameIndex {
   names(key: string): ReadonlySet<string>;
   keys(): Iterable<string>;
-  /** Calls back after each change of an object, with its keys before and after. */
-  onChange(callback: (name: string, before: readonly string[], after: readonly string[]) => void): void;
+  /** Calls back after each change of an object, with its keys before and after. Returns how to stop. */
+  onChange(callback: (name: string, before: readonly string[], after: readonly string[]) => void): () => void;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -18,7 +18,7 @@ export function createNameIndex<K extends Kind>(
 ): NameIndex {
   const names = new Map<string, Set<string>>();
   const keys = new Map<string, readonly string[]>();
-  const callbacks: ((name: string, before: readonly string[], after: readonly string[]) => void)[] = [];
+  const callbacks = new Set<(name: string, before: readonly string[], after: readonly string[]) => void>();
 
   informer.onChange((name, object) => {
     const before = keys.get(name) ?? [];
@@ -45,6 +45,9 @@ export function createNameIndex<K extends Kind>(
   return {
     names: (key) => names.get(key) ?? NONE,
     keys: () => names.keys(),
-    onChange: (callback) => void callbacks.push(callback),
+    onChange(callback) {
+      callbacks.add(callback);
+      return () => callbacks.delete(callback);
+    },
   };
 }

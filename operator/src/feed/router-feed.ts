@@ -25,10 +25,14 @@ export type RouterOutcome = { type: 'listening'; port: number } | { type: 'faile
 interface Connection {
   channel: FeedChannel;
   resolve: (outcome: RouterOutcome) => void;
+  /** What it knew before. */
+  resourceVersion: string;
   /** The newest version that the router has told it has applied. */
   applied: number;
   /** Monotonic milliseconds. */
   attachedAt: number;
+  /** It has its snapshot, and is told each change from there on. */
+  told: boolean;
 }
 
 /** Tells every router what it must know: a snapshot, then each change in one step, then that nothing changed. */
@@ -54,7 +58,7 @@ export class RouterFeed {
     this.#started = true;
     // Nobody has anything yet that could be changed.
     this.#view.refresh();
-    for (const connection of this.#connections) this.#sendSnapshot(connection);
+    for (const connection of this.#connections) void this.#sendSnapshot(connection);
     this.#beatLater();
   }
 
@@ -65,15 +69,15 @@ export class RouterFeed {
     for (const { channel } of this.#connections) channel.close();
   }
 
-  /** Serves one router until its connection ends. Before `start` it waits. The outcome resolves once and never rejects. */
-  attach(channel: FeedChannel): { outcome: Promise<RouterOutcome> } {
+  /**
+   * Serves one router until its connection ends. Before `start` it waits. The outcome resolves once and never rejects.
+   * @param resourceVersion of the newest state that the router knows: an older one would undo what it was told.
+   */
+  attach(channel: FeedChannel, resourceVersion = '0'): { outcome: Promise<RouterOutcome> } {
     const { promise, resolve } = Promise.withResolvers<RouterOutcome>();
-    const connection = { channel, resolve, applied: 0, attachedAt: this.#options.clock.monotonic() };
-    if (this.#started) {
-      this.#flush();
-      this.#sendSnapshot(connection);
-    }
+    const connection: Connection = { channel, resolve, resourceVersion, applied: 0, attachedAt: this.#options.clock.monotonic(), told: false };
     this.#connections.add(connection);
+    if (this.#started) void this.#sendSnapshot(connection);
     void this.#serve(connection);
     return { outcome: promise };
   }
@@ -132,10 +136,16 @@ export class RouterFeed {
   }
 
   #broadcast(message: RouterDown): void {
-    for (const { channel } of this.#connections) channel.send(message);
+    for (const { channel, told } of this.#connections) if (told) channel.send(message);
   }
 
-  #sendSnapshot({ channel }: Connection): void {
+  /** A router that is not told anything soon tries another operator: so nothing is sent while the caches lag behind it. */
+  async #sendSnapshot(connection: Connection): Promise<void> {
+    const { resourceVersion, channel } = connection;
+    if (resourceVersion !== '0') await this.#options.caches.reach(resourceVersion);
+    if (!this.#started || connection.told || !this.#connections.has(connection)) return;
+    this.#flush();
+    connection.told = true;
     const { functions, keys, settings } = this.#view.state;
     const digestKey = this.#options.digestKey.export().toString('base64url');
     const known = { digestKey, settings, functions: [...functions.values()], keys: [...keys.values()] };

@@ -3,12 +3,21 @@ import type { Gauge, Metrics } from '@wherry/core/ports/metrics.ts';
 /** Counts the objects whose value does not open (E6). */
 export interface Undecryptable {
   set(kind: 'ApiKey' | 'FunctionSecret', name: string, broken: boolean): void;
+  /** Somebody else counts from now on. */
+  clear(): void;
 }
 
 export function createUndecryptable(metrics: Metrics): Undecryptable {
   const gauge: Gauge = metrics.gauge('undecryptable_values', 'Objects whose encrypted value does not open.', ['kind']);
   const broken = { ApiKey: new Set<string>(), FunctionSecret: new Set<string>() };
+  const kinds = ['ApiKey', 'FunctionSecret'] as const;
   return {
+    clear() {
+      for (const kind of kinds) {
+        broken[kind].clear();
+        gauge.set(0, { kind });
+      }
+    },
     set(kind, name, isBroken) {
       if (isBroken) broken[kind].add(name);
       else broken[kind].delete(name);

@@ -63,7 +63,7 @@ export class TestWorld {
     const router = new TestRouter();
     operator.attachRouter(router.channel);
     this.#running.push(operator);
-    const started = operator.start();
+    const started = operator.start().then(() => operator.lead());
     // Longer than the informers' first backoff.
     await this.run(300);
     await started;

@@ -1,0 +1,50 @@
+import type { Builder } from '@wherry/core/ports/builder.ts';
+import { BuildRoom, type BuildFigures } from './builds/build-room.ts';
+import { createSourceLocks } from './builds/source-locks.ts';
+import { collectContent } from './content/collect-content.ts';
+import { createControllers, type ControllerRooms, type Controllers } from './controllers.ts';
+
+/** How often blobs that nothing refers to are looked for. */
+const COLLECT_MS = 600_000;
+
+export interface TermRooms extends Omit<ControllerRooms, 'builds'> {
+  builder: Builder;
+  buildFigures: BuildFigures;
+}
+
+/** The time in which this operator leads: it alone reconciles, builds and collects then. */
+export interface Term {
+  readonly controllers: Controllers;
+  /** Resolves when nothing of it runs any more. */
+  stop(): Promise<void>;
+}
+
+/** Begins with what the caches hold, and knows nothing of an earlier term: another operator may have led since. */
+export function beginTerm(rooms: TermRooms): Term {
+  const { caches, clock, content, logger, trees, workloads } = rooms;
+  const locks = createSourceLocks(rooms);
+  const builds = new BuildRoom({ ...rooms, figures: rooms.buildFigures, locks, onSettled: (handler) => controllers.handlerBuilt(handler) });
+  const controllers = createControllers({ ...rooms, builds });
+  let cancelCollect = (): void => undefined;
+
+  function collectLater(): void {
+    cancelCollect = clock.after(COLLECT_MS, () => {
+      void collectContent({ caches, content, trees, builds, workloads })
+        .then((count) => logger.debug({ count }, 'collected blobs that nothing refers to'))
+        .catch((error: unknown) => logger.warn({ err: error }, 'could not collect blobs'));
+      collectLater();
+    });
+  }
+
+  controllers.start();
+  collectLater();
+  return {
+    controllers,
+    async stop() {
+      cancelCollect();
+      locks.stop();
+      await Promise.all([controllers.stop(), builds.stop()]);
+      rooms.undecryptable.clear();
+    },
+  };
+}
