@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+/* What several values have in common. */
+
+export const dnsLabel = z.string().min(1).max(63).regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
+
+/** A Kubernetes quantity of bytes or cores, such as `512Mi` or `100m`. */
+export const quantity = z.string().max(32).regex(/^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/);
+
+export const texts = (description: string) =>
+  z.record(z.string().min(1).max(317), z.string().max(65_536)).default({}).describe(description);
+
+/** Objects of Kubernetes' own, whose fields the API server knows. */
+export const looseObjects = (description: string) => z.array(z.looseObject({})).default([]).describe(description);
+
+export const hostNames = (description: string) =>
+  z.array(z.string().max(253).regex(/^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)).default([]).describe(description);
+
+const amounts = z.strictObject({ cpu: quantity.optional(), memory: quantity.optional(), 'ephemeral-storage': quantity.optional() });
+type Amounts = z.input<typeof amounts>;
+
+/** `requests` and `limits` of a container. */
+export const resources = (requests: Amounts, limits: Amounts) =>
+  z.strictObject({ requests: amounts.optional(), limits: amounts.optional() }).default({ requests, limits });
+
+/** What the pods of operator, router and manager all can be given, and the values of their own. */
+export function componentValues<Shape extends z.ZodRawShape>(requests: Amounts, limits: Amounts, own: Shape) {
+  return z.strictObject({
+    image: z.string().max(512).default('').describe('Another image for it.'),
+    ...own,
+    resources: resources(requests, limits).describe('Of its container.'),
+    env: texts('More environment variables, by name: [configuration](../reference/config.md).'),
+    podAnnotations: texts('Annotations of its pods.'),
+    podLabels: texts('Labels of its pods.'),
+    nodeSelector: texts('Labels of nodes that it may run on.'),
+    tolerations: looseObjects('Taints of nodes that it may run on.'),
+    affinity: z.looseObject({}).default({}).describe('Affinity of its pods.'),
+    priorityClassName: z.string().max(253).default('').describe('Priority class of its pods.'),
+  });
+}
