@@ -29,6 +29,8 @@ export interface ApiServer {
   ca: string;
   /** The folder of this server: certificates, tokens, logs. Gone after `stop`. */
   folder: string;
+  /** Has etcd forget all states before the resourceVersion. Without `--watch-cache=false`, caches still know them. */
+  compact(resourceVersion: string): Promise<void>;
   /** Ends both programs and removes the folder. */
   stop(): Promise<void>;
 }
@@ -66,7 +68,7 @@ async function start(
   folder: string,
   programs: string,
   { children, flags }: { children: ChildProcess[]; flags: string[] },
-): Promise<Pick<ApiServer, 'url' | 'kubeconfig' | 'token' | 'ca'>> {
+): Promise<Omit<ApiServer, 'folder' | 'stop'>> {
   const [client, peer, secure] = await freePorts();
   const etcd = `http://127.0.0.1:${client}`;
   const token = randomBytes(16).toString('hex');
@@ -84,7 +86,12 @@ async function start(
   const ca = await readFile(path.join(folder, 'apiserver.crt'), 'utf8');
   const kubeconfig = path.join(folder, 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigText({ url, ca, token }), { mode: 0o600 });
-  return { url, kubeconfig, token, ca };
+  const compact = async (resourceVersion: string): Promise<void> => {
+    const body = JSON.stringify({ revision: resourceVersion, physical: true });
+    const answer = await fetch(`${etcd}/v3/kv/compaction`, { method: 'POST', body });
+    if (!answer.ok) throw new Error(`etcd did not compact: ${await answer.text()}`);
+  };
+  return { url, kubeconfig, token, ca, compact };
 }
 
 /** A kubeconfig of one cluster and one user, as JSON, which is YAML. */
@@ -130,8 +137,10 @@ function apiServerFlags(folder: string, { etcd, port }: { etcd: string; port: nu
     // No controller makes the default account without which this plug-in refuses every pod.
     '--disable-admission-plugins=ServiceAccount',
     '--allow-privileged=true',
-    // Deleted namespaces, stopped servers: nothing waits for the connections of a test.
-    '--shutdown-delay-duration=0s',
+    // Nothing but the tests writes, so that they can tell from resourceVersions what was written.
+    '--feature-gates=APIServerIdentity=false',
+    '--endpoint-reconciler-type=none',
+    '--etcd-compaction-interval=0',
   ];
 }
 

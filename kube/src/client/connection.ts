@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import { KubeConfig } from '@kubernetes/client-node';
+import { Agent, type Dispatcher } from 'undici';
+
+const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+/** How long credentials are used before their files are read again: a rotated token's forerunner lives for minutes. */
+const CREDENTIALS_MS = 60_000;
+const CONNECT_LIMIT_MS = 5000;
+/** Shorter than the API server keeps a connection, so that it is us who close one. */
+const KEEP_ALIVE_MS = 20_000;
+
+/** TLS material and headers as client-node finds them. */
+interface Credentials {
+  headers: Record<string, string>;
+  tls: { ca?: unknown; cert?: unknown; key?: unknown; pfx?: unknown; passphrase?: string; servername?: string; rejectUnauthorized?: boolean };
+}
+
+interface Loaded {
+  headers: Record<string, string>;
+  agent: Agent;
+}
+
+export interface SentRequest {
+  method: Dispatcher.HttpMethod;
+  path: string;
+  headers: Record<string, string>;
+  body?: string | undefined;
+  signal: AbortSignal;
+}
+
+/**
+ * Where the API server is, and who we are to it. Files of a kubeconfig or of a service account are read again each
+ * minute, and at once after a 401; connections are made anew only when certificates have changed.
+ */
+export class Connection {
+  readonly #kubeconfig: string | undefined;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #origin: string;
+  readonly #prefix: string;
+  #loaded: { at: number; credentials: Promise<Loaded> } | undefined;
+  #agent: { agent: Agent; tls: string } | undefined;
+
+  /** @throws StartError where there is neither a kubeconfig nor a service account */
+  constructor(kubeconfig: string | undefined, clock: Pick<Clock, 'monotonic'>) {
+    this.#kubeconfig = kubeconfig;
+    this.#clock = clock;
+    const url = new URL(serverOf(readConfig(kubeconfig)));
+    this.#origin = url.origin;
+    this.#prefix = url.pathname.replace(/\/$/, '');
+  }
+
+  /** Sends one request. A 401 is tried once more with credentials read anew. */
+  async send(request: SentRequest): Promise<Dispatcher.ResponseData> {
+    const first = await this.#sendOnce(request);
+    if (first.statusCode !== 401) return first;
+    await first.body.dump();
+    this.#loaded = undefined;
+    return this.#sendOnce(request);
+  }
+
+  /** Ends all connections, running requests included. */
+  async close(): Promise<void> {
+    await this.#agent?.agent.destroy();
+  }
+
+  async #sendOnce({ method, path, headers, body, signal }: SentRequest): Promise<Dispatcher.ResponseData> {
+    const loaded = await this.#current();
+    return loaded.agent.request({
+      origin: this.#origin,
+      path: this.#prefix + path,
+      method,
+      headers: { ...headers, ...loaded.headers },
+      body: body ?? null,
+      signal,
+    });
+  }
+
+  #current(): Promise<Loaded> {
+    const now = this.#clock.monotonic();
+    if (this.#loaded === undefined || now - this.#loaded.at >= CREDENTIALS_MS) {
+      const next = { at: now, credentials: this.#load() };
+      this.#loaded = next;
+      // What could not be read is not kept for a minute.
+      next.credentials.catch(() => {
+        if (this.#loaded === next) this.#loaded = undefined;
+      });
+    }
+    return this.#loaded.credentials;
+  }
+
+  async #load(): Promise<Loaded> {
+    const { headers, tls } = await readCredentials(readConfig(this.#kubeconfig));
+    return { headers, agent: this.#agentFor(tls) };
+  }
+
+  #agentFor(tls: Credentials['tls']): Agent {
+    const text = JSON.stringify(tls);
+    if (this.#agent?.tls === text) return this.#agent.agent;
+    const old = this.#agent?.agent;
+    const agent = new Agent({
+      connect: { ...tls, timeout: CONNECT_LIMIT_MS } as NonNullable<Agent.Options['connect']>,
+      // One connection a request in flight: a stalled one stops no other.
+      allowH2: false,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      // Each request has its own limit.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    this.#agent = { agent, tls: text };
+    // Its running requests come to their end.
+    void old?.close().catch(() => undefined);
+    return agent;
+  }
+}
+
+function readConfig(kubeconfig: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  if (kubeconfig === undefined) {
+    if (!existsSync(SERVICE_ACCOUNT_TOKEN)) {
+      throw new StartError('There is no service account here: run it in a pod, or name a kubeconfig in KUBECONFIG');
+    }
+    config.loadFromCluster();
+    return config;
+  }
+  try {
+    config.loadFromFile(kubeconfig);
+  } catch {
+    // Its words may hold a part of the file.
+    throw new StartError(`KUBECONFIG names ${kubeconfig}, which cannot be read as a kubeconfig`);
+  }
+  return config;
+}
+
+function serverOf(config: KubeConfig): string {
+  const server = config.getCurrentCluster()?.server;
+  if (server === undefined || !URL.canParse(server)) throw new StartError('The kubeconfig has no current context with a server');
+  return server;
+}
+
+async function readCredentials(config: KubeConfig): Promise<Credentials> {
+  const found: Credentials['tls'] & { headers?: Record<string, string>; auth?: string } = {};
+  await config.applyToHTTPSOptions(found as Parameters<KubeConfig['applyToHTTPSOptions']>[0]);
+  const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = found;
+  const tls = Object.fromEntries(
+    Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized }).filter(([, value]) => value !== undefined),
+  );
+  const basic = found.auth === undefined ? {} : { authorization: `Basic ${Buffer.from(found.auth).toString('base64')}` };
+  const headers = Object.entries(found.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value.trim()]);
+  return { headers: { ...basic, ...(Object.fromEntries(headers) as Record<string, string>) }, tls };
+}

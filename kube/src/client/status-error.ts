@@ -1,0 +1,130 @@
+import { conflict, DomainError, invalid, notFound, type ErrorDetail } from '@wherry/core/errors.ts';
+
+/** The part of a request that an error may name. */
+export interface RequestName {
+  method: string;
+  path: string;
+}
+
+interface Cause {
+  reason?: string;
+  message?: string;
+  field?: string;
+}
+
+/** What kube-apiserver answers in place of an object (`kind: Status`), as far as we look at it. */
+export interface Status {
+  reason?: string;
+  message?: string;
+  code?: number;
+  details?: { name?: string; group?: string; kind?: string; causes?: Cause[] };
+}
+
+/** A value as the API server prints it in front of what is wrong with it: Go's quoted string, a number, a word. */
+const PRINTED_VALUE = /^(?:Invalid|Unsupported|Duplicate) value: (?:"(?:[^"\\]|\\.)*"|-?[0-9][0-9.e+-]*|true|false|null)(?:: (.*))?$/s;
+const WITHOUT_VALUE = /^(?:Required value|Forbidden|Too long|Too many)(?:: (.*))?$/s;
+/** Reasons for a 403 that are no matter of roles, and hold no value that anybody wrote into an object. */
+const REFUSALS = [/exceeded quota: .*/, /violates PodSecurity .*/, /because it is being terminated/, /no API token found for service account .*/];
+const VERBS: Record<string, string> = { GET: 'read', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+
+/**
+ * A refusal of the API server as a DomainError: what is refused, the field where there is one, and what to do. It holds
+ * nothing that stands in an object: a Secret's value that is not valid is printed in the server's own message.
+ */
+export function statusError(code: number, status: Status, request: RequestName): DomainError {
+  const what = describePath(request.path);
+  switch (code) {
+    case 400:
+    case 422:
+      return refusedFields(status, request);
+    case 403:
+      return new DomainError('forbidden', forbiddenMessage(status, request));
+    case 404:
+      return missing(status, what);
+    case 409:
+      if (status.reason === 'AlreadyExists') return conflict(`${nameOf(status, what)} already exists`);
+      return conflict(`${nameOf(status, what)} has been changed since it was read: read it and try again`);
+    case 410:
+      return conflict(`Expired: the API server no longer keeps that state of ${what}: list again`);
+    case 413:
+      return new DomainError('too_large', `${what} is larger than the API server takes`);
+    case 401:
+      return unavailable('The API server does not accept our credentials: check the service account or the kubeconfig');
+    default:
+      return otherError(code, what);
+  }
+}
+
+/** The API server could not be asked, or could not answer. */
+export function unavailable(message: string): DomainError {
+  return new DomainError('unavailable', message);
+}
+
+/** `functions.wherry.dev "hello" in namespace "x"` for its path. */
+export function describePath(path: string): string {
+  const { resource, name, namespace } = partsOf(path);
+  return resource + (name === undefined ? '' : ` "${name}"`) + (namespace === undefined ? '' : ` in namespace "${namespace}"`);
+}
+
+function partsOf(path: string): { resource: string; name?: string | undefined; namespace?: string | undefined } {
+  const [root, ...rest] = path.split('/').filter((part) => part !== '').map(decodeURIComponent);
+  const group = root === 'apis' ? `.${rest.shift() ?? ''}` : '';
+  const [, ...inVersion] = rest;
+  const namespace = inVersion[0] === 'namespaces' && inVersion.length > 2 ? inVersion[1] : undefined;
+  const [plural, name, subresource] = namespace === undefined ? inVersion : inVersion.slice(2);
+  if (plural === undefined) return { resource: path };
+  return { resource: plural + group + (subresource === undefined ? '' : `/${subresource}`), name, namespace };
+}
+
+function otherError(code: number, what: string): DomainError {
+  if (code === 429) return unavailable(`The API server has too much to do for ${what} now: it is asked again`);
+  if (code >= 500) return unavailable(`The API server failed with ${code} for ${what}`);
+  return new DomainError('internal_error', `The API server answered ${code} for ${what}`);
+}
+
+/** Without a name in its details it is not the object that is missing, but its whole kind. */
+function missing(status: Status, what: string): DomainError {
+  if (status.details?.name !== undefined) return notFound(`${nameOf(status, what)} does not exist`);
+  return unavailable(`The API server knows no ${what}: are the custom resource definitions installed?`);
+}
+
+/** The object as the server names it: in a create, the path has no name, and it may be the namespace that is missing. */
+function nameOf({ details }: Status, what: string): string {
+  if (details?.name === undefined || details.kind === undefined) return what;
+  return `${details.kind}${details.group === undefined ? '' : `.${details.group}`} "${details.name}"`;
+}
+
+function forbiddenMessage({ message = '' }: Status, { method, path }: RequestName): string {
+  const asked = `${VERBS[method] ?? method} ${describePath(path)}`;
+  const known = REFUSALS.map((refusal) => refusal.exec(message)?.[0]).find((text) => text !== undefined);
+  if (known !== undefined) return `The API server refuses to ${asked}: ${known.slice(0, 500)}`;
+  const role = /User "([^"]+)" cannot (\w+) resource "([^"]+)"/.exec(message);
+  if (role === null) return `The API server refuses to ${asked}: a policy or the role of this service account forbids it`;
+  return `"${role[1]}" may not ${role[2]} ${role[3]} (asked to ${asked}): grant it in its role`;
+}
+
+function refusedFields(status: Status, { path }: RequestName): DomainError {
+  const details = [...causesOf(status), ...strictErrors(status.message ?? '')];
+  const what = nameOf(status, describePath(path));
+  if (details.length === 0) return invalid(`The API server takes ${what} for invalid`);
+  return invalid(`${what} is not valid: ${details.map((detail) => `${detail.path}: ${detail.message}`).join('; ')}`, details);
+}
+
+function causesOf({ details }: Status): ErrorDetail[] {
+  return (details?.causes ?? []).flatMap(({ field, message }) => {
+    if (field === undefined) return [];
+    return [{ path: field === '<nil>' ? '' : field, message: withoutValue(message ?? '') }];
+  });
+}
+
+/** `unknown field "spec.colour"`, and fields of a wrong type. */
+function strictErrors(message: string): ErrorDetail[] {
+  const unknown = [...message.matchAll(/unknown field "([^"]+)"/g)].map((match) => ({ path: match[1] ?? '', message: 'is not a known field' }));
+  const typed = /cannot unmarshal \w+ into Go struct field \w+\.([\w.]+) of type/.exec(message);
+  return typed === null ? unknown : [...unknown, { path: typed[1] ?? '', message: 'is of a wrong type' }];
+}
+
+function withoutValue(message: string): string {
+  const match = PRINTED_VALUE.exec(message) ?? WITHOUT_VALUE.exec(message);
+  return match?.[1] ?? (message.startsWith('Required value') ? 'is required' : 'is not valid');
+}
