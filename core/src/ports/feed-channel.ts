@@ -5,6 +5,8 @@ export interface FeedChannel {
   /** Parsed, not validated: check each with its schema. Ends when the peer does. Iterate once. */
   messages(): AsyncIterable<unknown>;
   close(): void;
+  /** Bytes that wait for a peer that lags; not there where nothing can wait. */
+  queuedBytes?(): number;
   /** Resolves, never rejects, when either side has ended the connection. */
   readonly closed: Promise<void>;
 }

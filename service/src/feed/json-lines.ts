@@ -23,6 +23,7 @@ export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedC
   return {
     closed,
     close: () => stream.destroy(),
+    queuedBytes: () => stream.writableLength,
     send(message) {
       if (stream.destroyed || stream.writableEnded) return;
       stream.write(`${JSON.stringify(message)}\n`);

@@ -1,0 +1,224 @@
+import { once } from 'node:events';
+import { createServer as createPlain, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import { systemClock } from '../clock.ts';
+import { TestAuthority } from '../testing/test-certificates.ts';
+import type { TlsMaterial } from '../tls/tls-files.ts';
+import { connectFeed, parseFeedAddress, type FeedConnection, type FeedConnectionOptions } from './feed-connection.ts';
+import { jsonLines } from './json-lines.ts';
+
+const SPEED = 20;
+
+/** Its time goes faster; how long was waited is kept. */
+class FastClock implements Clock {
+  readonly waits: number[] = [];
+  now = systemClock.now;
+  monotonic = (): number => systemClock.monotonic() * SPEED;
+  after(ms: number, callback: () => void): () => void {
+    return systemClock.after(ms / SPEED, callback);
+  }
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.waits.push(ms);
+    return systemClock.sleep(ms / SPEED, signal);
+  }
+}
+
+const HELLO = { type: 'hello', role: 'router', instance: 'r', resourceVersion: '7' } as const;
+
+describe('connectFeed', () => {
+  const authority = new TestAuthority();
+  const another = new TestAuthority();
+  const [named, misnamed, client] = [authority.issue('operator', ['localhost']), authority.issue('operator', ['elsewhere']), authority.issue('router')] as const;
+  afterAll(() => {
+    authority.remove();
+    another.remove();
+  });
+
+  let server: Server;
+  let sockets: TLSSocket[];
+  let address: string;
+  let clock: FastClock;
+  let logger: FakeLogger;
+  let connection: FeedConnection | undefined;
+  const channels: FeedChannel[] = [];
+
+  async function serve(material: TlsMaterial, options: object = {}, port = 0): Promise<void> {
+    sockets = [];
+    server = createServer({ ...material, requestCert: true, rejectUnauthorized: true, ...options }, (socket) => {
+      socket.on('error', () => undefined);
+      sockets.push(socket);
+    });
+    server.on('tlsClientError', () => undefined);
+    server.listen(port, 'localhost');
+    await once(server, 'listening');
+    address = `localhost:${(server.address() as AddressInfo).port}`;
+  }
+  function follow(options: Partial<FeedConnectionOptions> = {}): FeedConnection {
+    const serveOne = async (channel: FeedChannel): Promise<void> => {
+      channels.push(channel);
+      await channel.closed;
+    };
+    return (connection = connectFeed({ address, credentials: () => client, hello: () => HELLO, serve: serveOne, clock, logger, ...options }));
+  }
+  async function until(condition: () => boolean): Promise<void> {
+    while (!condition()) await systemClock.sleep(2);
+  }
+  beforeEach(() => {
+    clock = new FastClock();
+    logger = new FakeLogger();
+    channels.length = 0;
+  });
+  afterEach(async () => {
+    await connection?.stop();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+
+  it('says hello first, and hands the connection on', async () => {
+    await serve(named);
+    follow();
+    await until(() => sockets.length === 1);
+    const messages = jsonLines(sockets[0]!).messages()[Symbol.asyncIterator]();
+    expect((await messages.next()).value).toEqual(HELLO);
+    await until(() => channels.length === 1);
+    expect(connection?.isConnected()).toBe(true);
+    channels[0]?.send({ type: 'applied', version: 1 });
+    expect((await messages.next()).value).toEqual({ type: 'applied', version: 1 });
+  });
+
+  it('comes back when the connection ends, with a hello of that time', async () => {
+    await serve(named);
+    let version = 7;
+    follow({ hello: () => ({ ...HELLO, resourceVersion: String(version++) }) });
+    for (const expected of ['7', '8', '9']) {
+      await until(() => sockets.length === 1);
+      const socket = sockets.shift();
+      const { value } = await jsonLines(socket!).messages()[Symbol.asyncIterator]().next();
+      expect(value).toMatchObject({ resourceVersion: expected });
+      socket?.destroy();
+    }
+  });
+
+  it('waits longer each time, up to 5 s, with jitter, and says so once', async () => {
+    await serve(named);
+    server.close();
+    follow();
+    await until(() => clock.waits.length >= 9);
+    const most = [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000];
+    most.forEach((ms, at) => {
+      expect(clock.waits[at]).toBeLessThanOrEqual(ms);
+      expect(clock.waits[at]).toBeGreaterThanOrEqual(ms / 2);
+    });
+    expect(logger.of('warn')).toHaveLength(1);
+    expect(logger.of('warn')[0]?.fields).toMatchObject({ address, problem: expect.stringContaining('ECONNREFUSED') as string });
+    // It never gives up: the operator that comes at last is found.
+    await serve(named, {}, Number(address.split(':')[1]));
+    await until(() => sockets.length > 0);
+  });
+
+  it('a connection that ends at once is not tried in a hot loop; one that was well is back at once', async () => {
+    await serve(named);
+    server.on('secureConnection', (socket) => void (sockets.length < 6 && socket.destroy()));
+    follow();
+    await until(() => channels.length > 0 && clock.waits.length >= 5);
+    expect(clock.waits[4]).toBeGreaterThanOrEqual(800);
+    await until(() => sockets.length >= 6 && connection?.isConnected() === true);
+    const well = sockets.at(-1);
+    const beats = setInterval(() => well?.write('{}\n'), 10);
+    channels.at(-1)?.closed.then(() => clearInterval(beats), () => undefined);
+    await clock.sleep(11_000);
+    const waits = clock.waits.length;
+    well?.destroy();
+    await until(() => clock.waits.length > waits);
+    expect(clock.waits[waits]).toBeLessThanOrEqual(100);
+  });
+
+  it.each<[string, TlsMaterial, object]>([
+    ['is not the one that was asked for', misnamed, {}],
+    ['is of another authority', another.issue('operator', ['localhost']), {}],
+    ['speaks TLS 1.2 alone', named, { maxVersion: 'TLSv1.2' }],
+  ])('says nothing to a server that %s', async (_name, material, options) => {
+    await serve(material, { rejectUnauthorized: false, ...options });
+    let received = '';
+    server.on('secureConnection', (socket) => socket.on('data', (chunk: Buffer) => (received += chunk.toString())));
+    follow();
+    await until(() => clock.waits.length >= 3);
+    expect([received, channels]).toEqual(['', []]);
+    expect(logger.of('warn')).toHaveLength(1);
+  });
+
+  it('reconnects when three heartbeats are missing, and not while they come', async () => {
+    await serve(named);
+    follow();
+    await until(() => channels.length === 1);
+    const start = clock.monotonic();
+    const beats = setInterval(() => sockets[0]?.write('{"type":"heartbeat"}\n'), 10);
+    // Read, as every user of a channel does.
+    void (async () => {
+      for await (const _message of channels[0]!.messages());
+    })();
+    await clock.sleep(20_000);
+    expect(channels).toHaveLength(1);
+    clearInterval(beats);
+    const silentSince = clock.monotonic();
+    await until(() => channels.length === 2);
+    expect(clock.monotonic() - start).toBeGreaterThan(20_000);
+    expect(clock.monotonic() - silentSince).toBeGreaterThan(3000);
+    expect(logger.of('warn').map(({ message }) => message)).toEqual(['the feed is silent: it is connected anew']);
+  });
+
+  it('gives up a server that takes the connection and says nothing', async () => {
+    const mutes: Socket[] = [];
+    const mute = createPlain((socket) => void mutes.push(socket)).listen(0, 'localhost');
+    await once(mute, 'listening');
+    await serve(named);
+    follow({ address: `localhost:${(mute.address() as AddressInfo).port}` });
+    await until(() => mutes.length === 2);
+    expect(logger.of('warn')[0]?.fields).toMatchObject({ problem: 'no answer within 5 s' });
+    await connection?.stop();
+    for (const socket of mutes) socket.destroy();
+    mute.close();
+  });
+
+  it('stops for good, and what was sent before arrives', async () => {
+    await serve(named);
+    follow();
+    await until(() => channels.length === 1 && sockets.length === 1);
+    const received: unknown[] = [];
+    const reading = (async () => {
+      for await (const message of jsonLines(sockets[0]!).messages()) received.push(message);
+    })();
+    for (let n = 0; n < 500; n += 1) channels[0]?.send({ n, filler: 'x'.repeat(1000) });
+    await connection?.stop();
+    await reading;
+    expect(received).toHaveLength(501);
+    expect(connection?.isConnected()).toBe(false);
+    await systemClock.sleep(20);
+    expect(sockets).toHaveLength(1);
+  });
+
+  it('stops while there is nobody to connect to', async () => {
+    await serve(named);
+    server.close();
+    follow();
+    await until(() => clock.waits.length > 1);
+    await connection?.stop();
+  });
+});
+
+describe('parseFeedAddress', () => {
+  it.each([
+    ['wherry-feed.wherry-system.svc:9443', 'wherry-feed.wherry-system.svc', 9443],
+    ['10.0.0.1:9443', '10.0.0.1', 9443],
+    ['[fd00::1]:9443', 'fd00::1', 9443],
+  ])('%s', (address, host, port) => {
+    expect(parseFeedAddress(address)).toEqual({ host, port });
+  });
+
+  it.each(['', 'host', 'host:', 'host:0', 'host:70000', 'a b:1', 'https://host:9443', 'fd00::1:9443'])('refuses %j', (address) => {
+    expect(() => parseFeedAddress(address)).toThrow('must be host:port');
+  });
+});

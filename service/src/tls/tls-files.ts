@@ -1,0 +1,109 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createSecureContext } from 'node:tls';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { StartError } from '../start-error.ts';
+
+/** PEM texts, by the names that Node's TLS takes them under. */
+export interface TlsMaterial {
+  /** The certificates to trust, one after the other: old and new while the authority rotates. */
+  ca: string;
+  cert: string;
+  key: string;
+}
+
+export interface TlsFiles {
+  /** What was last found whole. */
+  current(): TlsMaterial;
+  /** Calls back with new material: servers hand it to `setSecureContext`, clients use it at their next connection. */
+  onChange(callback: (material: TlsMaterial) => void): () => void;
+  stop(): void;
+}
+
+export interface TlsFilesOptions {
+  /** Holds `tls.crt`, `tls.key` and `ca.crt`: a mounted Secret. */
+  directory: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** The kubelet swaps a symlink up to a minute after the Secret: nothing is gained by looking more often. */
+const POLL_MS = 5000;
+
+/**
+ * Reads a program's certificate, key and authority, and again when they change. A state that is not whole (files of two
+ * generations, a cut one) is passed over: what was last whole stays in force.
+ * @throws StartError that names the folder, and what is wrong there, when there is nothing whole at first.
+ */
+export async function watchTlsFiles({ directory, clock, logger }: TlsFilesOptions): Promise<TlsFiles> {
+  let current = await readAtFirst(directory);
+  let stopped = false;
+  let told = '';
+  let cancel = (): void => undefined;
+  const callbacks = new Set<(material: TlsMaterial) => void>();
+
+  async function look(): Promise<void> {
+    try {
+      const next = await readTlsFiles(directory);
+      told = '';
+      if (stopped || isSame(next, current)) return;
+      current = next;
+      logger.info({ directory }, 'new certificates are in force');
+      for (const callback of callbacks) callback(next);
+    } catch (error) {
+      const problem = (error as Error).message;
+      if (problem !== told) logger.warn({ directory, problem }, 'the new certificates cannot be used; the old ones stay in force');
+      told = problem;
+    }
+  }
+
+  function lookLater(): void {
+    if (stopped) return;
+    cancel = clock.after(POLL_MS, () => void look().finally(lookLater));
+  }
+
+  lookLater();
+  return {
+    current: () => current,
+    onChange(callback) {
+      callbacks.add(callback);
+      return () => void callbacks.delete(callback);
+    },
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
+
+async function readAtFirst(directory: string): Promise<TlsMaterial> {
+  try {
+    return await readTlsFiles(directory);
+  } catch (error) {
+    throw new StartError(`WHERRY_TLS_DIRECTORY: ${directory} must hold tls.crt, tls.key and ca.crt (${(error as Error).message})`, error);
+  }
+}
+
+/** @throws where a file is missing, is not PEM, or the key is not the certificate's. */
+async function readTlsFiles(directory: string): Promise<TlsMaterial> {
+  const read = (name: string): Promise<string> => readFile(path.join(directory, name), 'utf8');
+  const [cert, key, ca] = await Promise.all([read('tls.crt'), read('tls.key'), read('ca.crt')]);
+  const material = { ca, cert, key };
+  checkCertificate('ca.crt', ca);
+  checkCertificate('tls.crt', cert);
+  // Fails for a key that is none, or another certificate's.
+  createSecureContext(material);
+  return material;
+}
+
+function checkCertificate(name: string, text: string): void {
+  try {
+    new X509Certificate(text);
+  } catch {
+    throw new Error(`${name} holds no certificate`);
+  }
+}
+
+const isSame = (a: TlsMaterial, b: TlsMaterial): boolean => a.ca === b.ca && a.cert === b.cert && a.key === b.key;
