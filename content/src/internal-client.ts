@@ -1,12 +1,11 @@
 import type { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { DomainError, type ErrorCode } from '@wherry/core/errors.ts';
+import type { TlsFiles } from '@wherry/service/tls/tls-files.ts';
 import { Agent, request, type Dispatcher } from 'undici';
 
-/** A client's proof and whom it trusts, in PEM; read anew for each request, so that rotation needs no restart. */
-export interface ClientTls {
-  current(): { cert: string | Buffer; key: string | Buffer; ca: string | Buffer };
-}
+/** A client's proof and whom it trusts; asked for at each request, so that a rotation needs no restart. */
+export type ClientTls = Pick<TlsFiles, 'current'>;
 
 export interface InternalClientOptions {
   /** Base of the manager's internal listener: `https://wherry-manager.wherry-system.svc:9444`. */

@@ -44,7 +44,7 @@ export function refuseEncoding(request: IncomingMessage): void {
  */
 export async function readJson(request: IncomingMessage, limit = JSON_LIMIT): Promise<unknown> {
   requireJsonType(request);
-  const bytes = await readAll(request, limit);
+  const bytes = await readBytes(request, limit);
   if (bytes.length === 0) throw invalid('A JSON body is required.');
   return parseJson(bytes);
 }
@@ -62,7 +62,8 @@ export function parseJson(bytes: Buffer): unknown {
   return value;
 }
 
-async function readAll(request: IncomingMessage, limit: number): Promise<Buffer> {
+/** Reads a whole body. @throws DomainError `too_large`. */
+export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const tooLarge = new DomainError('too_large', `The JSON body is over its limit of ${limit} bytes.`);
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
   const chunks: Buffer[] = [];

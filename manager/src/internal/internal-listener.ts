@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { TLSSocket } from 'node:tls';
+import { DomainError, isDomainError, notFound } from '@wherry/core/errors.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { TelemetrySink } from '@wherry/core/ports/telemetry.ts';
+import { toDomainError } from '../http/error-mapper.ts';
+import { sendError } from '../http/reply.ts';
+import { collectBlobs, hasBlob, putBlob, sendBlob } from './content-requests.ts';
+import { takeTelemetry } from './telemetry-requests.ts';
+
+/** Whose certificate is taken, of those that the internal authority has issued. */
+export const OPERATOR_NAME = 'operator';
+
+export interface InternalListenerOptions {
+  content: ContentStore;
+  telemetry: TelemetrySink;
+  logger: Logger;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse, rooms: InternalListenerOptions) => Promise<void>;
+
+const ROUTES: Record<string, Handler> = {
+  'PUT /content': putBlob,
+  'POST /content/collect': collectBlobs,
+  'POST /telemetry': takeTelemetry,
+};
+const BLOB = /^\/content\/([0-9a-f]{64})$/;
+
+/** What the operator may ask. A target is compared as it came: nothing is decoded, so that nothing can be hidden in it. */
+function handlerOf({ method = '', url = '' }: IncomingMessage): Handler {
+  const route = `${method} ${url}`;
+  const exact = Object.hasOwn(ROUTES, route) ? ROUTES[route] : undefined;
+  if (exact !== undefined) return exact;
+  const digest = BLOB.exec(url)?.[1];
+  if (digest !== undefined && method === 'GET') return (_request, response, { content }) => sendBlob(response, digest, content);
+  if (digest !== undefined && method === 'HEAD') return (_request, response, { content }) => hasBlob(response, digest, content);
+  throw notFound('There is no such thing on the internal listener.');
+}
+
+/** Answers the operator's requests for blobs and its log entries. Behind a server that has checked the client's certificate. */
+export function buildInternalListener(options: InternalListenerOptions): RequestListener {
+  const { logger } = options;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    requireOperator(request);
+    await handlerOf(request)(request, response, options);
+  }
+
+  return (request, response) => {
+    const requestId = randomUUID();
+    answer(request, response).catch((thrown: unknown) => {
+      if (request.destroyed && !request.complete) return;
+      const error = toDomainError(thrown);
+      const fields = { requestId, method: request.method, code: error.code };
+      if (error.code === 'internal_error') logger.error({ ...fields, err: thrown }, 'an internal request failed');
+      else if (error.code === 'forbidden') logger.warn({ ...fields, peer: request.socket.remoteAddress }, error.message);
+      else if (error.code !== 'not_found') logger.warn({ ...fields, reason: error.message }, 'an internal request was refused');
+      if (response.headersSent) endDamaged(response, thrown);
+      else sendError(response, error, requestId, request.complete ? {} : { Connection: 'close' });
+    });
+  };
+}
+
+/**
+ * In the middle of a blob. Of a damaged one the caller sees by itself that it does not match the digest, once it has all
+ * that there is; for anything else the connection is cut, and the caller tries again.
+ */
+function endDamaged(response: ServerResponse, thrown: unknown): void {
+  if (isDomainError(thrown, 'internal_error')) response.end();
+  else response.destroy();
+}
+
+/** @throws DomainError `forbidden` for another program's certificate. */
+function requireOperator({ socket }: IncomingMessage): void {
+  // `authorized` once more: nothing here may depend on how the server was made.
+  const isKnown = socket instanceof TLSSocket && socket.authorized;
+  // An array where a certificate has two names; then neither counts.
+  if (isKnown && socket.getPeerCertificate().subject.CN === OPERATOR_NAME) return;
+  throw new DomainError('forbidden', 'Only the operator may use the internal listener.');
+}

@@ -1,0 +1,57 @@
+import { constants } from 'node:crypto';
+import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import type { TlsFiles } from '@wherry/service/tls/tls-files.ts';
+
+/** Running requests get this long to finish when the service stops. */
+const DRAIN_MS = 10_000;
+const HEADERS_MS = 10_000;
+/** A large blob over a slow line. */
+const REQUEST_MS = 5 * 60_000;
+/** The operator's replicas, with some connections each. */
+const MAX_CONNECTIONS = 256;
+/** No tickets: a resumed session counts by the certificate of its first connection, whatever authority is in force by now. */
+const SECURE = { minVersion: 'TLSv1.3', secureOptions: constants.SSL_OP_NO_TICKET } as const;
+
+export interface ListenInternalOptions {
+  listener: RequestListener;
+  tls: Pick<TlsFiles, 'current' | 'onChange'>;
+  host?: string | undefined;
+  port: number;
+  logger: Logger;
+}
+
+/**
+ * Listens with TLS for clients that hold a certificate of the internal authority. New certificates are in force for the
+ * next connection.
+ * @returns the port in use, and how to let running requests finish and close it.
+ * @throws StartError for a port that is taken or may not be opened.
+ */
+export async function listenInternal({ listener, tls, host, port, logger }: ListenInternalOptions): Promise<{ port: number; close(): Promise<void> }> {
+  const server = createServer({ ...tls.current(), ...SECURE, requestCert: true, rejectUnauthorized: true, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS }, listener);
+  server.maxConnections = MAX_CONNECTIONS;
+  const stopFollowing = tls.onChange((material) => server.setSecureContext({ ...material, ...SECURE }));
+  server.on('tlsClientError', ({ message }, socket) => logger.debug({ reason: message, peer: socket.remoteAddress }, 'a connection to the internal listener was refused'));
+  try {
+    server.listen({ host, port });
+    await once(server, 'listening');
+  } catch (error) {
+    throw new StartError(`WHERRY_INTERNAL_PORT: port ${port} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)})`, error);
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      stopFollowing();
+      const closed = once(server, 'close');
+      server.close();
+      server.closeIdleConnections();
+      const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+      await closed;
+      clearTimeout(cut);
+    },
+  };
+}
