@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module';
-import process from 'node:process';
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import { nameAuthorsFiles } from './authors-stack-traces.ts';
 import { describeLoadError } from './describe-load-error.ts';
 import { HANDLER_URL } from './handler-url.ts';
 import { handlerOf, type Handler } from './handler-of.ts';
@@ -21,8 +21,7 @@ export interface LoadOptions {
  * author's files, by its inline source map. Once a process.
  */
 export async function loadArtifact(artifact: string, options: LoadOptions): Promise<LoadResult> {
-  serveFromMemory(artifact, options.allowSqlite);
-  process.setSourceMapsEnabled(true);
+  serveFromMemory(nameAuthorsFiles(artifact), options.allowSqlite);
   const late = Promise.withResolvers<'late'>();
   const cancel = options.clock.after(options.timeoutMs, () => late.resolve('late'));
   try {

@@ -64,6 +64,17 @@ it("stack traces name the author's file, line and column", async () => {
   expect(instance.logs[0]?.message).toMatch(/^Error: here\n\s+at deep \(\/app\/my-api\/lib\/deep\.ts:2:1\)/);
 });
 
+it('stack traces are Node\'s own but for the places, whatever an error looks like', async () => {
+  const code = `const odd = Object.assign(new Error('odd'), { name: { toString() { throw 0; } } });\n
+    export default (c) => c.json([odd.stack, new Error('here').stack, (0, eval)("new Error('from eval').stack")]);`;
+  const instance = created(withSourceMap(code, 'my-api/lib/deep.ts'));
+  await instance.start();
+  const [odd, here, fromEval] = JSON.parse((await instance.call()).body) as string[];
+  expect(odd).toContain('my-api/lib/deep.ts:1:1');
+  expect(here).toMatch(/^Error: here\n {4}at .*\/app\/my-api\/lib\/deep\.ts:3:1/);
+  expect(fromEval).toMatch(/^Error: from eval\n {4}at eval/);
+});
+
 it('imports of Node itself, and require of them, work; __dirname is /app by import.meta', async () => {
   const instance = created(`
     import { createRequire } from 'node:module';
