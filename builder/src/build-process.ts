@@ -5,6 +5,8 @@ import type * as Esbuild from 'esbuild';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { createAnswers } from './bundling/answers.ts';
 import { bundle } from './bundling/bundle.ts';
+import { preparePackages } from './bundling/prepare-packages.ts';
+import type { PreparedPackages } from './bundling/prepared-packages.ts';
 import { sourceFiles } from './bundling/source-files.ts';
 import { warmUp } from './bundling/warm-up.ts';
 import type { PackageLayout } from './packages/package-room.ts';
@@ -24,27 +26,44 @@ async function main(esbuildFile: string, honoFolder: string): Promise<void> {
   const blobs = createAnswers<Buffer>((digest) => say({ type: 'blob', digest }));
   const tarballs = createAnswers<Buffer>((integrity) => say({ type: 'package', integrity }));
   const layouts = Promise.withResolvers<Record<string, PackageLayout>>();
+  /** Tarballs that came before an order, by integrity. */
+  const given = new Map<string, Buffer>();
+  let prepared: PreparedPackages | undefined;
   let ordered = false;
   for await (const message of channel.messages() as AsyncIterable<BuildOrder | Answer | WarmUp>) {
     if (message.type === 'blob') blobs.answer(message.digest, Buffer.from(message.base64, 'base64'));
     else if (message.type === 'package') tarballs.answer(message.integrity, Buffer.from(message.base64, 'base64'));
     else if (message.type === 'layouts') layouts.resolve(message.layouts);
-    else if (message.type === 'warm') void warmUp({ esbuild, honoFolder }, () => !ordered).catch(() => undefined);
+    else if (message.type === 'warm') void getReady(message).catch(() => undefined);
     else void serve(message);
+  }
+
+  async function tarball(integrity: string): Promise<Buffer> {
+    const bytes = given.get(integrity);
+    if (bytes === undefined && !ordered) throw new Error('before an order nothing is asked for');
+    return bytes ?? tarballs.ask(integrity);
+  }
+
+  async function getReady(message: WarmUp): Promise<void> {
+    await warmUp({ esbuild, honoFolder }, () => !ordered);
+    if (message.packages === undefined || ordered) return;
+    for (const [integrity, base64] of Object.entries(message.packages.tarballs)) given.set(integrity, Buffer.from(base64, 'base64'));
+    const packages = { tarball, layouts: () => Promise.reject(new Error('before an order nothing is asked for')) };
+    prepared = await preparePackages(message.packages, { esbuild, honoFolder, packages });
   }
 
   async function serve(order: BuildOrder): Promise<void> {
     ordered = true;
     const files = sourceFiles(order.trees, (digest) => blobs.ask(digest));
     const packages = {
-      tarball: (integrity: string) => tarballs.ask(integrity),
+      tarball,
       layouts(sources: Extract<BuildReport, { type: 'packages' }>['sources']) {
         say({ type: 'packages', sources });
         return layouts.promise;
       },
     };
     try {
-      const { inputs, ...result } = await bundle(order, files, { esbuild, honoFolder, packages, release: () => void esbuild.stop() });
+      const { inputs, ...result } = await bundle(order, files, { esbuild, honoFolder, packages, prepared, release: () => void esbuild.stop() });
       say('artifact' in result ? { type: 'built', ...result, inputs } : { type: 'failed', ...result.failure, inputs });
     } catch (error) {
       process.stderr.write(`${String(error)}\n`);

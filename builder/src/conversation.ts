@@ -2,6 +2,7 @@ import type { BuildInput, BuildRequest, UsedLock } from '@wherry/core/ports/buil
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { BuildChild } from './build-child.ts';
 import { PackageError, type AskedSpecifier, type LockedPackage, type PackageFailure, type PackageRoom } from './packages/package-room.ts';
+import type { UsedPackages } from './used-packages.ts';
 import { buildReportSchema, type Answer, type BuildOrder, type BuildReport } from './protocol.ts';
 import { settlePackages } from './settle-packages.ts';
 
@@ -28,6 +29,8 @@ export class Conversation {
   readonly inputs = new Map<string, BuildInput>();
   /** By source. */
   locks = new Map<string, UsedLock>();
+  /** What it got of packages, once it has asked for them. */
+  packages: UsedPackages | undefined;
   readonly #child: BuildChild;
   readonly #request: BuildRequest;
   readonly #rooms: ConversationRooms;
@@ -111,6 +114,7 @@ export class Conversation {
       const { lock = '' } = settled.locks.get(source) ?? {};
       for (const locked of Object.values(layout.packages)) this.#tarballs.set(locked.integrity, { source, locked, lock });
     }
+    this.packages = { layouts: settled.layouts, tarballs: new Map() };
     this.#say({ type: 'layouts', layouts: settled.layouts });
     return undefined;
   }
@@ -118,7 +122,9 @@ export class Conversation {
   async #answerTarball(integrity: string): Promise<ConversationEnd> {
     try {
       const packages = await this.#rooms.packages();
-      const bytes = await packages.tarball(integrity, this.#tarballs.get(integrity)?.lock ?? '', this.#rooms.signal);
+      const lock = this.#tarballs.get(integrity)?.lock ?? '';
+      const bytes = await packages.tarball(integrity, lock, this.#rooms.signal);
+      this.packages?.tarballs.set(integrity, lock);
       this.#say({ type: 'package', integrity, base64: bytes.toString('base64') });
       return undefined;
     } catch (error) {

@@ -8,7 +8,7 @@ import { startBuildChild } from './build-child.ts';
 import { makeBuildProgram } from './build-program.ts';
 import { createProcessBuilder } from './create-process-builder.ts';
 import { FakePackageRoom } from './testing/fake-package-room.ts';
-import { buildBench, buildLeaders, groupMembers } from './testing/build-bench.ts';
+import { buildBench, buildLeaders, groupMembers, type Sources } from './testing/build-bench.ts';
 
 describe('createProcessBuilder', () => {
   builderContract(async () => {
@@ -35,6 +35,36 @@ describe('building processes', () => {
     await bench.builder.stop();
     expect(buildLeaders()).toEqual([]);
     expect(['cold', 'spare'].map((start) => metrics.value('build_processes_total', { start }))).toEqual([1, 1]);
+  });
+
+  it('stand ready with the packages of the last build, and make the same artifact of them as one that does not', async () => {
+    const tree = {
+      'node_modules/one': { 'index.js': "exports.one = require('two');" },
+      'node_modules/two': { 'index.js': 'module.exports = 2;', 'deep.js': 'module.exports = 3;' },
+    };
+    const edited = (n: number, more = ''): Sources => ({
+      api: { 'package.json': '{"dependencies":{"one":"1"}}', 'h.ts': `import { one } from 'one';${more} export default () => one + ${n};` },
+    });
+    const plain = buildBench({ packages: async () => plainRoom });
+    const plainRoom = new FakePackageRoom(tree);
+    const room = new FakePackageRoom(tree);
+    const bench = buildBench({ spare: true, packages: async () => room });
+    try {
+      expect(await bench.build('api/h.ts', edited(1))).toMatchObject({ ok: true });
+      // Both tarballs again, for the process that stands ready.
+      await eventually(() => expect(room.given).toHaveLength(4));
+      await eventually(() => expect(buildLeaders()).toHaveLength(1));
+      const warm = await bench.build('api/h.ts', edited(2));
+      expect(warm).toMatchObject({ ok: true });
+      expect(warm).toEqual(await plain.build('api/h.ts', edited(2)));
+      // A file that was not read before, in a process that stood ready.
+      await eventually(() => expect(buildLeaders()).toHaveLength(1));
+      const more = edited(3, " import deep from 'npm:two/deep.js'; console.log(deep);");
+      expect(await bench.build('api/h.ts', more)).toEqual(await plain.build('api/h.ts', more));
+    } finally {
+      await bench.builder.stop();
+      await plain.builder.stop();
+    }
   });
 
   it('end by themselves when the service is gone', async () => {

@@ -10,6 +10,7 @@ import type { WarmUp } from './protocol.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
 import { createSlots } from './slots.ts';
 import { createSpare } from './spare.ts';
+import { LastPackages } from './used-packages.ts';
 
 const MIB = 1024 * 1024;
 /** B1. */
@@ -47,9 +48,14 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
     });
     return startBuildChild(await program, { memoryBytes: limits.memoryBytes, identity });
   };
+  const last = new LastPackages(options.packages);
   const startWarm = async (): Promise<BuildChild> => {
-    const child = await start();
-    child.channel.send({ type: 'warm' } satisfies WarmUp);
+    const [child, packages] = await Promise.all([
+      start(),
+      // Without them it is ready for any other build as well.
+      last.toWarmUp(limits.outputBytes, stopping.signal).catch(() => undefined),
+    ]);
+    child.channel.send({ type: 'warm', ...(packages && { packages }) } satisfies WarmUp);
     return child;
   };
   const spare = createSpare({ start: startWarm, clock, logger });
@@ -59,7 +65,8 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
     try {
       const ready = spare.take();
       starts.inc({ start: ready === undefined ? 'cold' : 'spare' });
-      return await runBuild(ready ?? (await start()), request, signal, { content: options.content, packages: options.packages, clock, logger, limits });
+      const rooms = { content: options.content, packages: options.packages, clock, logger, limits };
+      return await runBuild(ready ?? (await start()), request, signal, { ...rooms, onPackages: (used) => last.remember(used) });
     } finally {
       leave();
       if ((options.spare ?? true) && !stopping.signal.aborted) spare.prepare();

@@ -16,6 +16,15 @@ export interface BuildOrder {
 /** What the service tells a process whose order may come later: to get ready. It is not answered. */
 export interface WarmUp {
   type: 'warm';
+  /** The packages of the last build that had some: the next one is likely to ask for the same. */
+  packages?: WarmPackages;
+}
+export interface WarmPackages {
+  layouts: Record<string, PackageLayout>;
+  /** base64 of those tarballs (gzip) that were asked for, by integrity. */
+  tarballs: Record<string, string>;
+  /** That of the order. */
+  maxBytes: number;
 }
 /** The answer to a `blob` question. */
 export interface BlobAnswer {

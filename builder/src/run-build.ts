@@ -7,6 +7,7 @@ import type { BuildChild, BuildExit } from './build-child.ts';
 import { Conversation, type ConversationEnd, type FinalReport } from './conversation.ts';
 import type { PackageFailure, PackageRoom } from './packages/package-room.ts';
 import { groupMemory } from './process-group.ts';
+import type { UsedPackages } from './used-packages.ts';
 import { createTimeBudgets, type TimeBudgets } from './time-budgets.ts';
 
 /** How often the group's memory is looked at. Small builds have ended before the first look. */
@@ -32,6 +33,8 @@ export interface RunBuildOptions {
   clock: Clock;
   logger: Logger;
   limits: BuildLimits;
+  /** Told the packages of a build that went well. */
+  onPackages?: (used: UsedPackages) => void;
 }
 
 type Ending =
@@ -69,7 +72,9 @@ export async function runBuild(
   child.kill();
   const exit = await child.exited;
   if (ending.by === 'error') throw ending.error;
-  return resultOf(ending, exit, conversation, options);
+  const result = resultOf(ending, exit, conversation, options);
+  if (result.ok && conversation.packages !== undefined) options.onPackages?.(conversation.packages);
+  return result;
 }
 
 function watchLimits(child: BuildChild, { clock, limits }: RunBuildOptions, end: (ending: Ending) => void): TimeBudgets {

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Message } from 'esbuild';
 import type { BuildInput } from '@wherry/core/ports/builder.ts';
-import type { LockedPackage } from '../packages/package-room.ts';
+import type { LockedPackage, PackageLayout } from '../packages/package-room.ts';
 import { TarballError, unpackTarball } from '../packages/unpack-tarball.ts';
 import type { BuildFailure, BuildOrder } from '../protocol.ts';
 import { authorsPlace } from './authors-place.ts';
@@ -10,8 +10,9 @@ import { describeErrors } from './describe-errors.ts';
 import { BuildProblem } from './failure.ts';
 import { isHandlerFile } from './loader-of.ts';
 import { fetchAsked, isAsk, readAsks } from './package-asks.ts';
-import { packageFiles, type PackageFiles } from './package-files.ts';
+import { packageFiles } from './package-files.ts';
 import { packageResolver } from './package-resolver.ts';
+import { preparedKey } from './prepared-packages.ts';
 import { runPass } from './passes.ts';
 import type { SourceFiles } from './source-files.ts';
 import { sourceSettings } from './source-settings.ts';
@@ -48,7 +49,8 @@ async function attempt(order: BuildOrder, files: SourceFiles, tools: Tools): Pro
   // What else is wrong needs no packages.
   if (asks === undefined) return { failure: describeErrors(first.errors.filter((error) => !isAsk(error))) };
   const layouts = Object.keys(asks).length === 0 ? {} : await tools.packages.layouts(asks);
-  const second = withPackages(input, packageFiles(layouts, (locked) => unpack(locked, tools)));
+  const second = withPackages(input, layouts);
+  tools.onPackages?.(second);
   fetchAsked(first.errors, second.packages);
   const outcome = await runPass(second);
   return 'errors' in outcome ? { failure: await described(outcome.errors, second) } : outcome;
@@ -81,12 +83,14 @@ function makeInput(order: BuildOrder, files: SourceFiles, { tools, language }: {
   };
 }
 
-const withPackages = (input: PluginInput, packages: PackageFiles): PluginInput => ({
-  ...input,
-  packages,
-  packagesKnown: true,
-  resolver: packageResolver(virtualDisk(input.files, packages)),
-});
+function withPackages(input: PluginInput, layouts: Record<string, PackageLayout>): PluginInput {
+  const { files, tools, language, maxBytes } = input;
+  const { prepared } = tools;
+  const isPrepared = prepared?.key === preparedKey(layouts, language, maxBytes);
+  const packages = isPrepared ? prepared.packages : packageFiles(layouts, (locked) => unpack(locked, tools));
+  const loaded = new Map([...input.loaded, ...(isPrepared ? prepared.loaded : [])]);
+  return { ...input, packages, loaded, packagesKnown: true, resolver: packageResolver(virtualDisk(files, packages)) };
+}
 
 /** An error in a package is told at the import of the author's that leads to it. */
 async function described(errors: readonly Message[], input: PluginInput): Promise<BuildFailure> {

@@ -50,9 +50,8 @@ export function packageFiles(layouts: Record<string, PackageLayout>, load: Load)
     const folder = folderOf(path);
     const locked = folder === undefined ? undefined : packages.get(folder);
     if (folder === undefined || locked === undefined) return undefined;
-    const known = unpacked.get(locked.integrity) ?? load(locked).then(withFolders);
-    unpacked.set(locked.integrity, known);
-    return { inner: path.slice(folder.length + 1), unpacked: await known };
+    const files = remember(unpacked, locked.integrity, () => load(locked).then(withFolders));
+    return { inner: path.slice(folder.length + 1), unpacked: await files };
   }
 
   async function bytesOf(path: string): Promise<Uint8Array | undefined> {
@@ -66,11 +65,7 @@ export function packageFiles(layouts: Record<string, PackageLayout>, load: Load)
     return packages.has(folder) ? { folder, manifest: {} } : manifestAt(above(folder)[0] ?? '');
   }
 
-  function manifestAt(folder: string): Promise<{ folder: string; manifest: PackageManifest }> {
-    const known = manifests.get(folder) ?? manifestIn(folder);
-    manifests.set(folder, known);
-    return known;
-  }
+  const manifestAt = (folder: string): ReturnType<typeof manifestIn> => remember(manifests, folder, () => manifestIn(folder));
 
   return {
     hasSource: (source) => Object.hasOwn(layouts, source),
@@ -97,6 +92,16 @@ export function packageFiles(layouts: Record<string, PackageLayout>, load: Load)
     },
     manifestOf: (file) => manifestAt(above(file)[0] ?? ''),
   };
+}
+
+/** The answer that is known, or a new one. A failure is forgotten: another time it may go well. */
+function remember<T>(known: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const answer = make();
+  known.set(key, answer);
+  answer.catch(() => known.delete(key));
+  return answer;
 }
 
 /** The folders above a path, from the nearest on. */

@@ -1,5 +1,7 @@
 import type * as Esbuild from 'esbuild';
 import type { AskedSpecifier, PackageLayout } from '../packages/package-room.ts';
+import type { PluginInput } from './sources-plugin.ts';
+import type { PreparedPackages } from './prepared-packages.ts';
 
 /** What a build uses of the installation and of the service. */
 export interface Tools {
@@ -7,6 +9,10 @@ export interface Tools {
   /** Folder of the package `hono`, whose JSX runtime the platform serves. */
   honoFolder: string;
   packages: PackageService;
+  /** What was made ready before the order came. */
+  prepared?: PreparedPackages | undefined;
+  /** Told what the packages are read with. */
+  onPackages?: (input: PluginInput) => void;
   /** Frees esbuild's memory: it is called once all is bundled, before the artifact is put together. */
   release?: () => void;
 }

@@ -1,0 +1,56 @@
+import type { OnLoadResult } from 'esbuild';
+import type { PackageLayout } from '../packages/package-room.ts';
+import type { BuildOrder, WarmPackages } from '../protocol.ts';
+import { bundle } from './bundle.ts';
+import { preparedKey, type PreparedPackages } from './prepared-packages.ts';
+import { sourceFiles } from './source-files.ts';
+import type { PluginInput } from './sources-plugin.ts';
+import type { Tools } from './tools.ts';
+
+const TOP_FOLDER = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/;
+
+/**
+ * Bundles something made up of each package whose tarball is at hand, so that an order of the same packages finds them
+ * unpacked, read and looked through.
+ * @param tools whose `tarball` rejects for those that are not at hand.
+ */
+export async function preparePackages({ layouts, tarballs, maxBytes }: WarmPackages, tools: Tools): Promise<PreparedPackages | undefined> {
+  const [source, layout] = Object.entries(layouts)[0] ?? [];
+  if (source === undefined || layout === undefined) return undefined;
+  const files = handlerOf(topPackages(layout, tarballs));
+  const trees: BuildOrder['trees'] = {
+    [source]: Object.fromEntries(Object.entries(files).map(([path, content]) => [path, [path, Buffer.byteLength(content)]])),
+  };
+  let input: PluginInput | undefined;
+  await bundle({ type: 'build', source, path: 'warm.js', trees, maxBytes }, sourceFiles(trees, async (path) => Buffer.from(files[path] ?? '')), {
+    ...tools,
+    packages: { ...tools.packages, layouts: () => Promise.resolve(layouts) },
+    onPackages: (second) => (input = second),
+  });
+  return input && { key: preparedKey(layouts, input.language, maxBytes), packages: input.packages, loaded: await readable(input.loaded) };
+}
+
+function topPackages({ packages }: PackageLayout, tarballs: Record<string, string>): string[] {
+  return Object.entries(packages).flatMap(([folder, { integrity }]) => {
+    const name = TOP_FOLDER.exec(folder)?.[1];
+    return name !== undefined && Object.hasOwn(tarballs, integrity) ? [name] : [];
+  });
+}
+
+function handlerOf(names: string[]): Record<string, string> {
+  const imports = names.map((name, n) => `import * as p${n} from ${JSON.stringify(name)};`);
+  return {
+    'package.json': JSON.stringify({ dependencies: Object.fromEntries(names.map((name) => [name, '*'])) }),
+    'warm.js': `${imports.join('\n')}\nexport default () => [${names.map((_name, n) => `p${n}`).join()}];`,
+  };
+}
+
+/** The files of packages that could be read; what could not is tried again by who asks for it. */
+async function readable(loaded: PluginInput['loaded']): Promise<PreparedPackages['loaded']> {
+  const kept: [string, Promise<OnLoadResult>][] = [];
+  for (const [key, result] of loaded) {
+    const settled = await result.catch(() => undefined);
+    if (key.startsWith('["package"') && settled?.contents !== undefined) kept.push([key, result]);
+  }
+  return new Map(kept);
+}

@@ -1,0 +1,16 @@
+import type { OnLoadResult } from 'esbuild';
+import type { PackageLayout } from '../packages/package-room.ts';
+import type { PackageFiles } from './package-files.ts';
+import type { LanguageOptions } from './ts-config.ts';
+
+/** Packages that are unpacked, and their files as esbuild gets them. A tarball is told by its content, whoever asks for it. */
+export interface PreparedPackages {
+  /** Of `preparedKey`: they serve an order of the same. */
+  key: string;
+  packages: PackageFiles;
+  loaded: ReadonlyMap<string, Promise<OnLoadResult>>;
+}
+
+/** Everything that decides what the files of packages become. */
+export const preparedKey = (layouts: Record<string, PackageLayout>, language: LanguageOptions, maxBytes: number): string =>
+  JSON.stringify([layouts, language, maxBytes]);

@@ -1,0 +1,45 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { PackageLayout, PackageRoom } from './packages/package-room.ts';
+import type { WarmPackages } from './protocol.ts';
+
+/** More than this is not unpacked before it is asked for. In bytes of tarballs. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** What a build got of packages. */
+export interface UsedPackages {
+  layouts: Record<string, PackageLayout>;
+  /** The lock that names each tarball which was asked for, by integrity. */
+  tarballs: Map<string, string>;
+}
+
+/** The packages of the last build that had some, for the process that stands ready for the next one. */
+export class LastPackages {
+  readonly #room: () => Promise<PackageRoom>;
+  #last: UsedPackages | undefined;
+
+  constructor(room: () => Promise<PackageRoom>) {
+    this.#room = room;
+  }
+
+  remember(used: UsedPackages): void {
+    // A process that stood ready with tarballs did not ask for them.
+    const before = isDeepStrictEqual(used.layouts, this.#last?.layouts) ? this.#last?.tarballs : undefined;
+    this.#last = { layouts: used.layouts, tarballs: new Map([...(before ?? []), ...used.tarballs]) };
+  }
+
+  /** Undefined where there is nothing to make ready. @throws PackageError for a tarball that cannot be had. */
+  async toWarmUp(maxBytes: number, signal: AbortSignal): Promise<WarmPackages | undefined> {
+    if (this.#last === undefined) return undefined;
+    const { layouts, tarballs } = this.#last;
+    const room = await this.#room();
+    const given: Record<string, string> = {};
+    let bytes = 0;
+    for (const [integrity, lock] of tarballs) {
+      const tarball = await room.tarball(integrity, lock, signal);
+      bytes += tarball.byteLength;
+      if (bytes > MAX_BYTES) return undefined;
+      given[integrity] = tarball.toString('base64');
+    }
+    return { layouts, tarballs: given, maxBytes };
+  }
+}
