@@ -1,0 +1,65 @@
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync, mkdirSync } from "node:fs";
+import path from "node:path";
+import { cacheFolder } from "./folders.ts";
+import { areAlive, type Namespaces } from "./machine/namespaces.ts";
+
+/** How a cluster came to be. */
+export type ClusterWay =
+  /** KUBECONFIG named one. */
+  | "given"
+  /** kind on the machine's own Docker daemon. */
+  | "docker"
+  /** kind on a Docker daemon in namespaces of its own. */
+  | "namespaces";
+
+/** What is written down of a cluster, so that another process finds it. */
+export interface ClusterState {
+  name: string;
+  way: ClusterWay;
+  /** Its kubeconfig: reached from where its Docker daemon runs. */
+  kubeconfig: string;
+  /** The folder with kubectl, helm and kind; empty where those in PATH are used. */
+  programs: string;
+  /** The address of its node, where NodePorts answer. */
+  node: string;
+  /** The node's gateway: the address at which pods reach what listens beside the Docker daemon. */
+  gateway: string;
+  namespaces?: Namespaces;
+  /** Set once all is up. */
+  isReady: boolean;
+}
+
+const NAME = /^[a-z][a-z0-9-]{0,30}$/;
+
+/** Where a cluster's state, images and containers lie. @throws Error that says what a name may be */
+export function clusterFolder(name: string): string {
+  if (!NAME.test(name)) throw new Error(`"${name}" is no name for a cluster: small letters, digits and hyphens, 31 at most, a letter first.`);
+  return cacheFolder("clusters", name);
+}
+
+export function readState(name: string): ClusterState | undefined {
+  const file = stateFile(name);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as ClusterState) : undefined;
+}
+
+export function writeState(state: ClusterState): void {
+  const file = stateFile(state.name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(`${file}.part`, JSON.stringify(state, undefined, 2));
+  renameSync(`${file}.part`, file);
+}
+
+/** All names, of clusters that run and of those that left their files. */
+export function clusterNames(): string[] {
+  const folder = cacheFolder("clusters");
+  return existsSync(folder) ? readdirSync(folder).sort() : [];
+}
+
+/** Whether what the state tells of can still be there. */
+export function isThere(state: ClusterState): boolean {
+  return state.namespaces === undefined || areAlive(state.namespaces);
+}
+
+function stateFile(name: string): string {
+  return path.join(clusterFolder(name), "state.json");
+}
