@@ -45,6 +45,8 @@ export const REASONS = [
   'TreeNotFound',
   'NotSupported',
   'DecryptionFailed',
+  'SecretNotFound',
+  'SecretKeyNotFound',
 ] as const;
 export type Reason = (typeof REASONS)[number];
 

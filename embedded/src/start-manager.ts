@@ -2,6 +2,7 @@ import { buildManager } from '@wherry/manager/build-manager.ts';
 import { ensureFirstStart } from '@wherry/manager/first-start/ensure-first-start.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { NO_REFERENCED_SECRETS } from '@wherry/core/ports/referenced-secrets.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { EmbeddedConfig } from './config.ts';
 import { listenManager } from './listen-manager.ts';
@@ -32,7 +33,7 @@ export async function startManager(
   parts: AsyncDisposableStack,
 ): Promise<Pick<WelcomeFacts, 'managementUrl' | 'managementKey'>> {
   const { config, managerSocket, functionUrl } = options;
-  const manager = buildManager({ ...options, trustedProxies: config.trustedProxies, awaitOperatorMs: OPERATOR_MS });
+  const manager = buildManager({ ...options, referencedSecrets: NO_REFERENCED_SECRETS, trustedProxies: config.trustedProxies, awaitOperatorMs: OPERATOR_MS });
   parts.defer(() => manager.stop());
   const started = Promise.withResolvers<undefined>();
   const address = managerSocket ?? { host: config.managementHost, port: config.managementPort };

@@ -7,6 +7,7 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import { NO_REFERENCED_SECRETS } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 import { buildOperator, type Operator } from '@wherry/operator/build-operator.ts';
@@ -43,7 +44,7 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   const logs = createLogIntake(options.telemetry, metrics, clock);
   // Instances do not outlive the service, so their tokens need not either.
   const feedKey = createSecretKey(randomBytes(32));
-  const runtimeFeed = createRuntimeFeed({ ...options, caches, feedKey, logs });
+  const runtimeFeed = createRuntimeFeed({ ...options, caches, referencedSecrets: NO_REFERENCED_SECRETS, feedKey, logs });
   const runtimeBundle = await bundleRuntime({ outputDirectory: options.cache });
   const workloads = createProcessWorkloads({ runtimeBundle, directory: options.run, runtimeFeed, clock, logger, metrics });
   parts.defer(() => workloads.stop());
@@ -59,7 +60,7 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   const builder = createProcessBuilder({ content, packages: packages.get, clock, logger, metrics, ...as });
   parts.defer(() => builder.stop());
   const digestKey = options.digestKey.export();
-  const operator = buildOperator({ ...options, caches, builder, workloads, feedKey, digestKey, logs });
+  const operator = buildOperator({ ...options, referencedSecrets: NO_REFERENCED_SECRETS, caches, builder, workloads, feedKey, digestKey, logs });
   parts.defer(() => operator.stop());
   await operator.start();
   await operator.lead();

@@ -5,7 +5,9 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import { createConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
@@ -38,6 +40,8 @@ export interface ManagerOptions {
   store: ResourceStore;
   content: ContentStore;
   keyRing: KeyRing;
+  /** Full before the manager starts. */
+  referencedSecrets: ReferencedSecrets;
   digestKey: KeyObject;
   telemetry: TelemetryStore;
   clock: Clock;
@@ -70,7 +74,8 @@ export function buildManager(options: ManagerOptions): Manager {
   const functions = createInformer({ store, kind: 'Function', clock, logger });
   const informers = [keys, groups, settings, functions];
 
-  const access = createKeyAccess({ ...options, keys, groups, settings });
+  const reader = createConfidentialReader(keyRing, options.referencedSecrets);
+  const access = createKeyAccess({ ...options, reader, keys, groups, settings });
   const barrier = new WriteBarrier({ ApiKey: keys, KeyGroup: groups, Settings: settings }, clock);
   const lock = new KeyedLock();
   const operator = new AwaitOperator({ functions, clock, limitMs: options.awaitOperatorMs ?? 0 });
@@ -85,7 +90,7 @@ export function buildManager(options: ManagerOptions): Manager {
       sourceRoutes(sources),
       fileRoutes(new FileService({ store, content, sources, trees })),
       keyGroupRoutes(keyGroups, barrier),
-      keyRoutes({ keys: new KeyService({ store, keyRing, clock, lock, access, barrier }), groups: keyGroups, keyRing, audit }),
+      keyRoutes({ keys: new KeyService({ store, keyRing, clock, lock, access, barrier }), groups: keyGroups, reader, audit }),
       logRoutes(new LogService({ store, telemetry })),
       settingRoutes(new SettingService({ store, clock, lock, barrier })),
       openapiRoutes(),

@@ -7,8 +7,10 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
+import { createConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import { beginTerm, type Term, type TermRooms } from './begin-term.ts';
 import { createBuildFigures } from './builds/build-room.ts';
 import type { Caches } from './caches/caches.ts';
@@ -31,6 +33,8 @@ export interface OperatorOptions {
   builder: Builder;
   workloads: Workloads;
   keyRing: KeyRing;
+  /** Full before the operator starts; the runtimes' feed has the same. */
+  referencedSecrets: ReferencedSecrets;
   /** 32 random bytes of this start of the service; the runtimes' feed has the same. */
   feedKey: KeyObject;
   /** The secret of API keys' digests, 32 bytes. Routers are sent it. */
@@ -71,11 +75,13 @@ export function buildOperator(options: OperatorOptions): Operator {
   const observed = observeWorkloads(workloads);
   const trees = createTreeCache(content);
   const digestKey = createDigestKey(options.digestKey);
-  const keyRecords = createKeyRecords(caches, options.keyRing, digestKey);
+  const reader = createConfidentialReader(options.keyRing, options.referencedSecrets);
+  const keyRecords = createKeyRecords({ ...options, reader, digestKey });
   const routers = new RouterFeed({ ...options, digestKey, keyRecords, observed, demand, logger, tokenOf: (workload) => invocationToken(feedKey, workload) });
   const rooms: TermRooms = {
     ...options,
     logger,
+    reader,
     keyRecords,
     observed,
     trees,
@@ -107,6 +113,7 @@ export function buildOperator(options: OperatorOptions): Operator {
       stopped = true;
       stopWatching();
       observed.stop();
+      keyRecords.stop();
       routers.stop();
       await Promise.all([terms.end(), caches.stop()]);
     },

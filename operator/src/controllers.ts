@@ -1,7 +1,8 @@
-import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
+import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
-import { secretOwner, type Caches } from './caches/caches.ts';
+import { secretOwner } from './caches/caches.ts';
 import type { TreeCache } from './content/tree-cache.ts';
 import { createFunctionReconciler, type FunctionRooms } from './functions/reconcile-function.ts';
 import { reconcileGroup } from './keys/reconcile-group.ts';
@@ -14,7 +15,9 @@ import { reconcileSource } from './sources/reconcile-source.ts';
 
 export interface ControllerRooms extends FunctionRooms {
   trees: TreeCache;
-  keyRing: KeyRing;
+  reader: ConfidentialReader;
+  /** Those that the reader follows. */
+  referencedSecrets: ReferencedSecrets;
   keyRecords: KeyRecords;
   undecryptable: Undecryptable;
   logger: Logger;
@@ -44,7 +47,7 @@ export function createControllers(rooms: ControllerRooms): Controllers {
   const all = makeAll(rooms);
   const list = Object.values(all) as Controller[];
   const watching = new DisposableStack();
-  for (const stop of [...feedFunctions(rooms, all.functions), ...feedOthers(caches, all)]) watching.defer(stop);
+  for (const stop of [...feedFunctions(rooms, all.functions), ...feedOthers(rooms, all)]) watching.defer(stop);
   return {
     ...all,
     handlerBuilt: (handler) => caches.functionsByHandler.names(handler).forEach((name) => all.functions.enqueue(name)),
@@ -73,7 +76,7 @@ function makeAll(rooms: ControllerRooms): All {
     functions: createController({ ...shared, name: 'function', reconcile: createFunctionReconciler(rooms), all: names(caches.functions) }),
     sources: createController({ ...shared, name: 'codesource', reconcile: (name) => reconcileSource(rooms, name), all: names(caches.sources) }),
     groups: createController({ ...shared, name: 'keygroup', reconcile: (name) => reconcileGroup(rooms, name), all: names(caches.groups) }),
-    // What they decide rests on the object alone: without a change of it there is nothing to look at again.
+    // What they decide rests on the object and its Secret alone: without a change of them there is nothing to look at again.
     keys: createController({ ...shared, name: 'apikey', reconcile: (name) => reconcileKey(rooms, name), concurrency: 64 }),
     secrets: createController({ ...shared, name: 'functionsecret', reconcile: createSecretReconciler(rooms), all: names(caches.secrets) }),
   };
@@ -117,7 +120,7 @@ function feedFunctions({ caches, builds }: ControllerRooms, functions: Controlle
 }
 
 /** Groups count their keys; owners take their secrets with them. */
-function feedOthers(caches: Caches, { sources, groups, keys, secrets }: All): (() => void)[] {
+function feedOthers({ caches, referencedSecrets }: ControllerRooms, { sources, groups, keys, secrets }: All): (() => void)[] {
   const enqueue = (owner: string): void => caches.secretsByOwner.names(owner).forEach(secrets.enqueue);
   return [
     caches.sources.onChange(sources.enqueue),
@@ -128,5 +131,9 @@ function feedOthers(caches: Caches, { sources, groups, keys, secrets }: All): ((
     caches.functions.onChange((name, fn) => (fn === undefined ? enqueue(secretOwner({ scope: 'function', function: name })) : undefined)),
     caches.groups.onChange((name, group) => (group === undefined ? enqueue(secretOwner({ scope: 'group', keyGroup: name })) : undefined)),
     caches.keys.onChange((name, key) => (key === undefined ? enqueue(secretOwner({ scope: 'key', apiKey: name })) : undefined)),
+    referencedSecrets.onChange((secret) => {
+      caches.keysByReference.names(secret).forEach(keys.enqueue);
+      caches.secretsByReference.names(secret).forEach(secrets.enqueue);
+    }),
   ];
 }

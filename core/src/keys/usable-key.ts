@@ -1,27 +1,27 @@
 import type { KeyObject } from 'node:crypto';
 import { keyDigest } from '../crypto/key-digest.ts';
 import type { RouterKey } from '../feed/messages.ts';
-import type { KeyRing } from '../ports/key-ring.ts';
-import { openConfidential } from '../resources/confidential-fields.ts';
+import type { ConfidentialReader } from '../resources/confidential-reader.ts';
 import { displayName, type ApiKeyResource, type KeyGroupResource } from '../resources/kinds.ts';
 
 /**
  * A key as routers know it: by its digest, without its value.
  * @param group the KeyGroup that the key names.
- * @returns undefined for a key that opens nothing: disabled, being deleted, or its group is gone. An expired one is
- *   given all the same, with its time: routers compare it with their own clocks at each call.
- * @throws EnvelopeError when the value does not open.
+ * @returns undefined for a key that opens nothing: disabled, being deleted, its group is gone, or its value cannot be
+ *   read. An expired one is given all the same, with its time: routers compare it with their own clocks at each call.
  */
 export function routerKey(
   apiKey: ApiKeyResource,
   group: KeyGroupResource | undefined,
-  keyRing: KeyRing,
+  reader: ConfidentialReader,
   digestKey: KeyObject,
 ): RouterKey | undefined {
   if (!apiKey.spec.enabled || apiKey.metadata.deletionTimestamp !== undefined) return undefined;
   if (group?.metadata.name !== apiKey.spec.keyGroup || group.metadata.deletionTimestamp !== undefined) return undefined;
+  const { value } = reader.read(apiKey, 'spec.value');
+  if (value === undefined) return undefined;
   return {
-    digest: keyDigest(digestKey, openConfidential(keyRing, apiKey, 'spec.value')),
+    digest: keyDigest(digestKey, value),
     id: apiKey.metadata.name,
     name: displayName(apiKey),
     groupId: group.metadata.name,

@@ -1,10 +1,17 @@
-import type { V1NetworkPolicy, V1NetworkPolicyEgressRule, V1NetworkPolicyPeer } from '@kubernetes/client-node';
+import type {
+  V1NetworkPolicy, V1NetworkPolicyEgressRule, V1NetworkPolicyPeer, V1NetworkPolicyPort, V1NetworkPolicySpec,
+} from '@kubernetes/client-node';
 import { podSelector, workloadMetadata } from './build-metadata.ts';
 import { CALL_PORT, FEED_PORT, NAME_LABEL } from './names.ts';
 import type { BuildInput, WorkloadSettings } from './workload-settings.ts';
 
+/** As it is sent: client-node calls `from` `_from` in its own type, and renames it on its way out. */
+export interface NetworkPolicy extends Omit<V1NetworkPolicy, 'spec'> {
+  spec: Omit<V1NetworkPolicySpec, 'ingress'> & { ingress: { from: V1NetworkPolicyPeer[]; ports: V1NetworkPolicyPort[] }[] };
+}
+
 /** Calls from routers alone; out to names, the feed and the internet, but not to what is inside the cluster. */
-export function buildNetworkPolicy({ desired, settings }: BuildInput): V1NetworkPolicy {
+export function buildNetworkPolicy({ desired, settings }: BuildInput): NetworkPolicy {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',

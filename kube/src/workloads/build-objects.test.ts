@@ -45,7 +45,7 @@ describe('buildObjects', () => {
   });
 
   it('keeps functions from configured ranges of either family, and from none where none are configured', () => {
-    const peers = (clusterRanges: string[]): unknown => build({}, { clusterRanges }).networkPolicy.spec?.egress?.at(-1)?.to;
+    const peers = (clusterRanges: string[]): unknown => build({}, { clusterRanges }).networkPolicy.spec.egress?.at(-1)?.to;
     expect(peers(['10.1.0.0/16', 'fd00::/8'])).toEqual([
       { ipBlock: { cidr: '0.0.0.0/0', except: ['10.1.0.0/16'] } },
       { ipBlock: { cidr: '::/0', except: ['fd00::/8'] } },

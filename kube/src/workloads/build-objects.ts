@@ -1,15 +1,15 @@
-import type { V1Deployment, V1NetworkPolicy, V1PodDisruptionBudget, V1Secret, V1Service } from '@kubernetes/client-node';
+import type { V1Deployment, V1PodDisruptionBudget, V1Secret, V1Service } from '@kubernetes/client-node';
 import { buildDeployment } from './build-deployment.ts';
 import { buildDisruptionBudget } from './build-disruption-budget.ts';
 import { buildFeedSecret } from './build-feed-secret.ts';
-import { buildNetworkPolicy } from './build-network-policy.ts';
+import { buildNetworkPolicy, type NetworkPolicy } from './build-network-policy.ts';
 import { buildService } from './build-service.ts';
 import type { BuildInput } from './workload-settings.ts';
 
 /** Everything that a workload is made of. */
 export interface WorkloadObjects {
   secret: V1Secret;
-  networkPolicy: V1NetworkPolicy;
+  networkPolicy: NetworkPolicy;
   service: V1Service;
   deployment: V1Deployment;
   /** Undefined: there shall be none. */

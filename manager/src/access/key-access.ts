@@ -1,12 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isEnvelopeError } from '@wherry/core/crypto/envelope-error.ts';
 import { keyDigest, sameDigest } from '@wherry/core/crypto/key-digest.ts';
 import { routerKey } from '@wherry/core/keys/usable-key.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { openConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
+import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import type { ApiKeyResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { accessGroups, settingValue } from '@wherry/core/settings-definitions.ts';
@@ -17,7 +16,9 @@ export interface KeyAccessOptions {
   keys: Informer<'ApiKey'>;
   groups: Informer<'KeyGroup'>;
   settings: Informer<'Settings'>;
-  keyRing: KeyRing;
+  reader: ConfidentialReader;
+  /** Those that the reader follows. */
+  referencedSecrets: ReferencedSecrets;
   digestKey: KeyObject;
   clock: Clock;
   logger: Logger;
@@ -29,16 +30,16 @@ export interface KeyAccess {
   authenticate: (request: IncomingMessage) => Principal | undefined;
   /** The id of the key that has this value, be it usable or not. */
   holderOf(value: string): string | undefined;
-  /** Stops following the informers. */
+  /** Stops following keys and Secrets. */
   stop(): void;
 }
 
 /**
- * Keeps digests current from the informer of keys; groups, settings, expiry and the enabled flag are read at each
+ * Keeps digests current from the informer of keys and from the Secrets that they refer to; groups, settings, expiry and the enabled flag are read at each
  * call, so that a change of any of them holds as soon as its informer has seen it.
  */
 export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
-  const { keys, keyRing, digestKey } = options;
+  const { keys, reader, digestKey } = options;
   const digestOf = new Map<string, { digest: string; envelope: string | undefined }>();
   const idsBy = new Map<string, Set<string>>();
 
@@ -52,24 +53,29 @@ export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
   }
 
   function learn(id: string, key: ApiKeyResource | undefined): void {
-    if (key !== undefined && digestOf.get(id)?.envelope === key.spec.value.encrypted) return;
+    const envelope = key?.spec.value.encrypted;
+    if (envelope !== undefined && digestOf.get(id)?.envelope === envelope) return;
     forget(id);
     if (key === undefined) return;
-    try {
-      const digest = keyDigest(digestKey, openConfidential(keyRing, key, 'spec.value'));
-      digestOf.set(id, { digest, envelope: key.spec.value.encrypted });
-      idsBy.set(digest, (idsBy.get(digest) ?? new Set()).add(id));
-    } catch (error) {
-      if (!isEnvelopeError(error)) throw error;
-      options.logger.error({ key: id, err: error }, 'the value of a key does not open: it opens nothing until it is set anew');
+    const { value, problem } = reader.read(key, 'spec.value');
+    if (value === undefined) {
+      options.logger.error({ key: id, reason: problem.reason }, `The value of a key cannot be read: it opens nothing. ${problem.message}`);
+      return;
     }
+    const digest = keyDigest(digestKey, value);
+    digestOf.set(id, { digest, envelope });
+    idsBy.set(digest, (idsBy.get(digest) ?? new Set()).add(id));
+  }
+
+  function learnAgain(secret: string): void {
+    for (const key of keys.list()) if (key.spec.value.secretKeyRef?.name === secret) learn(key.metadata.name, key);
   }
 
   for (const key of keys.list()) learn(key.metadata.name, key);
-  const stop = keys.onChange(learn);
+  const stops = [keys.onChange(learn), options.referencedSecrets.onChange(learnAgain)];
 
   return {
-    stop,
+    stop: () => stops.forEach((stop) => stop()),
     holderOf: (value) => [...(idsBy.get(keyDigest(digestKey, value)) ?? [])][0],
     authenticate(request) {
       const value = request.headers['x-api-key'];
@@ -86,7 +92,7 @@ export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
 
 function principalOf(key: ApiKeyResource | undefined, digest: string, options: KeyAccessOptions): Principal | undefined {
   if (key === undefined) return undefined;
-  const usable = routerKey(key, options.groups.get(key.spec.keyGroup), options.keyRing, options.digestKey);
+  const usable = routerKey(key, options.groups.get(key.spec.keyGroup), options.reader, options.digestKey);
   if (usable === undefined || !sameDigest(usable.digest, digest)) return undefined;
   if (usable.expiresAt !== null && usable.expiresAt <= options.clock.now()) return undefined;
   const values = options.settings.get(SETTINGS_NAME)?.spec.values;

@@ -1,6 +1,4 @@
-import { isEnvelopeError } from '@wherry/core/crypto/envelope-error.ts';
-import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
-import { openConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import { displayName, type ApiKeyResource } from '@wherry/core/resources/kinds.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { routes, type Route } from '../http/endpoint.ts';
@@ -14,14 +12,14 @@ import type { KeyService } from './key-service.ts';
 export interface KeyRoutesOptions {
   keys: KeyService;
   groups: KeyGroupService;
-  keyRing: KeyRing;
+  reader: ConfidentialReader;
   audit: AuditLog;
 }
 
-export function keyRoutes({ keys, groups, keyRing, audit }: KeyRoutesOptions): Route[] {
+export function keyRoutes({ keys, groups, reader, audit }: KeyRoutesOptions): Route[] {
   const view = (key: ApiKeyResource, groupName: string | undefined, includeValues: boolean): KeyView => ({
     ...keyView(key, groupName),
-    ...(includeValues ? valueOf(key, keyRing) : {}),
+    ...(includeValues ? valueOf(key, reader) : {}),
   });
   const recordRead = (call: { principal: Principal | undefined; requestId: string }, keyId: string): void =>
     audit.record({ actor: call.principal, action: 'readKeyValue', object: { keyId }, result: 200, requestId: call.requestId });
@@ -70,12 +68,8 @@ function keyView(key: ApiKeyResource, groupName: string | undefined): KeyView {
   };
 }
 
-/** A value that does not open is left out: the other keys of the list must still be readable. */
-function valueOf(key: ApiKeyResource, keyRing: KeyRing): { value?: string } {
-  try {
-    return { value: openConfidential(keyRing, key, 'spec.value') };
-  } catch (error) {
-    if (isEnvelopeError(error)) return {};
-    throw error;
-  }
+/** A value that cannot be read is left out: the other keys of the list must still be readable. */
+function valueOf(key: ApiKeyResource, reader: ConfidentialReader): { value?: string } {
+  const { value } = reader.read(key, 'spec.value');
+  return value === undefined ? {} : { value };
 }

@@ -75,6 +75,7 @@ export class KeyService {
     return this.#options.lock.run('keys', async () => {
       const before = await this.get(id);
       requireSame('groupId', body.groupId, before.spec.keyGroup);
+      refuseReferencedValue(before, body);
       if (body.name !== undefined) await this.#refuseTakenName(before.spec.keyGroup, body.name, id);
       if (body.value !== undefined) this.#refuseTakenValue(body.value, id);
       const target = { kind: 'ApiKey', id, missing: () => missingKey(id) } as const;
@@ -151,6 +152,14 @@ export class KeyService {
     // Whose it is stays unsaid: the answer would confirm a guess of somebody else's key.
     if (holder !== undefined && holder !== id) throw conflict('Another key has this value.');
   }
+}
+
+/** The value would be taken out of the Secret's hands without a word, and come back with the next sync of the object. */
+function refuseReferencedValue({ spec }: ApiKeyResource, body: KeyUpdate): void {
+  const reference = spec.value.secretKeyRef;
+  if (body.value === undefined || reference === undefined) return;
+  const message = `comes from the Secret ${reference.name}, key ${reference.key}: change it there`;
+  throw refused([{ path: 'value', message }]);
 }
 
 function missingKey(id: string): DomainError {

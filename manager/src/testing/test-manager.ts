@@ -4,6 +4,7 @@ import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeReferencedSecrets } from '@wherry/core/fakes/fake-referenced-secrets.ts';
 import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
 import { testDigestKey, testKeyRing } from '@wherry/core/fakes/test-key-ring.ts';
 import type { AuditRecord } from '../audit/audit-log.ts';
@@ -19,6 +20,7 @@ export const KEY = 'test-management-key';
 export interface TestManager {
   store: FakeResourceStore;
   content: FakeContentStore;
+  referencedSecrets: FakeReferencedSecrets;
   clock: FakeClock;
   logger: FakeLogger;
   telemetry: TelemetryStore;
@@ -33,6 +35,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const content = new FakeContentStore({ clock });
   const logger = new FakeLogger();
   const keyRing = testKeyRing();
+  const referencedSecrets = new FakeReferencedSecrets();
   const telemetry = await openTelemetryStore({ file: ':memory:', clock, logger });
   const audit: AuditRecord[] = [];
   await ensureFirstStart({ store, keyRing, clock, managementKey: KEY });
@@ -40,6 +43,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
     store,
     content,
     keyRing,
+    referencedSecrets,
     digestKey: testDigestKey(),
     telemetry,
     clock,
@@ -53,7 +57,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const server = createServer(manager.listener);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return {
-    store, content, clock, logger, telemetry, audit, server,
+    store, content, referencedSecrets, clock, logger, telemetry, audit, server,
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => void server.close(resolve));

@@ -2,6 +2,7 @@ import { byAge } from '@wherry/core/age.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { Confidential } from '@wherry/core/resources/confidential.ts';
 import { displayName, type CodeSourceResource, type Kind } from '@wherry/core/resources/kinds.ts';
 import { isRoutePattern, routeShape } from '@wherry/core/routes/route-pattern.ts';
 import { createInformer, type Informer } from '@wherry/service/informer.ts';
@@ -23,6 +24,9 @@ export interface Caches {
   readonly keysByGroup: NameIndex;
   /** Secrets by `secretOwner`. */
   readonly secretsByOwner: NameIndex;
+  /** Keys and secrets by the Kubernetes Secret that their value refers to. */
+  readonly keysByReference: NameIndex;
+  readonly secretsByReference: NameIndex;
   /** The source of that display name, the oldest where there are several. */
   sourceNamed(name: string): CodeSourceResource | undefined;
   /** The newest resourceVersion of any kind. */
@@ -63,6 +67,8 @@ export function createCaches(options: { store: ResourceStore; clock: Clock; logg
     functionsByGroup: createNameIndex(functions, ({ spec }) => spec.keyGroups ?? []),
     keysByGroup: createNameIndex(keys, ({ spec }) => [spec.keyGroup]),
     secretsByOwner: createNameIndex(secrets, ({ spec }) => [secretOwner(spec)]),
+    keysByReference: createNameIndex(keys, referencedSecret),
+    secretsByReference: createNameIndex(secrets, referencedSecret),
     sourceNamed: (name) =>
       [...sourcesByName.names(name)]
         .flatMap((id) => sources.get(id) ?? [])
@@ -78,6 +84,12 @@ export function createCaches(options: { store: ResourceStore; clock: Clock; logg
       await Promise.all(all.map((informer) => informer.stop()));
     },
   };
+}
+
+const NONE: readonly string[] = [];
+
+function referencedSecret({ spec }: { spec: { value: Confidential } }): readonly string[] {
+  return spec.value.secretKeyRef === undefined ? NONE : [spec.value.secretKeyRef.name];
 }
 
 /** resourceVersions compare as integers, and a cluster's may be longer than a double holds. */

@@ -1,4 +1,5 @@
 import type { RouterFunction } from '@wherry/core/feed/messages.ts';
+import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue } from '@wherry/core/settings-definitions.ts';
 import type { Caches } from '../caches/caches.ts';
@@ -12,6 +13,8 @@ export interface RouterViewOptions {
   caches: Caches;
   observed: ObservedWorkloads;
   keyRecords: KeyRecords;
+  /** Those that the key records follow. */
+  referencedSecrets: ReferencedSecrets;
   /** The invocation token of a workload. */
   tokenOf: (workload: string) => string;
 }
@@ -37,6 +40,7 @@ export class RouterView {
       for (const shape of new Set([...before, ...after])) for (const rival of caches.functionsByShape.names(shape)) this.touchFunction(rival);
     });
     caches.keys.onChange((name) => this.#touchKeys([name]));
+    options.referencedSecrets.onChange((secret) => this.#touchKeys(caches.keysByReference.names(secret)));
     caches.groups.onChange((name, group) => {
       const face = groupFace(group);
       if (this.#groupFaces.get(name) === face) return;

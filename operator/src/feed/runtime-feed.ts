@@ -6,11 +6,13 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { RuntimeFeed, RuntimeIdentity, RuntimeOutcome, RuntimeSession } from '@wherry/core/ports/runtime-feed.ts';
 import type { InstanceAddress } from '@wherry/core/ports/workloads.ts';
+import { createConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue } from '@wherry/core/settings-definitions.ts';
-import type { Caches } from '../caches/caches.ts';
+import { secretOwner, type Caches } from '../caches/caches.ts';
 import { createSecretOpener, type SecretOpener } from '../secrets/open-secrets.ts';
 import { invocationToken } from './invocation-token.ts';
 import type { LogIntake } from './log-intake.ts';
@@ -23,6 +25,7 @@ export interface RuntimeFeedOptions {
   caches: Caches;
   content: ContentStore;
   keyRing: KeyRing;
+  referencedSecrets: ReferencedSecrets;
   feedKey: KeyObject;
   logs: LogIntake;
   clock: Clock;
@@ -54,13 +57,17 @@ class CachedRuntimeFeed implements RuntimeFeed {
   readonly #touched = new Set<string>();
 
   constructor(options: RuntimeFeedOptions) {
-    const { caches } = options;
+    const { caches, referencedSecrets } = options;
     this.#options = options;
-    this.#secrets = createSecretOpener(caches, options.keyRing);
+    this.#secrets = createSecretOpener(caches, createConfidentialReader(options.keyRing, referencedSecrets), referencedSecrets);
     caches.functions.onChange((name) => this.#touch([name]));
     caches.settings.onChange(() => this.#touch(this.#sessions.keys()));
     caches.keysByGroup.onChange((_name, before, after) => this.#touchGroups([...before, ...after]));
     caches.secretsByOwner.onChange((_name, before, after) => this.#touchOwners([...before, ...after]));
+    referencedSecrets.onChange((name) => {
+      const users = [...caches.secretsByReference.names(name)].flatMap((user) => caches.secrets.get(user) ?? []);
+      this.#touchOwners(users.map(({ spec }) => secretOwner(spec)));
+    });
   }
 
   attach(channel: FeedChannel, identity: RuntimeIdentity): RuntimeSession {

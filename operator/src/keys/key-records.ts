@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
-import { isEnvelopeError } from '@wherry/core/crypto/envelope-error.ts';
 import type { RouterKey } from '@wherry/core/feed/messages.ts';
 import { routerKey } from '@wherry/core/keys/usable-key.ts';
-import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
+import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import { displayName, type ApiKeyResource, type KeyGroupResource } from '@wherry/core/resources/kinds.ts';
 import type { Caches } from '../caches/caches.ts';
 
@@ -15,22 +15,32 @@ interface KeyRecord {
 
 /** Opens each key once for each state of it: opening takes longer than all the rest, and there may be 100,000. */
 export interface KeyRecords {
-  /** Undefined for a key that opens nothing, one whose value cannot be decrypted too. */
+  /** Undefined for a key that opens nothing, one whose value cannot be read too. */
   of(name: string): RouterKey | undefined;
 }
 
-export function createKeyRecords(caches: Caches, keyRing: KeyRing, digestKey: KeyObject): KeyRecords {
+export interface KeyRecordsOptions {
+  caches: Caches;
+  reader: ConfidentialReader;
+  /** Those that the reader follows. */
+  referencedSecrets: ReferencedSecrets;
+  digestKey: KeyObject;
+}
+
+export function createKeyRecords({ caches, reader, referencedSecrets, digestKey }: KeyRecordsOptions): KeyRecords & { stop(): void } {
   const known = new Map<string, KeyRecord>();
   caches.keys.onChange((name, key) => (key === undefined ? void known.delete(name) : undefined));
+  const stop = referencedSecrets.onChange((secret) => caches.keysByReference.names(secret).forEach((name) => known.delete(name)));
 
   return {
+    stop,
     of(name) {
       const key = caches.keys.get(name);
       if (key === undefined) return undefined;
       const group = caches.groups.get(key.spec.keyGroup);
       const last = known.get(name);
       if (last?.key === key && last.group === groupFace(group)) return last.record;
-      const record = tryRecord(key, group, keyRing, digestKey);
+      const record = routerKey(key, group, reader, digestKey);
       known.set(name, { key, group: groupFace(group), record });
       return record;
     },
@@ -40,14 +50,4 @@ export function createKeyRecords(caches: Caches, keyRing: KeyRing, digestKey: Ke
 /** All of a group that its keys depend on: its status changes with every one of them. */
 export function groupFace(group: KeyGroupResource | undefined): string | undefined {
   return group && JSON.stringify([displayName(group), group.metadata.deletionTimestamp]);
-}
-
-function tryRecord(key: ApiKeyResource, group: KeyGroupResource | undefined, keyRing: KeyRing, digestKey: KeyObject): RouterKey | undefined {
-  try {
-    return routerKey(key, group, keyRing, digestKey);
-  } catch (error) {
-    // Its own reconcile says so.
-    if (isEnvelopeError(error)) return undefined;
-    throw error;
-  }
 }

@@ -1,24 +1,25 @@
-import { isEnvelopeError } from '@wherry/core/crypto/envelope-error.ts';
 import type { RuntimeSecret } from '@wherry/core/feed/messages.ts';
-import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
-import { openConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
+import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import type { FunctionResource, FunctionSecretResource } from '@wherry/core/resources/kinds.ts';
 import { secretOwner, type Caches } from '../caches/caches.ts';
 
 /** Opens secrets, each value once. */
 export interface SecretOpener {
-  /** Every secret that the function may see (S5), sorted; those that do not open are left out. */
+  /** Every secret that the function may see (S5), sorted; those that cannot be read are left out: their own reconcile says so. */
   secretsOf(fn: FunctionResource): RuntimeSecret[];
 }
 
-export function createSecretOpener(caches: Caches, keyRing: KeyRing): SecretOpener {
+/** @param referencedSecrets those that the reader follows. */
+export function createSecretOpener(caches: Caches, reader: ConfidentialReader, referencedSecrets: ReferencedSecrets): SecretOpener {
   const opened = new Map<string, { secret: FunctionSecretResource; value: string | undefined }>();
   caches.secrets.onChange((name) => void opened.delete(name));
+  referencedSecrets.onChange((secret) => caches.secretsByReference.names(secret).forEach((name) => opened.delete(name)));
 
   function valueOf(secret: FunctionSecretResource): string | undefined {
     const known = opened.get(secret.metadata.name);
     if (known?.secret === secret) return known.value;
-    const value = tryOpen(keyRing, secret);
+    const { value } = reader.read(secret, 'spec.value');
     opened.set(secret.metadata.name, { secret, value });
     return value;
   }
@@ -49,16 +50,6 @@ function ownersSeenBy(caches: Caches, fn: FunctionResource): string[] {
     ...groups.map((keyGroup) => secretOwner({ scope: 'group', keyGroup })),
     ...groups.flatMap((group) => [...caches.keysByGroup.names(group)]).map((apiKey) => secretOwner({ scope: 'key', apiKey })),
   ];
-}
-
-function tryOpen(keyRing: KeyRing, secret: FunctionSecretResource): string | undefined {
-  try {
-    return openConfidential(keyRing, secret, 'spec.value');
-  } catch (error) {
-    // Its own reconcile says so.
-    if (isEnvelopeError(error)) return undefined;
-    throw error;
-  }
 }
 
 const sortKey = (secret: RuntimeSecret): string => `${secret.scope}/${secret.owner ?? ''}/${secret.name}`;

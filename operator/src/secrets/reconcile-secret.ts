@@ -1,9 +1,9 @@
 import { findCondition } from '@wherry/core/conditions.ts';
 import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import type { FunctionSecretSpec } from '@wherry/core/resources/function-secret.ts';
 import type { FunctionSecretResource, Kind } from '@wherry/core/resources/kinds.ts';
 import { secretOwner, type Caches } from '../caches/caches.ts';
@@ -21,20 +21,20 @@ export const ORPHAN_AGE_MS = 3_600_000;
 export interface SecretRooms {
   store: ResourceStore;
   caches: Caches;
-  keyRing: KeyRing;
+  reader: ConfidentialReader;
   undecryptable: Undecryptable;
   clock: Clock;
   logger: Logger;
 }
 
-/** Deletes secrets with their owner, and says of one whose value does not open that nobody sees it. */
+/** Deletes secrets with their owner, and says of one whose value cannot be read that nobody sees it. */
 export function createSecretReconciler(rooms: SecretRooms): (name: string) => Promise<Outcome> {
-  const { store, caches, keyRing, undecryptable, clock } = rooms;
+  const { store, caches, reader, undecryptable, clock } = rooms;
 
   return async function reconcileSecret(name) {
     const secret = caches.secrets.get(name);
-    const problem = secret && openingProblem(keyRing, secret);
-    undecryptable.set('FunctionSecret', name, problem !== undefined);
+    const problem = secret && openingProblem(reader, secret);
+    undecryptable.set('FunctionSecret', name, problem?.reason === 'DecryptionFailed');
     if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return DONE;
     if (await isOrphan(store, caches, secret)) {
       const wait = hadOwner(secret) ? 0 : ORPHAN_AGE_MS - (clock.now() - Date.parse(secret.metadata.creationTimestamp));
@@ -46,7 +46,7 @@ export function createSecretReconciler(rooms: SecretRooms): (name: string) => Pr
     if (conditions !== secret.status.conditions) {
       await writeStatus(store, secret, { ...secret.status, observedGeneration: secret.metadata.generation, conditions });
     }
-    return problem === undefined ? DONE : stalled('DecryptionFailed');
+    return problem === undefined ? DONE : stalled(problem.reason);
   };
 }
 

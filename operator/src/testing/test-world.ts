@@ -7,6 +7,7 @@ import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
 import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
 import { FakeTelemetry } from '@wherry/core/fakes/fake-telemetry.ts';
 import { FakeWorkloads } from '@wherry/core/fakes/fake-workloads.ts';
+import { FakeReferencedSecrets } from '@wherry/core/fakes/fake-referenced-secrets.ts';
 import { testKeyRing } from '@wherry/core/fakes/test-key-ring.ts';
 import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
@@ -45,19 +46,20 @@ export class TestWorld {
   readonly telemetry = new FakeTelemetry();
   readonly logger = new FakeLogger();
   readonly keyRing = testKeyRing();
+  readonly referencedSecrets = new FakeReferencedSecrets();
   readonly feedKey = createSecretKey(new Uint8Array(32).fill(9));
   readonly #running: Operator[] = [];
 
   /** Starts an operator; it sees the world through these ports. */
   async start(seen: { store?: ResourceStore; content?: ContentStore; workloads?: Workloads } = {}): Promise<RunningOperator> {
-    const { clock, logger, keyRing, feedKey } = this;
+    const { clock, logger, keyRing, referencedSecrets, feedKey } = this;
     const { store = this.store, content = this.content, workloads = this.workloads } = seen;
     const metrics = new FakeMetrics();
     const caches = createCaches({ store, clock, logger });
     const logs = createLogIntake(this.telemetry, metrics, clock);
-    const runtimeFeed = createRuntimeFeed({ caches, content, keyRing, feedKey, logs, clock, logger });
+    const runtimeFeed = createRuntimeFeed({ caches, content, keyRing, referencedSecrets, feedKey, logs, clock, logger });
     const operator = buildOperator({
-      store, caches, content, workloads, keyRing, feedKey, logs, clock, logger, metrics,
+      store, caches, content, workloads, keyRing, referencedSecrets, feedKey, logs, clock, logger, metrics,
       builder: this.builder, digestKey: DIGEST_SECRET, functionUrl: 'http://localhost:8000',
     });
     const router = new TestRouter();

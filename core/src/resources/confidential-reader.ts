@@ -1,0 +1,70 @@
+import { isEnvelopeError } from '../crypto/envelope-error.ts';
+import { keyValueSchema } from '../keys/key-value.ts';
+import type { KeyRing } from '../ports/key-ring.ts';
+import { NO_REFERENCED_SECRETS, type ReferencedSecrets } from '../ports/referenced-secrets.ts';
+import type { Confidential } from './confidential.ts';
+import { confidentialValues, openConfidential, type ConfidentialField } from './confidential-fields.ts';
+import type { Kind, Resource } from './kinds.ts';
+
+/** Why a confidential value cannot be read, as a condition says it. The message holds nothing of the value. */
+export interface ValueProblem {
+  reason: 'DecryptionFailed' | 'SecretNotFound' | 'SecretKeyNotFound' | 'Invalid';
+  message: string;
+}
+
+export type ValueRead = { value: string; problem?: never } | { value?: never; problem: ValueProblem };
+
+/** Reads confidential fields, whichever form they have: an envelope in the object, or a reference to a Secret. */
+export interface ConfidentialReader {
+  /** Never throws for what is in the object or in a Secret: that is a problem to tell. */
+  read<K extends Kind>(resource: Resource<K>, field: ConfidentialField<K>): ValueRead;
+}
+
+type Reference = NonNullable<Confidential['secretKeyRef']>;
+
+export function createConfidentialReader(keyRing: KeyRing, secrets: ReferencedSecrets): ConfidentialReader {
+  return {
+    read(resource, field) {
+      const reference = confidentialValues(resource).find((held) => held.field === field)?.value.secretKeyRef;
+      if (reference === undefined) return openEnvelope(keyRing, resource, field);
+      const read = follow(secrets, reference, field);
+      return resource.kind === 'ApiKey' && read.value !== undefined ? asKeyValue(read.value, reference, field) : read;
+    },
+  };
+}
+
+function openEnvelope<K extends Kind>(keyRing: KeyRing, resource: Resource<K>, field: ConfidentialField<K>): ValueRead {
+  try {
+    return { value: openConfidential(keyRing, resource, field) };
+  } catch (error) {
+    if (!isEnvelopeError(error)) throw error;
+    return problem('DecryptionFailed', `${error.message} Write ${field} again, or bring back the encryption key.`);
+  }
+}
+
+function follow(secrets: ReferencedSecrets, { name, key }: Reference, field: string): ValueRead {
+  if (secrets === NO_REFERENCED_SECRETS) {
+    return problem('SecretNotFound', `${field} refers to the Secret "${name}", but there are Secrets on Kubernetes alone: write the value itself.`);
+  }
+  const data = secrets.get(name);
+  if (data === undefined) {
+    return problem('SecretNotFound', `There is no Secret "${name}", to which ${field} refers: create it in the namespace of this object, with the key "${key}".`);
+  }
+  const value = data.get(key);
+  if (value === undefined || value === '') {
+    const what = value === '' ? `The key "${key}" of the Secret "${name}" is empty` : `The Secret "${name}" has no key "${key}"`;
+    return problem('SecretKeyNotFound', `${what}, to which ${field} refers: write it there, or mend the reference.`);
+  }
+  return { value };
+}
+
+/** A Secret is not checked when it is written. A key that is short would be guessed, one with a line break never matched. */
+function asKeyValue(value: string, { name, key }: Reference, field: string): ValueRead {
+  if (keyValueSchema.safeParse(value).success) return { value };
+  const message = `The key "${key}" of the Secret "${name}", to which ${field} refers, is no key value: it must be 16 to 256 letters, digits, dashes and underscores, without a line break at its end.`;
+  return problem('Invalid', message);
+}
+
+function problem(reason: ValueProblem['reason'], message: string): ValueRead {
+  return { problem: { reason, message } };
+}
