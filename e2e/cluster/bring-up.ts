@@ -5,6 +5,7 @@ import { mustRun, runProgram } from "./command.ts";
 import { machineOfState, openCluster, relaySocket, type Cluster } from "./cluster.ts";
 import { clusterFolder, isThere, readState, writeState, type ClusterState, type ClusterWay } from "./cluster-state.ts";
 import { kindConfig, CLUSTER_NETWORKS } from "./kind/kind-config.ts";
+import { settleClusterDns, untilClusterDnsAnswers } from "./kind/settle-cluster-dns.ts";
 import { dockerDaemonCommand, untilDockerAnswers } from "./machine/docker-daemon.ts";
 import { startNamespaces, startRelay } from "./machine/namespaces.ts";
 import { thisMachine } from "./machine/this-machine.ts";
@@ -124,7 +125,8 @@ async function createKind(state: ClusterState, args: readonly string[]): Promise
     await mustRun("kind", [...kind, ...args], { start, input: kindConfig });
   });
   await progress("  cluster DNS", async () => {
-    await mustRun("kubectl", ["rollout", "status", "-n", "kube-system", "deployment/coredns", "--timeout=3m"], { start });
+    if (state.way === "namespaces") await settleClusterDns(start);
+    await untilClusterDnsAnswers(start);
   });
 }
 
