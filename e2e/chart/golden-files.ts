@@ -5,7 +5,7 @@ import { everything, render, type Rendered } from './helm.ts';
 /** A file that holds what the chart renders of some values, for people to read and for tests to compare. */
 export interface GoldenFile {
   name: string;
-  text(): Promise<string>;
+  text: () => Promise<string>;
 }
 
 export const goldenFolder = path.join(import.meta.dirname, 'golden');

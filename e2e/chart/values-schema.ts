@@ -75,7 +75,7 @@ const manager = componentValues({ cpu: '100m', memory: '128Mi' }, { memory: '1Gi
     .describe('The volume. The claim stays when the release goes.'),
 }).describe('The manager: the management API. One replica, since it owns the volume; functions are called without it.');
 
-const ingressOf = (what: string): z.ZodType =>
+const ingressOf = (what: string) =>
   z
     .strictObject({
       enabled: z.boolean().default(false).describe(`Makes an Ingress for ${what}.`),
@@ -87,7 +87,7 @@ const ingressOf = (what: string): z.ZodType =>
     .prefault({})
     .describe(`Ingress for ${what}.`);
 
-const routeOf = (what: string): z.ZodType =>
+const routeOf = (what: string) =>
   z
     .strictObject({
       enabled: z.boolean().default(false).describe(`Makes an HTTPRoute for ${what}.`),
@@ -98,7 +98,7 @@ const routeOf = (what: string): z.ZodType =>
     .prefault({})
     .describe(`HTTPRoute for ${what}.`);
 
-const monitorOf = (kind: string): z.ZodType =>
+const monitorOf = (kind: string) =>
   z
     .strictObject({
       enabled: z.boolean().default(false).describe(`Makes a ${kind} of the Prometheus operator.`),
