@@ -25,7 +25,8 @@ export interface WatchOptions {
 }
 
 export type ObjectEvent<T> =
-  | { type: 'added' | 'modified' | 'deleted'; object: T }
+  | { type: 'added' | 'modified'; object: T }
+  | { type: 'deleted'; object: T }
   | { type: 'bookmark'; resourceVersion: string };
 
 /**
@@ -34,7 +35,8 @@ export type ObjectEvent<T> =
  * the server has gone back to an older one (etcd restored from a backup).
  */
 export async function* watchObjects<T extends KubeObject>(
-  { client, clock }: { client: KubeClient; clock: Clock },
+  client: KubeClient,
+  clock: Clock,
   { path, query, resourceVersion, signal, limits = WATCH_LIMITS }: WatchOptions,
 ): AsyncGenerator<ObjectEvent<T>, void> {
   let position = resourceVersion;

@@ -1,0 +1,232 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+
+const FIRST_BACKOFF_MS = 100;
+const LAST_BACKOFF_MS = 10_000;
+/** A watch that has stood this long works: the next fault starts with a short wait again. */
+const STEADY_MS = 10_000;
+/** How long `reach` leaves it to the watch before it has all listed again. */
+const REACH_PATIENCE_MS = 500;
+
+/** What tells objects, and states of one object, apart. */
+export interface Identified {
+  metadata: { name: string; uid: string; resourceVersion: string };
+}
+
+export type ListWatchEvent<T extends Identified> =
+  | { type: 'added' | 'modified'; object: T }
+  | { type: 'deleted'; object: Identified }
+  | { type: 'bookmark'; resourceVersion: string };
+
+/** Where the objects come from. Both may reject at any time; a watch ends when its signal aborts. */
+export interface ListWatchSource<T extends Identified> {
+  /** The newest state there is. */
+  list(signal: AbortSignal): Promise<{ items: T[]; resourceVersion: string }>;
+  /** Every change after the resourceVersion; what ends it is followed by a new list. */
+  watch(options: { resourceVersion: string; signal: AbortSignal }): AsyncIterable<ListWatchEvent<T>>;
+}
+
+export interface ListWatchInformerOptions<T extends Identified> {
+  source: ListWatchSource<T>;
+  /** In its log lines. */
+  name: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export type ObjectCallback<T> = (name: string, object: T | undefined) => void;
+
+/**
+ * A cache of all objects of a source, kept current by list and watch. It survives every error of either: it lists again
+ * with backoff, and tells the differences as changes. Objects of the cache are shared: do not change them.
+ */
+export interface ListWatchInformer<T> {
+  /** Resolves once the cache holds a first list; keeps trying until then. */
+  start(): Promise<void>;
+  /** Resolves when nothing of it runs any more. */
+  stop(): Promise<void>;
+  get(name: string): T | undefined;
+  list(): T[];
+  /** The newest state that the cache reflects; "0" before the first list. */
+  resourceVersion(): string;
+  /**
+   * Resolves when the cache reflects that state or a newer one. A watch that lags is left half a second, then all is
+   * listed again; what is listed then is the newest there is, and enough. Waits as long as no list succeeds.
+   */
+  reach(resourceVersion: string): Promise<void>;
+  /** Calls back after each change of the cache, `undefined` for an object that is gone. Returns how to stop. */
+  onChange(callback: ObjectCallback<T>): () => void;
+}
+
+/** An informer over any source; `start` starts it. */
+export function createListWatchInformer<T extends Identified>(options: ListWatchInformerOptions<T>): ListWatchInformer<T> {
+  return new SourceInformer(options);
+}
+
+interface Waiter {
+  target: bigint;
+  /** The lists that had begun when it came: a later one is enough. */
+  lists: number;
+  resolve: () => void;
+}
+
+class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
+  readonly #source: ListWatchSource<T>;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #cache = new Map<string, T>();
+  readonly #callbacks = new Set<ObjectCallback<T>>();
+  readonly #waiters = new Set<Waiter>();
+  readonly #synced = Promise.withResolvers<undefined>();
+  readonly #stopping = new AbortController();
+  #version = '0';
+  #backoff = FIRST_BACKOFF_MS;
+  #lists = 0;
+  /** Somebody wants a list that is newer than the last one. */
+  #relist = false;
+  #watching = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor({ source, name, clock, logger }: ListWatchInformerOptions<T>) {
+    this.#source = source;
+    this.#clock = clock;
+    this.#logger = logger.child({ informer: name });
+  }
+
+  start(): Promise<void> {
+    this.#running ??= this.#run();
+    return this.#synced.promise;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#watching.abort();
+    await this.#running;
+    // Whoever still waits for a list waits in vain.
+    this.#synced.resolve(undefined);
+    for (const waiter of this.#waiters) waiter.resolve();
+  }
+
+  get(name: string): T | undefined {
+    return this.#cache.get(name);
+  }
+
+  list(): T[] {
+    return [...this.#cache.values()];
+  }
+
+  resourceVersion(): string {
+    return this.#version;
+  }
+
+  async reach(resourceVersion: string): Promise<void> {
+    const target = BigInt(resourceVersion);
+    if (BigInt(this.#version) >= target || this.#stopping.signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiter = { target, lists: this.#lists, resolve };
+    this.#waiters.add(waiter);
+    const cancel = this.#clock.after(REACH_PATIENCE_MS, () => {
+      if (this.#lists > waiter.lists) return;
+      this.#relist = true;
+      this.#watching.abort();
+    });
+    await promise;
+    cancel();
+    this.#waiters.delete(waiter);
+  }
+
+  onChange(callback: ObjectCallback<T>): () => void {
+    this.#callbacks.add(callback);
+    return () => this.#callbacks.delete(callback);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const began = this.#clock.monotonic();
+      try {
+        await this.#listAndWatch();
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#logger.warn({ err: error, retryInMs: this.#backoff }, 'list or watch failed');
+      }
+      if (this.#clock.monotonic() - began >= STEADY_MS) this.#backoff = FIRST_BACKOFF_MS;
+      await this.#clock.sleep(this.#backoff * (0.5 + Math.random() / 2), signal).catch(() => undefined);
+      this.#backoff = Math.min(this.#backoff * 2, LAST_BACKOFF_MS);
+    }
+  }
+
+  /** Returns when the watch ends by itself; one that `reach` cuts is followed by a new list at once. */
+  async #listAndWatch(): Promise<void> {
+    const { signal } = this.#stopping;
+    do {
+      this.#relist = false;
+      this.#watching = new AbortController();
+      this.#lists += 1;
+      this.#replaceAll(await untilAborted(this.#source.list(signal), signal));
+      if (this.#relist) continue;
+      const watch = this.#source.watch({ resourceVersion: this.#version, signal: this.#watching.signal });
+      for await (const event of watch) this.#apply(event);
+    } while (this.#relist && !signal.aborted);
+  }
+
+  #replaceAll(list: { items: T[]; resourceVersion: string }): void {
+    if (this.#stopping.signal.aborted) return;
+    const present = new Set(list.items.map((item) => item.metadata.name));
+    this.#moveTo(list.resourceVersion, this.#lists);
+    for (const name of [...this.#cache.keys()]) if (!present.has(name)) this.#set(name, undefined);
+    for (const item of list.items) {
+      if (!sameState(this.#cache.get(item.metadata.name), item)) this.#set(item.metadata.name, item);
+    }
+    this.#synced.resolve(undefined);
+  }
+
+  #apply(event: ListWatchEvent<T>): void {
+    if (event.type === 'bookmark') {
+      this.#moveTo(event.resourceVersion);
+      return;
+    }
+    this.#moveTo(event.object.metadata.resourceVersion);
+    this.#set(event.object.metadata.name, event.type === 'deleted' ? undefined : event.object);
+  }
+
+  /**
+   * Callbacks see the new version; who waits for it goes on after them all, since promises settle later.
+   * @param list the number of the list that brought it there, if one did
+   */
+  #moveTo(resourceVersion: string, list = 0): void {
+    this.#version = resourceVersion;
+    const version = this.#waiters.size === 0 ? 0n : BigInt(resourceVersion);
+    for (const waiter of this.#waiters) if (version >= waiter.target || list > waiter.lists) waiter.resolve();
+  }
+
+  #set(name: string, object: T | undefined): void {
+    if (object === undefined) this.#cache.delete(name);
+    else this.#cache.set(name, object);
+    for (const callback of this.#callbacks) {
+      try {
+        callback(name, object);
+      } catch (error) {
+        // One handler's fault must not end the watch for all others.
+        this.#logger.error({ err: error, object: name }, 'a change handler threw');
+      }
+    }
+  }
+}
+
+/** The promise, or a rejection as soon as the signal aborts. */
+async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(new Error('stopped'));
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function sameState(a: Identified | undefined, b: Identified): boolean {
+  return a?.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;
+}
