@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { loadKeyFile, writeKeyFile, type KeyFile } from './key-file.ts';
+import type { KeyFile } from '@wherry/service/keys/keys-json.ts';
+import { loadKeyFile, writeKeyFile } from './key-file.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 
 let folder: string;

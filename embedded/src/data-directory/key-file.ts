@@ -1,38 +1,13 @@
-import { randomBytes, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { createDigestKey } from '@wherry/core/crypto/key-digest.ts';
-import { createKeyRing } from '@wherry/core/crypto/key-ring.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { z } from 'zod';
+import { keyFileSchema, keyRingOf, newKey, newKeySecret, parseKeysJson, serializeKeysJson, type KeyFile } from '@wherry/service/keys/keys-json.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { codeOf, reasonOf } from './error-facts.ts';
 import { writeDurably } from './write-durably.ts';
-
-const SECRET_BYTES = 32;
-
-const secretSchema = z.string().refine(isSecret, { message: `must be ${SECRET_BYTES} bytes in base64` });
-
-const keyFileSchema = z
-  .strictObject({
-    format: z.literal(1),
-    /** The version that new envelopes are made with. */
-    current: z.int().min(1),
-    keys: z.array(z.strictObject({ version: z.int().min(1), secret: secretSchema, createdAt: z.iso.datetime() })).min(1),
-    /** Of the digests by which routers know API keys. */
-    digestKey: secretSchema,
-  })
-  .refine(({ keys }) => new Set(keys.map((key) => key.version)).size === keys.length, {
-    path: ['keys'],
-    message: 'must not hold a version twice',
-  })
-  .refine(({ current, keys }) => current === Math.max(...keys.map((key) => key.version)), {
-    path: ['current'],
-    message: 'must be the highest version of keys',
-  });
-/** `keys.json`: the master encryption keys and what else must never lie in the database. */
-export type KeyFile = z.infer<typeof keyFileSchema>;
 
 export interface LoadedKeys {
   keyRing: KeyRing;
@@ -54,18 +29,18 @@ export function loadKeyFile(
   let text = readIfThere(file);
   if (text === undefined) {
     if (!create) throw new StartError(`The key file ${file} is missing, and the database cannot be read without it: ${RESTORE}`);
-    text = serialize(newKeys(clock.now()));
+    text = serializeKeysJson(newKeys(clock.now()));
     writeDurably(file, text);
   }
   makePrivate(file, logger);
-  return load(parse(file, text));
+  return load(parseKeysJson(text, keyFileSchema, { name: `The key file ${file}`, remedy: RESTORE }));
 }
 
 const RESTORE = 'restore it from a backup (to start over, move the whole data directory away)';
 
 /** Puts a key file in place in one step, on disk when it returns. */
 export function writeKeyFile(file: string, keys: KeyFile): void {
-  writeDurably(file, serialize(keyFileSchema.parse(keys)));
+  writeDurably(file, serializeKeysJson(keyFileSchema.parse(keys)));
 }
 
 function readIfThere(file: string): string | undefined {
@@ -78,24 +53,7 @@ function readIfThere(file: string): string | undefined {
 }
 
 function newKeys(now: number): KeyFile {
-  const secret = () => randomBytes(SECRET_BYTES).toString('base64');
-  const first = { version: 1, secret: secret(), createdAt: new Date(now).toISOString() };
-  return { format: 1, current: first.version, keys: [first], digestKey: secret() };
-}
-
-/** What JSON.parse says of a text quotes it: its message must not be shown, nor kept as a cause. */
-function parse(file: string, text: string): KeyFile {
-  if (text.trim() === '') throw new StartError(`The key file ${file} is empty: ${RESTORE}`);
-  let data: unknown;
-  try {
-    data = JSON.parse(text);
-  } catch {
-    throw new StartError(`The key file ${file} is cut short or is not JSON: ${RESTORE}`);
-  }
-  const parsed = keyFileSchema.safeParse(data);
-  if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
-  throw new StartError(`The key file ${file} is not valid (${faults.join('; ')}): ${RESTORE}`);
+  return { format: 1, current: 1, keys: [newKey(1, now)], digestKey: newKeySecret() };
 }
 
 function makePrivate(file: string, logger: Pick<Logger, 'warn'>): void {
@@ -109,19 +67,10 @@ function makePrivate(file: string, logger: Pick<Logger, 'warn'>): void {
   logger.warn({ file, mode: mode.toString(8) }, 'The key file was open to other users and is now private (0600)');
 }
 
-function load({ keys, digestKey }: KeyFile): LoadedKeys {
+function load(keyFile: KeyFile): LoadedKeys {
   return {
-    keyRing: createKeyRing(keys.map(({ version, secret }) => ({ version, secret: Buffer.from(secret, 'base64') }))),
-    digestKey: createDigestKey(Buffer.from(digestKey, 'base64')),
-    versions: keys.map(({ version, createdAt }) => ({ version, createdAt })),
+    keyRing: keyRingOf(keyFile),
+    digestKey: createDigestKey(Buffer.from(keyFile.digestKey, 'base64')),
+    versions: keyFile.keys.map(({ version, createdAt }) => ({ version, createdAt })),
   };
-}
-
-function serialize(keys: KeyFile): string {
-  return `${JSON.stringify(keys, null, 2)}\n`;
-}
-
-function isSecret(text: string): boolean {
-  const bytes = Buffer.from(text, 'base64');
-  return bytes.length === SECRET_BYTES && bytes.toString('base64') === text;
 }
