@@ -20,6 +20,9 @@ import { RouterState } from './state/router-state.ts';
 import { CallRecorder } from './telemetry/call-recorder.ts';
 import { LogQueue } from './telemetry/log-queue.ts';
 
+/** Bytes that wait for an operator that lags; then log entries wait, and are dropped, before it. */
+const CONGESTED_BYTES = 1024 * 1024;
+
 export interface RouterOptions {
   clock: Clock;
   logger: Logger;
@@ -36,6 +39,8 @@ export interface Router {
   readonly server: Server;
   /** Whether it has learned its functions (R8). */
   isReady(): boolean;
+  /** Of the newest state that is applied: a connection's hello says it. */
+  resourceVersion(): string;
   /** Follows one feed connection until it ends; the last known state stays in force afterwards. */
   follow(channel: FeedChannel): Promise<void>;
   /** Stops accepting, finishes calls, and resolves when all is closed. */
@@ -69,9 +74,10 @@ export function buildRouter(options: RouterOptions): Router {
   return {
     server,
     isReady: () => state.ready,
+    resourceVersion: () => state.resourceVersion,
     async follow(channel) {
       feed = channel;
-      logs.connect(send);
+      logs.connect({ send, isCongested: () => (channel.queuedBytes?.() ?? 0) > CONGESTED_BYTES });
       demand.sayAgain();
       await followFeed(channel, state, logger);
       // A newer connection may have taken its place.
@@ -82,7 +88,7 @@ export function buildRouter(options: RouterOptions): Router {
     async drain(drainOptions) {
       await drain(server, connections, clock, drainOptions);
       demand.stop();
-      logs.flush();
+      logs.close();
       await Promise.all([state.close(), manager?.destroy()]);
     },
   };

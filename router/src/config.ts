@@ -1,4 +1,5 @@
 import { loadConfig } from '@wherry/service/config.ts';
+import { parseFeedAddress } from '@wherry/service/feed/feed-address.ts';
 import * as z from 'zod';
 import { trustedProxies } from './headers/peer.ts';
 
@@ -26,8 +27,29 @@ export const routerEnvironment = z.object({
   WHERRY_REUSE_PORT: z.stringbool().default(false),
   /** Seconds that running calls have to finish when the router stops. */
   WHERRY_DRAIN_SECONDS: z.coerce.number().int().min(0).max(3600).default(30),
+  /** In a cluster: `host:port` of the operators' feed. Unset: the service that started this process hands it down. */
+  WHERRY_FEED_ADDRESS: z.string().refine(isFeedAddress, 'must be host:port').optional(),
+  /** In a cluster: holds `tls.crt`, `tls.key` and `ca.crt`, by which router and operators know each other. */
+  WHERRY_TLS_DIRECTORY: z.string().optional(),
+  /** In a cluster: the pod's name. */
+  WHERRY_INSTANCE: z.string().max(253).optional(),
+  /** Seconds in which a router that is told to go still takes calls, while balancers learn of it. */
+  WHERRY_LAME_DUCK_SECONDS: z.coerce.number().min(0).max(600).optional(),
+  /** In a cluster: where `/metrics`, `/livez` and `/readyz` are. */
+  OPS_PORT: port('OPS_PORT').default(9464),
+  /** On one machine: the Unix socket where they are. */
+  WHERRY_OPS_SOCKET: z.string().optional(),
   WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
+
+function isFeedAddress(text: string): boolean {
+  try {
+    parseFeedAddress(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function networkProblem(networks: readonly string[]): string | undefined {
   try {

@@ -41,7 +41,7 @@ class ForwardedCall implements UpstreamReceiver {
   #exchange: UpstreamExchange | undefined;
   #body: RequestBody | null = null;
   #attempts = 0;
-  #threw = false;
+  #outcome: CallOutcome = 'ok';
   #settled = false;
   #stopWaiting: () => void = () => undefined;
   #cancelTimeout: () => void = () => undefined;
@@ -66,7 +66,7 @@ class ForwardedCall implements UpstreamReceiver {
     const { id, cors, fn } = this.#call;
     const own = ['X-Request-Id', id, ...cors];
     const answer = responseHeaders(headers, status, { own, replacesCors: fn.spec.cors !== null });
-    this.#threw = answer.threw;
+    this.#outcome = answer.outcome;
     try {
       this.#response.head(status, answer.headers);
     } catch {
@@ -79,7 +79,7 @@ class ForwardedCall implements UpstreamReceiver {
   }
 
   end(): void {
-    this.#settle(this.#threw ? 'error' : 'ok');
+    this.#settle(this.#outcome);
     this.#response.end();
     // A body that is still coming has no reader any more.
     this.#body?.destroy();

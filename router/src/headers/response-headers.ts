@@ -5,8 +5,8 @@ import { eachHeader } from './raw-headers.ts';
 /** A function's response headers as the caller gets them. */
 export interface ResponseHeaders {
   headers: string[];
-  /** The runtime said that the handler threw. */
-  threw: boolean;
+  /** How the call ended by the runtime's own word: the handler threw, or was too slow. `ok` where it said nothing. */
+  outcome: 'ok' | 'error' | 'timeout';
 }
 
 /**
@@ -21,15 +21,15 @@ export function responseHeaders(
 ): ResponseHeaders {
   const endsHere = hopByHop(rawHeaders);
   const headers: string[] = [];
-  let threw = false;
+  let outcome: ResponseHeaders['outcome'] = 'ok';
   eachHeader(rawHeaders, (lower, value, name) => {
-    if (lower === OUTCOME_HEADER) threw = value === 'error';
+    if (lower === OUTCOME_HEADER && (value === 'error' || value === 'timeout')) outcome = value;
     if (endsHere(lower) || isRouters(lower, options.replacesCors)) return;
     if (status === 204 && lower === 'content-length') return;
     headers.push(name, value);
   });
   headers.push(...options.own);
-  return { headers, threw };
+  return { headers, outcome };
 }
 
 function isRouters(lower: string, replacesCors: boolean): boolean {

@@ -39,14 +39,33 @@ describe('RouterState', () => {
     expect([state.ready, routeOf(state, 'hello')]).toEqual([true, 'hello']);
   });
 
-  it('never goes back within an epoch, and takes any state of a new one', () => {
+  it('never goes back within an epoch, nor to what an operator that lags behind knows (R8)', () => {
     const { state } = newState();
     state.apply(snapshot(5, [routerFunction({ id: 'five' })]));
     expect(state.apply(snapshot(4, [routerFunction({ id: 'four' })]))).toBe(false);
     expect(state.apply(change(5, { removedFunctions: ['five'] }))).toBe(false);
     expect(routeOf(state, 'hello')).toBe('five');
-    expect(state.apply({ ...snapshot(1, [routerFunction({ id: 'new' })]), epoch: 'e2' } as RouterDown)).toBe(true);
-    expect([routeOf(state, 'hello'), state.version]).toEqual(['new', 1]);
+    const other = (resourceVersion: string, id: string) =>
+      ({ ...snapshot(1, [routerFunction({ id })]), epoch: `e-${id}`, resourceVersion }) as RouterDown;
+    expect([state.isOlder(other('4', 'lagging')), state.apply(other('4', 'lagging'))]).toEqual([true, false]);
+    expect(state.apply(other('5', 'equal'))).toBe(true);
+    expect([routeOf(state, 'hello'), state.version]).toEqual(['equal', 1]);
+    // As integers, longer ones than a double holds.
+    expect(state.apply(other('90071992547409931', 'large'))).toBe(true);
+    expect(state.isOlder(other('90071992547409930', 'larger'))).toBe(true);
+  });
+
+  it('knows the newest state of the store that it reflects, whether or not something differed', () => {
+    const { state } = newState();
+    expect(state.resourceVersion).toBe('0');
+    state.apply(snapshot(5, [routerFunction()]));
+    state.apply({ type: 'heartbeat', version: 5, resourceVersion: '17' });
+    expect(state.resourceVersion).toBe('17');
+    // A change was lost: what the heartbeat reflects is not what is known.
+    state.apply({ type: 'heartbeat', version: 6, resourceVersion: '20' });
+    expect(state.resourceVersion).toBe('17');
+    state.apply({ ...change(7, {}), resourceVersion: '21' });
+    expect(state.resourceVersion).toBe('21');
   });
 
   it('applies a change as a whole: a swap of routes never shows both or none', () => {

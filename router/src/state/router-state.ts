@@ -4,6 +4,7 @@ import { KeyIndex } from '../auth/key-index.ts';
 import type { OpenUpstream } from '../balance/balancer.ts';
 import { Refusal } from '../refusal.ts';
 import { RouteTable } from '../table/route-table.ts';
+import { isOlderVersion } from './is-older-version.ts';
 import { failureOf, newActivity, routedFunction, type RoutedFunction } from './routed-function.ts';
 
 type Snapshot = Extract<RouterDown, { type: 'snapshot' }>;
@@ -21,6 +22,7 @@ export class RouterState {
   #keys: KeyIndex | undefined;
   #epoch: string | undefined;
   #version = -1;
+  #resourceVersion = '0';
 
   constructor(open: OpenUpstream, logger: Logger) {
     this.#open = open;
@@ -36,6 +38,11 @@ export class RouterState {
     return this.#version;
   }
 
+  /** The newest state of the store that is applied, whichever operator told it; "0" before the first. */
+  get resourceVersion(): string {
+    return this.#resourceVersion;
+  }
+
   get table(): RouteTable<RoutedFunction> {
     return this.#table;
   }
@@ -49,10 +56,17 @@ export class RouterState {
     return this.#functions.values();
   }
 
+  /** Whether an operator that lags behind another one sent it: applied, it would undo what is in force (R8). */
+  isOlder(message: RouterDown): boolean {
+    return message.type === 'snapshot' && message.epoch !== this.#epoch && isOlderVersion(message.resourceVersion, this.#resourceVersion);
+  }
+
   /** @returns whether the message changed the state; an older one does not. @throws RangeError for a bad digest key. */
   apply(message: RouterDown): boolean {
     switch (message.type) {
       case 'heartbeat':
+        // Nothing differs, up to there.
+        if (message.version === this.#version) this.#resourceVersion = message.resourceVersion;
         return false;
       case 'snapshot':
         return this.#applySnapshot(message);
@@ -68,6 +82,7 @@ export class RouterState {
 
   #applySnapshot(message: Snapshot): boolean {
     if (message.epoch === this.#epoch && message.version < this.#version) return false;
+    if (this.isOlder(message)) return false;
     const keys = new KeyIndex(message.digestKey, message.keys);
     const wanted = new Set(message.functions.map((spec) => spec.id));
     const gone = [...this.#functions.keys()].filter((id) => !wanted.has(id));
@@ -75,6 +90,7 @@ export class RouterState {
     this.#keys = keys;
     this.#epoch = message.epoch;
     this.#version = message.version;
+    this.#resourceVersion = message.resourceVersion;
     return true;
   }
 
@@ -84,6 +100,7 @@ export class RouterState {
     for (const digest of message.removedKeys ?? []) this.#keys.delete(digest);
     for (const key of message.keys ?? []) this.#keys.set(key);
     this.#version = message.version;
+    this.#resourceVersion = message.resourceVersion;
     return true;
   }
 

@@ -13,7 +13,7 @@ describe('LogQueue', () => {
     const clock = new FakeClock();
     const sizes: number[] = [];
     const queue = new LogQueue(clock, new FakeMetrics());
-    queue.connect((batch) => sizes.push(batch.entries.length));
+    queue.connect({ send: (batch) => sizes.push(batch.entries.length), isCongested: () => false });
     queue.write(entry(1));
     queue.write(entry(2));
     expect(sizes).toEqual([]);
@@ -29,12 +29,41 @@ describe('LogQueue', () => {
     for (let n = 0; n < 35_000; n++) queue.write(entry(n));
     const messages: string[] = [];
     let dropped = 0;
-    queue.connect((batch) => {
+    const send = (batch: { entries: { message: string }[]; dropped: number }): void => {
       messages.push(...batch.entries.map((item) => item.message));
       dropped += batch.dropped;
-    });
+    };
+    queue.connect({ send, isCongested: () => false });
     expect([messages.length, messages.at(-1), dropped]).toEqual([10_000, '34999', 25_000]);
     expect(metrics.value('telemetry_dropped_total')).toBe(25_000);
+  });
+
+  it('holds no more than 16 MiB of text, however long the entries are', () => {
+    const queue = new LogQueue(new FakeClock(), new FakeMetrics());
+    for (let n = 0; n < 5000; n++) queue.write({ ...entry(n), message: 'x'.repeat(8192) });
+    let characters = 0;
+    let told = 0;
+    const send = (batch: { entries: { message: string }[]; dropped: number }): void => {
+      characters += batch.entries.reduce((sum, { message }) => sum + message.length, 0);
+      told += batch.entries.length + batch.dropped;
+    };
+    queue.connect({ send, isCongested: () => false });
+    expect(characters).toBeLessThanOrEqual(8 * 1024 * 1024);
+    expect(told).toBe(5000);
+  });
+
+  it('keeps entries while their reader lags, and sends them when it has caught up', async () => {
+    const clock = new FakeClock();
+    const queue = new LogQueue(clock, new FakeMetrics());
+    let congested = true;
+    const sizes: number[] = [];
+    queue.connect({ send: (batch) => sizes.push(batch.entries.length), isCongested: () => congested });
+    for (let n = 0; n < 700; n++) queue.write(entry(n));
+    await clock.advance(1000);
+    expect(sizes).toEqual([]);
+    congested = false;
+    await clock.advance(50);
+    expect(sizes).toEqual([500, 200]);
   });
 });
 

@@ -7,7 +7,7 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { systemClock } from '../clock.ts';
 import { TestAuthority } from '../testing/test-certificates.ts';
 import type { TlsMaterial } from '../tls/tls-files.ts';
-import { connectFeed, parseFeedAddress, type FeedConnection, type FeedConnectionOptions } from './feed-connection.ts';
+import { connectFeed, type FeedConnection, type FeedConnectionOptions } from './feed-connection.ts';
 import { jsonLines } from './json-lines.ts';
 
 const SPEED = 20;
@@ -206,19 +206,5 @@ describe('connectFeed', () => {
     follow();
     await until(() => clock.waits.length > 1);
     await connection?.stop();
-  });
-});
-
-describe('parseFeedAddress', () => {
-  it.each([
-    ['wherry-feed.wherry-system.svc:9443', 'wherry-feed.wherry-system.svc', 9443],
-    ['10.0.0.1:9443', '10.0.0.1', 9443],
-    ['[fd00::1]:9443', 'fd00::1', 9443],
-  ])('%s', (address, host, port) => {
-    expect(parseFeedAddress(address)).toEqual({ host, port });
-  });
-
-  it.each(['', 'host', 'host:', 'host:0', 'host:70000', 'a b:1', 'https://host:9443', 'fd00::1:9443'])('refuses %j', (address) => {
-    expect(() => parseFeedAddress(address)).toThrow('must be host:port');
   });
 });

@@ -3,6 +3,7 @@ import type { Hello } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { parseFeedAddress } from './feed-address.ts';
 import { jsonLines } from './json-lines.ts';
 import { watchSilence } from './watch-silence.ts';
 
@@ -51,15 +52,6 @@ export interface FeedConnection {
 export function connectFeed(options: FeedConnectionOptions): FeedConnection {
   const connection = new ReconnectingFeed(options);
   return { isConnected: () => connection.isConnected, stop: () => connection.stop() };
-}
-
-/** @throws RangeError for what is no `host:port`. */
-export function parseFeedAddress(address: string): { host: string; port: number } {
-  const parts = /^(?:\[([\da-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(address);
-  const port = Number(parts?.[3]);
-  const host = parts?.[1] ?? parts?.[2];
-  if (host === undefined || port < 1 || port > 65_535) throw new RangeError('must be host:port');
-  return { host, port };
 }
 
 class ReconnectingFeed {

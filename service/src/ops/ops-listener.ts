@@ -19,6 +19,8 @@ export interface OpsListenerOptions {
   port: number;
   /** Address to listen on; every one when unset. */
   host?: string;
+  /** A Unix socket to listen on instead of a port, which is 0 then. */
+  socketPath?: string;
   registry: MetricsText;
   /** More texts by path, of other processes say: `/metrics/router`. */
   more?: Readonly<Record<string, MetricsText>>;
@@ -52,15 +54,15 @@ const PLAIN = 'text/plain; charset=utf-8';
  */
 export async function startOpsListener(options: OpsListenerOptions): Promise<OpsListener> {
   const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: HEADERS_TIMEOUT_MS }, opsRequests(options));
-  const { port, host } = options;
+  const { port, host, socketPath } = options;
   try {
-    server.listen({ port, ...(host === undefined ? {} : { host }) });
+    server.listen(socketPath === undefined ? { port, ...(host === undefined ? {} : { host }) } : { path: socketPath });
     await once(server, 'listening');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new StartError(`The ops port ${port} cannot be opened (${code ?? message}): set OPS_PORT to another one.`);
   }
-  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
+  return { port: socketPath === undefined ? (server.address() as AddressInfo).port : 0, close: () => closeServer(server) };
 }
 
 function opsRequests(options: OpsListenerOptions): RequestListener {
