@@ -209,6 +209,16 @@ describe('forwarding', () => {
       expect(await settled()).toEqual([' (timeout)']);
     });
 
+    it.each([
+      ['error', ' (error)'],
+      ['timeout', ' (timeout)'],
+      ['anything', ''],
+    ])("the runtime's own word for it, %s, is in the log and not in the answer", async (word, text) => {
+      await serve((_req, res) => void res.writeHead(504, { 'X-Wherry-Outcome': word }).end());
+      expect((await harness.call('/run/hello')).headers['x-wherry-outcome']).toBeUndefined();
+      expect(await settled()).toEqual([text]);
+    });
+
     it('R9: the time covers the streamed body: past it the stream is cut', async () => {
       await serve((_req, res) => {
         const tick = setInterval(() => res.write('tick'), 10);
