@@ -86,8 +86,11 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
   return { status: response.status, headers: response.headers, text, body };
 }
 
-/** Tries again until it does not throw, ten seconds unless told otherwise; then throws what it threw last. */
-export async function eventually<T>(attempt: () => Promise<T> | T, deadlineMs = 10_000): Promise<T> {
+/** Pods of a cluster start in seconds, processes of one machine in milliseconds. */
+const PATIENCE_MS = process.env.WHERRY_E2E_CLUSTER === undefined ? 10_000 : 45_000;
+
+/** Tries again until it does not throw, ten seconds (in a cluster 45) unless told otherwise; then throws what it threw last. */
+export async function eventually<T>(attempt: () => Promise<T> | T, deadlineMs = PATIENCE_MS): Promise<T> {
   const end = Date.now() + deadlineMs;
   for (;;) {
     try {

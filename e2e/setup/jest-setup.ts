@@ -5,6 +5,8 @@
 import { addEventHandler } from "jest-circus";
 
 const DEFAULT_TIMEOUT_MILLISECONDS = 20_000;
+/** Against a cluster the same suites wait for pods. */
+const PATIENCE = process.env.WHERRY_E2E_CLUSTER === undefined ? 1 : 4;
 
 // Kept before any test can put jest's fake timers in their place.
 const { setTimeout, clearTimeout } = globalThis;
@@ -36,11 +38,11 @@ addEventHandler((event, state) => {
     refuseCallbackStyle(event.fn);
     if (event.mode === "todo") test.fn = () => Promise.reject(new Error("todo: write this test"));
     else if (event.failing) test.fn = () => Promise.reject(new Error("it.failing is not supported here"));
-    else test.fn = withDeadline(event.fn as Runnable, event.timeout ?? DEFAULT_TIMEOUT_MILLISECONDS);
+    else test.fn = withDeadline(event.fn as Runnable, PATIENCE * (event.timeout ?? DEFAULT_TIMEOUT_MILLISECONDS));
   } else if (event.name === "add_hook") {
     const hook = state.currentDescribeBlock.hooks.at(-1);
     if (hook === undefined) return;
     refuseCallbackStyle(event.fn);
-    hook.fn = withDeadline(event.fn as Runnable, event.timeout ?? DEFAULT_TIMEOUT_MILLISECONDS);
+    hook.fn = withDeadline(event.fn as Runnable, PATIENCE * (event.timeout ?? DEFAULT_TIMEOUT_MILLISECONDS));
   }
 });

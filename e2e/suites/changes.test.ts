@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
+import { startPlatform, type Platform } from '../lib/platform.ts';
 
 /*
  * Changes through the management API, as callers of the function port see them: in force within a second, in one step,
@@ -10,12 +10,12 @@ import { startService, type Service } from '../lib/embedded-service.ts';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const WITHIN_MS = 1000;
 /** For new code, a build included. */
-const CODE_WITHIN_MS = 5000;
+const codeWithinMs = (): number => platform.startsWithinMs * 5;
 
-let service: Service;
+let platform: Platform;
 let api: ApiClient;
 
-const run = (path: string, init?: RequestInit): Promise<Answer> => send(`${service.functionUrl}/run${path}`, init);
+const run = (path: string, init?: RequestInit): Promise<Answer> => send(`${platform.functionUrl}/run${path}`, init);
 const keyed = (path: string, key: string): Promise<Answer> => run(path, { headers: { 'x-api-key': key } });
 const text = (word: string): string => `export default (c) => c.text('${word}');`;
 const becomes = (path: string, status: number, body?: string, ms = WITHIN_MS): Promise<void> =>
@@ -25,11 +25,11 @@ const becomes = (path: string, status: number, body?: string, ms = WITHIN_MS): P
   }, ms);
 
 beforeAll(async () => {
-  service = await startService();
-  api = new ApiClient(service.managementUrl, service.managementKey!);
+  platform = await startPlatform();
+  api = new ApiClient(platform.managementUrl, platform.managementKey);
 }, 60_000);
 
-afterAll(() => service?.dispose(), 30_000);
+afterAll(() => platform?.dispose(), 30_000);
 
 /** Calls without a pause until told to stop; gives every distinct outcome that was not expected. */
 function callOn(path: string, isGood: (answer: Answer) => boolean): () => Promise<string[]> {
@@ -52,11 +52,11 @@ function callOn(path: string, isGood: (answer: Answer) => boolean): () => Promis
 
 describe('every answer', () => {
   it.each([
-    ['management', (): string => `${service.managementUrl}/api/functions`],
-    ['management, an unknown path', (): string => `${service.managementUrl}/api/nothing`],
-    ['management, outside of /api', (): string => `${service.managementUrl}/nothing`],
-    ['functions, an unknown route', (): string => `${service.functionUrl}/run/nothing`],
-    ['functions, outside of /run', (): string => `${service.functionUrl}/nothing`],
+    ['management', (): string => `${platform.managementUrl}/api/functions`],
+    ['management, an unknown path', (): string => `${platform.managementUrl}/api/nothing`],
+    ['management, outside of /api', (): string => `${platform.managementUrl}/nothing`],
+    ['functions, an unknown route', (): string => `${platform.functionUrl}/run/nothing`],
+    ['functions, outside of /run', (): string => `${platform.functionUrl}/nothing`],
   ])('carries an X-Request-Id of its own making, and errors have one shape (%s)', async (_port, url) => {
     const given = randomUUID();
     const answer = await send(url(), { headers: { 'x-request-id': given } });
@@ -102,7 +102,7 @@ describe('keys and groups', () => {
 
   it('open the management port to those in api.access-groups alone', async () => {
     const { groupId, value } = await api.groupWithKey('helpers');
-    const manage = (): Promise<Answer> => send(`${service.managementUrl}/api/functions`, { headers: { 'x-api-key': value } });
+    const manage = (): Promise<Answer> => send(`${platform.managementUrl}/api/functions`, { headers: { 'x-api-key': value } });
     expect((await manage()).status).toBe(401);
     await api.expect('PUT', '/api/settings', { settings: { 'api.access-groups': `management,${groupId}` } });
     await eventually(async () => expect((await manage()).status).toBe(200), WITHIN_MS);
@@ -127,7 +127,7 @@ describe('code', () => {
     expect(await revisions()).toHaveLength(1);
     const stop = callOn('/folder', ({ status, text: said }) => status === 200 && /^(\w+) \1$/.test(said));
     await put('two');
-    await becomes('/folder', 200, 'two two', CODE_WITHIN_MS);
+    await becomes('/folder', 200, 'two two', codeWithinMs());
     expect(await stop()).toEqual([]);
     await eventually(async () => expect((await revisions()).map(({ active }) => active)).toEqual([true, false]));
   });
@@ -137,21 +137,21 @@ describe('code', () => {
     const id = await api.readyFunction({ name: 'rollback', handler: 'rollback/r.js', route: '/rollback' });
     const firstRevision = (await api.expect('GET', `/api/functions/${id}`)).body.function.status.revision as string;
     await api.upload(source, 'r.js', text('second'));
-    await becomes('/rollback', 200, 'second', CODE_WITHIN_MS);
+    await becomes('/rollback', 200, 'second', codeWithinMs());
     const rollback = (revision: string | null): Promise<Answer> => api.request('POST', `/api/functions/${id}/rollback`, { revision });
     const pinned = await rollback(firstRevision);
     expect([pinned.status, pinned.body.function.pinnedRevision]).toEqual([200, firstRevision]);
-    await becomes('/rollback', 200, 'first', CODE_WITHIN_MS);
+    await becomes('/rollback', 200, 'first', codeWithinMs());
     await api.functionWhen(id, ({ status }) => status.revision === firstRevision && status.ready === true);
     const stop = callOn('/rollback', ({ text: said }) => said === 'first');
     await api.upload(source, 'r.js', text('third'));
     // Another function of the same code, which follows it, shows when the edit is through.
     await api.readyFunction({ name: 'follower', handler: 'rollback/r.js', route: '/follower' });
-    await becomes('/follower', 200, 'third', CODE_WITHIN_MS);
+    await becomes('/follower', 200, 'third', codeWithinMs());
     expect(await stop()).toEqual([]);
     expect((await api.expect('GET', `/api/functions/${id}`)).body.function).toMatchObject({ pinnedRevision: firstRevision, status: { ready: true, revision: firstRevision } });
     expect((await rollback(null)).body.function.pinnedRevision).toBeNull();
-    await becomes('/rollback', 200, 'third', CODE_WITHIN_MS);
+    await becomes('/rollback', 200, 'third', codeWithinMs());
     expect((await rollback('0'.repeat(64))).status).toBe(404);
   });
 
@@ -208,14 +208,14 @@ describe('routes', () => {
     await becomes('/moves/there', 404);
     await stop();
     await api.expect('PUT', `/api/functions/${id}/enable`);
-    await becomes('/moves/there', 200, 'mover');
+    await becomes('/moves/there', 200, 'mover', platform.startsWithinMs);
   });
 
   it('that a deleted function held are free at once', async () => {
     const id = await fn('mover', '/freed');
     await api.request('DELETE', `/api/functions/${id}`);
     await fn('get', '/freed');
-    await becomes('/freed', 200, 'get');
+    await becomes('/freed', 200, 'get', platform.startsWithinMs);
   });
 });
 

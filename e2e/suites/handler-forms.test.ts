@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
+import { startPlatform, type Platform } from '../lib/platform.ts';
 
 /*
  * What a handler may be and what it is given, through the whole service: both forms, streams, ctx, limits, and the error
@@ -45,21 +45,21 @@ const BEHAVIOURS = {
     return json(state);`,
 };
 
-let service: Service;
+let platform: Platform;
 let api: ApiClient;
 
-const run = (path: string, init?: RequestInit): Promise<Answer> => send(`${service.functionUrl}/run${path}`, init);
+const run = (path: string, init?: RequestInit): Promise<Answer> => send(`${platform.functionUrl}/run${path}`, init);
 
 beforeAll(async () => {
-  service = await startService();
-  api = new ApiClient(service.managementUrl, service.managementKey!);
+  platform = await startPlatform();
+  api = new ApiClient(platform.managementUrl, platform.managementKey);
 }, 60_000);
 
-afterAll(() => service?.dispose(), 30_000);
+afterAll(() => platform?.dispose(), 30_000);
 
 /** A call whose body is written bit by bit while its answer is read. */
 function open(path: string, method: string): { request: ClientRequest; answer: Promise<IncomingMessage> } {
-  const request = httpRequest(`${service.functionUrl}/run${path}`, { method });
+  const request = httpRequest(`${platform.functionUrl}/run${path}`, { method });
   const answer = once(request, 'response').then(([response]) => response as IncomingMessage);
   answer.catch(() => undefined);
   request.on('error', () => undefined);
@@ -125,7 +125,7 @@ describe.each(Object.entries(FORMS))('a handler of the form %s', (name, form) =>
 
   it('streams 5 MB up and down, byte for byte', async () => {
     const bytes = randomBytes(5_000_000);
-    const response = await fetch(`${service.functionUrl}/run${at}/echo`, { method: 'POST', body: bytes });
+    const response = await fetch(`${platform.functionUrl}/run${at}/echo`, { method: 'POST', body: bytes });
     const echoed = Buffer.from(await response.arrayBuffer());
     expect(response.status).toBe(201);
     expect(response.headers.get('x-form')).toBe('echo');

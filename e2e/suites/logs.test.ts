@@ -1,5 +1,5 @@
 import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
+import { startPlatform, type Platform } from '../lib/platform.ts';
 
 /*
  * What is written down of a call: by the router, by the handler's prints, and what never is.
@@ -37,14 +37,14 @@ export default async (c) => {
   return c.text('forged');
 };`;
 
-let service: Service;
+let platform: Platform;
 let api: ApiClient;
 
-const run = (path: string, init?: RequestInit): Promise<Answer> => send(`${service.functionUrl}/run${path}`, init);
+const run = (path: string, init?: RequestInit): Promise<Answer> => send(`${platform.functionUrl}/run${path}`, init);
 
 beforeAll(async () => {
-  service = await startService();
-  api = new ApiClient(service.managementUrl, service.managementKey!);
+  platform = await startPlatform();
+  api = new ApiClient(platform.managementUrl, platform.managementKey);
   await api.source('logs', {
     'talks.js': TALKS,
     'forges.js': FORGES,
@@ -53,7 +53,7 @@ beforeAll(async () => {
   });
 }, 60_000);
 
-afterAll(() => service?.dispose(), 30_000);
+afterAll(() => platform?.dispose(), 30_000);
 
 /** The entries of one call, oldest first, once its end is among them. */
 async function entriesOf(answer: Answer, last = 'exec_end'): Promise<Entry[]> {
@@ -139,8 +139,9 @@ describe('the log of a call', () => {
     const all = (await api.expect('GET', `/api/logs?functionId=${id}&limit=1000`)).text;
     expect(all).not.toContain(group.value);
     expect(all).not.toContain(wrong);
-    expect(service.output()).not.toContain(group.value);
-    expect(service.output()).not.toContain(wrong);
+    const printed = await platform.output();
+    expect(printed).not.toContain(group.value);
+    expect(printed).not.toContain(wrong);
   });
 
   it('is not changed by what a handler prints, however much it looks like a log line (S6)', async () => {

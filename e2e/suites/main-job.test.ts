@@ -1,5 +1,5 @@
 import { ApiClient, eventually, send } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
+import { startPlatform, type Platform } from '../lib/platform.ts';
 
 /*
  * The main job from outside, in the order in which a person comes upon it: group, key, source, files, function, calls by
@@ -15,20 +15,20 @@ export default async (c, ctx) => {
 };`;
 const greeting = (word: string): string => `export const greeting = (id: string): string => \`${word} \${id}\`;`;
 
-let service: Service;
+let platform: Platform;
 let api: ApiClient;
 let key: string;
 let otherKey: string;
 let functionId: string;
 
 beforeAll(async () => {
-  service = await startService();
-  api = new ApiClient(service.managementUrl, service.managementKey!);
+  platform = await startPlatform();
+  api = new ApiClient(platform.managementUrl, platform.managementKey);
 }, 60_000);
 
-afterAll(() => service.dispose(), 30_000);
+afterAll(() => platform?.dispose(), 30_000);
 
-const run = (path: string, init?: RequestInit): ReturnType<typeof send> => send(`${service.functionUrl}/run${path}`, init);
+const run = (path: string, init?: RequestInit): ReturnType<typeof send> => send(`${platform.functionUrl}/run${path}`, init);
 const withKey = (init: RequestInit = {}): RequestInit => ({ ...init, headers: { 'x-api-key': key, ...(init.headers as object) } });
 
 describe('the main job', () => {
@@ -51,7 +51,7 @@ describe('the main job', () => {
       const first = await run('/users/7', withKey());
       expect(first.status).toBe(200);
       return first;
-    }, 1000);
+    }, platform.startsWithinMs);
     expect(answer.body).toMatchObject({ text: 'HELLO 7', group: 'customers' });
     expect(new URL(answer.body.url as string).pathname).toBe('/users/7');
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
@@ -119,7 +119,7 @@ describe('the main job', () => {
       status: { ready: false, reason: 'Disabled' },
     });
     await api.expect('PUT', `/api/functions/${functionId}/enable`);
-    await eventually(async () => expect((await run('/users/7', withKey())).status).toBe(200), 5000);
+    await eventually(async () => expect((await run('/users/7', withKey())).status).toBe(200), platform.startsWithinMs * 5);
   });
 
   it('moves to new code without losing a call: 20 edits of a helper under load, 0 failed', async () => {
@@ -137,7 +137,7 @@ describe('the main job', () => {
     try {
       for (let edit = 1; edit <= 20; edit += 1) {
         await api.upload(source, 'lib/greeting.ts', greeting(`edit ${edit} of`));
-        await eventually(async () => expect((await run('/users/7', withKey())).body.text).toBe(`EDIT ${edit} OF 7`), 5000);
+        await eventually(async () => expect((await run('/users/7', withKey())).body.text).toBe(`EDIT ${edit} OF 7`), platform.startsWithinMs * 5);
       }
     } finally {
       running = false;
@@ -155,7 +155,7 @@ describe('the main job', () => {
     expect(broken.status.message).toMatch(/my-api\/lib\/greeting\.ts:2:\d+/);
     expect((await run('/users/7', withKey())).body.text).toBe('EDIT 20 OF 7');
     await api.upload(source, 'lib/greeting.ts', greeting('mended for'));
-    await eventually(async () => expect((await run('/users/7', withKey())).body.text).toBe('MENDED FOR 7'), 5000);
+    await eventually(async () => expect((await run('/users/7', withKey())).body.text).toBe('MENDED FOR 7'), platform.startsWithinMs * 5);
     await api.functionWhen(functionId, ({ status }) => status.ready === true && status.reason === 'Ready');
   });
 
