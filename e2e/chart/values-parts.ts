@@ -16,6 +16,15 @@ export const looseObjects = (description: string) => z.array(z.looseObject({})).
 export const hostNames = (description: string) =>
   z.array(z.string().max(253).regex(/^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)).default([]).describe(description);
 
+/** A key of a Secret or ConfigMap; without a name, none is used. */
+export const keyOf = (kind: string, key: string) =>
+  z
+    .strictObject({
+      name: z.string().max(253).default('').describe(`Name of the ${kind}. Empty: none.`),
+      key: z.string().min(1).max(253).default(key).describe('The key in it.'),
+    })
+    .prefault({});
+
 const amounts = z.strictObject({ cpu: quantity.optional(), memory: quantity.optional(), 'ephemeral-storage': quantity.optional() });
 type Amounts = z.input<typeof amounts>;
 

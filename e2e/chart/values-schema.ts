@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { componentValues, dnsLabel, hostNames, looseObjects, quantity, resources, texts } from './values-parts.ts';
+import { componentValues, dnsLabel, hostNames, keyOf, looseObjects, quantity, resources, texts } from './values-parts.ts';
 
 /*
  * The values of charts/wherry: what each is, its default, and what it may be. values.yaml, values.schema.json and
@@ -37,6 +37,15 @@ const builder = z
     env: texts('More environment variables, by name: [configuration](../reference/config.md).'),
   })
   .describe("The builder: a container in the operator's pod, without a token and without keys.");
+
+const npm = z
+  .strictObject({
+    registry: z.string().max(2048).regex(/^https?:\/\/[^\s]+$/).default('https://registry.npmjs.org/').describe('Registry of the npm packages that functions import.'),
+    proxy: z.string().max(2048).regex(/^(https?:\/\/[^\s]+)?$/).default('').describe('Proxy (http or https URL) through which the registry is reached.'),
+    tokenSecret: keyOf('Secret', 'token').describe("A Secret in the release's namespace with the bearer token for that registry."),
+    caConfigMap: keyOf('ConfigMap', 'ca.crt').describe("A ConfigMap in the release's namespace with certificates (PEM) to trust beside those of the system."),
+  })
+  .describe('Where builds get npm packages.');
 
 const router = componentValues({ cpu: '100m', memory: '96Mi' }, { memory: '512Mi' }, {
   replicas: z.int().min(1).max(100).default(2).describe('How many routers take calls.'),
@@ -121,6 +130,7 @@ export const valuesSchema = z.strictObject({
   runtime: z.strictObject({ image: z.string().max(512).default('').describe('Another image for it.') }).prefault({}).describe('The image in which functions run.'),
   operator: operator.prefault({}),
   builder: builder.prefault({}),
+  npm: npm.prefault({}),
   router: router.prefault({}),
   manager: manager.prefault({}),
   ingress: z
