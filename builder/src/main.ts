@@ -1,0 +1,25 @@
+import { createLogger } from '@wherry/service/logger.ts';
+import { isStartError } from '@wherry/service/start-error.ts';
+import { builderConfig } from './config.ts';
+import { startBuilder } from './start-builder.ts';
+
+/*
+ * The builder as a program: the container beside the operator. SIGTERM lets running builds end for a while.
+ */
+async function main(): Promise<void> {
+  // Before the start: who is asked to stop meanwhile stops after it.
+  const asked = Promise.withResolvers<undefined>();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => asked.resolve(undefined));
+  const config = builderConfig();
+  const logger = createLogger({ name: 'builder', level: config.logLevel }).child(config.instance === undefined ? {} : { instance: config.instance });
+  const builder = await startBuilder({ config, logger });
+  await asked.promise;
+  await builder.stop();
+  process.exit(0);
+}
+
+main().catch((error: unknown) => {
+  const text = isStartError(error) ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`builder: ${text}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,219 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { DomainError, isDomainError } from '@wherry/core/errors.ts';
+import type { Builder, BuildRequest, BuildResult, UsedLock } from '@wherry/core/ports/builder.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { sha256 } from '@wherry/core/trees/tree.ts';
+import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import { createSlots, type Slots } from './slots.ts';
+import { MAX_ARTIFACT_BYTES, MAX_BLOB_BYTES, MAX_UP_BYTES, upSchema, type Down, type EndUp, type Up } from './socket-protocol.ts';
+
+export interface SocketBuilderOptions {
+  /** Of the builder's Unix socket. */
+  path: string;
+  /** Where the requests' blobs are. The builder gets those that its request names, and no other. */
+  content: ContentStore;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** A builder that restarts is back within a few seconds; this long a build waits for it. */
+const CONNECT_MS = 15_000;
+const FIRST_DELAY_MS = 50;
+const MAX_DELAY_MS = 1000;
+/** Blobs that are read and sent at once, of one build. */
+const BLOBS_AT_ONCE = 8;
+/** Questions that a builder may have open; ours has fewer. */
+const MAX_OPEN = 64;
+/** Above what the builder's own limits allow, waiting for its turn included: a builder that hangs is left. */
+const LONGEST_MS = 15 * 60_000;
+/** Bytes on their way before the next blob is read. */
+const HIGH_WATER = 16 * 1024 * 1024;
+
+/**
+ * Has builds done by the builder in the container beside, over its Unix socket, a connection a build. The builder is not
+ * trusted: what it says is checked, and the artifact's digest is computed here (B4).
+ * A build rejects with `unavailable` when the builder cannot be reached or goes away meanwhile: then it was not tried.
+ */
+export function createSocketBuilder(options: SocketBuilderOptions): Builder & { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const running = new Set<Promise<unknown>>();
+
+  async function build(request: BuildRequest, signal: AbortSignal): Promise<BuildResult> {
+    const socket = await connected(options, signal);
+    const end = (): void => void socket.destroy();
+    signal.addEventListener('abort', end);
+    try {
+      return await new SocketBuild(socket, request, options).run();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', end);
+      socket.destroy();
+    }
+  }
+
+  return {
+    async build(request, signal) {
+      signal.throwIfAborted();
+      const built = build(request, AbortSignal.any([signal, stopping.signal]));
+      running.add(built);
+      return built.finally(() => running.delete(built));
+    },
+    async stop() {
+      stopping.abort(new Error('the builder is stopping'));
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/** Tries again for a while: a builder that restarts has no socket, or one that nobody listens on. */
+async function connected({ path, clock, logger }: SocketBuilderOptions, signal: AbortSignal): Promise<Socket> {
+  const giveUpAt = clock.monotonic() + CONNECT_MS;
+  for (let delay = FIRST_DELAY_MS; ; delay = Math.min(MAX_DELAY_MS, delay * 2)) {
+    signal.throwIfAborted();
+    const socket = connect(path);
+    try {
+      await once(socket, 'connect', { signal });
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      signal.throwIfAborted();
+      const { code } = error as NodeJS.ErrnoException;
+      if (clock.monotonic() + delay > giveUpAt) throw gone(`it cannot be reached (${code ?? String(error)})`);
+      logger.debug({ code }, 'the builder cannot be reached; trying again');
+      await clock.sleep(delay * (0.5 + Math.random() / 2), signal);
+    }
+  }
+}
+
+/** One build over one connection. */
+class SocketBuild {
+  readonly #socket: Socket;
+  readonly #channel: FeedChannel;
+  readonly #request: BuildRequest;
+  readonly #options: SocketBuilderOptions;
+  /** Digests that the builder may have. */
+  readonly #allowed: ReadonlySet<string>;
+  readonly #slots: Slots = createSlots(BLOBS_AT_ONCE);
+  readonly #ended = new AbortController();
+  #open = 0;
+
+  constructor(socket: Socket, request: BuildRequest, options: SocketBuilderOptions) {
+    this.#socket = socket;
+    this.#channel = jsonLines(socket, { maxLineBytes: MAX_UP_BYTES, maxBufferedBytes: Infinity });
+    this.#request = request;
+    this.#options = options;
+    this.#allowed = digestsOf(request);
+  }
+
+  async run(): Promise<BuildResult> {
+    const { source, path, trees, locks } = this.#request;
+    const cancel = this.#options.clock.after(LONGEST_MS, () => this.#socket.destroy());
+    // What goes wrong with a blob is raised beside the reading of messages.
+    const failed = Promise.withResolvers<never>();
+    failed.promise.catch(() => undefined);
+    try {
+      this.#say({ type: 'build', source, path, trees: [...trees], locks: [...(locks ?? [])].map(([name, known]) => [name, [...known]]) });
+      return await Promise.race([this.#listen(failed.reject), failed.promise]);
+    } finally {
+      cancel();
+      this.#ended.abort();
+    }
+  }
+
+  async #listen(fail: (error: unknown) => void): Promise<BuildResult> {
+    for await (const value of this.#channel.messages()) {
+      const message = upSchema.safeParse(value);
+      if (!message.success) throw this.#nonsense('it sent what is no message');
+      if (message.data.type !== 'blob') return this.#resultOf(message.data);
+      if (!this.#mayAsk(message.data)) throw this.#nonsense('it asked for a blob that is not its build\'s');
+      this.#answer(message.data.digest).catch(fail);
+    }
+    throw gone('it went away in the middle of the build');
+  }
+
+  #mayAsk({ digest }: Extract<Up, { type: 'blob' }>): boolean {
+    return this.#open < MAX_OPEN && this.#allowed.has(digest);
+  }
+
+  async #answer(digest: string): Promise<void> {
+    this.#open += 1;
+    try {
+      const leave = await this.#slots.enter(this.#ended.signal);
+      try {
+        this.#say(await this.#blob(digest));
+        if (this.#socket.writableLength > HIGH_WATER) await once(this.#socket, 'drain', { signal: this.#ended.signal });
+      } finally {
+        leave();
+      }
+    } catch (error) {
+      if (!this.#ended.signal.aborted) throw error;
+    } finally {
+      this.#open -= 1;
+    }
+  }
+
+  /** @throws what the content store says, but that there is no such blob: a lock may be gone, and is made anew. */
+  async #blob(digest: string): Promise<Down> {
+    try {
+      const bytes = await this.#options.content.get(digest);
+      if (bytes.length > MAX_BLOB_BYTES) throw new DomainError('too_large', `Blob ${digest} is too large to be built from.`);
+      return { type: 'blob', digest, base64: bytes.toString('base64') };
+    } catch (error) {
+      if (isDomainError(error, 'not_found')) return { type: 'noBlob', digest, code: 'not_found' };
+      throw error;
+    }
+  }
+
+  #resultOf(end: EndUp): BuildResult {
+    if (end.type === 'untried') throw new DomainError('unavailable', end.message);
+    this.#check(end);
+    const { inputs } = end;
+    const locks = end.locks === undefined ? {} : { locks: new Map<string, UsedLock>(end.locks) };
+    if (end.type === 'failed') {
+      const { reason, message, location, retry } = end;
+      return { ok: false, reason, message, ...(location && { location }), ...(retry !== undefined && { retry }), inputs, ...locks };
+    }
+    const artifact = Buffer.from(end.artifact);
+    if (artifact.byteLength > MAX_ARTIFACT_BYTES) throw this.#nonsense('it sent a larger artifact than there may be');
+    return { ok: true, artifact, revision: sha256(artifact), inputs, ...locks };
+  }
+
+  /** What a build rests on decides when it is done again: so that is believed of its own files alone. */
+  #check({ inputs, locks = [] }: Extract<EndUp, { type: 'built' | 'failed' }>): void {
+    const { trees } = this.#request;
+    const sources = new Set(inputs.map(({ source }) => source));
+    const files = new Set<string>();
+    for (const source of sources) for (const { path, digest } of trees.get(source)?.files ?? []) files.add(JSON.stringify([source, path, digest]));
+    const isStrange = inputs.some(({ source, path, digest }) => !files.has(JSON.stringify([source, path, digest])));
+    if (isStrange) throw this.#nonsense('it named a file that its build does not have');
+    if (locks.some(([source]) => !trees.has(source))) throw this.#nonsense('it named a source that its build does not have');
+  }
+
+  #say(message: Down): void {
+    this.#channel.send(message);
+  }
+
+  /** Somebody may have taken the builder over: a person should know, and nothing of the build counts. */
+  #nonsense(what: string): DomainError {
+    const { source, path } = this.#request;
+    this.#options.logger.error({ source, path, what }, 'the builder did what it must not: its connection is closed');
+    return gone(what);
+  }
+}
+
+function digestsOf({ trees, locks }: BuildRequest): ReadonlySet<string> {
+  const digests = new Set<string>();
+  for (const { files } of trees.values()) for (const { digest } of files) digests.add(digest);
+  for (const known of locks?.values() ?? []) for (const { lock } of known) digests.add(lock);
+  return digests;
+}
+
+function gone(why: string): DomainError {
+  return new DomainError('unavailable', `The build could not be tried: of the builder, ${why}.`);
+}

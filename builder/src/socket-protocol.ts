@@ -1,0 +1,91 @@
+import type { BuildFailureReason, BuildInput, KnownLock, UsedLock } from '@wherry/core/ports/builder.ts';
+import { digestSchema } from '@wherry/core/resources/meta.ts';
+import { treeManifestSchema } from '@wherry/core/trees/tree.ts';
+import { z } from 'zod';
+
+/*
+ * Between the operator and the builder beside it: JSON lines over a Unix socket, one connection a build. The operator
+ * sends one `build`, answers the questions for blobs, and gets one `result` or `untried`. Who closes it has ended it.
+ */
+
+const MIB = 1024 * 1024;
+/** Of a line to the builder: manifests of many sources, or a file of a source in base64. */
+export const MAX_DOWN_BYTES = 512 * MIB;
+/** Of a line from the builder: an artifact of 20 MiB as JSON, what it was made from, and locks. */
+export const MAX_UP_BYTES = 128 * MIB;
+/** Of a blob that the builder may have: more would not fit into a line. */
+export const MAX_BLOB_BYTES = 256 * MIB;
+/** B1. The bytes of an artifact. */
+export const MAX_ARTIFACT_BYTES = 20 * MIB;
+const MAX_LOCK_CHARACTERS = 32 * MIB;
+const MAX_MESSAGE_CHARACTERS = 64 * 1024;
+const MAX_SOURCES = 1000;
+const MAX_INPUTS = 100_000;
+
+/** Every reason, so that the schema takes what a builder may say; a new one that is missing here does not compile. */
+const REASONS = {
+  SourceNotFound: true,
+  HandlerNotFound: true,
+  SyntaxError: true,
+  ImportNotFound: true,
+  ImportNotSupported: true,
+  ExportError: true,
+  BuildTimeout: true,
+  BuildOutOfMemory: true,
+  BuildTooLarge: true,
+  BuildFailed: true,
+  ManifestInvalid: true,
+  LockOutdated: true,
+  PackageNotFound: true,
+  PackageRefused: true,
+  PackageConflict: true,
+  PackageCorrupt: true,
+  PackageTooLarge: true,
+  RegistryUnavailable: true,
+  InstallTimeout: true,
+  InstallFailed: true,
+} as const satisfies Record<BuildFailureReason, true>;
+
+const text = z.string().max(4096);
+const knownLock: z.ZodType<KnownLock> = z.strictObject({ asks: digestSchema, lock: digestSchema });
+const usedLock: z.ZodType<UsedLock> = z.strictObject({ asks: digestSchema, lock: z.string().max(MAX_LOCK_CHARACTERS) });
+const inputs: z.ZodType<BuildInput[]> = z.array(z.strictObject({ source: text, path: text, digest: digestSchema })).max(MAX_INPUTS);
+/** By source; pairs, because a source could be called `__proto__`. */
+const bySource = <T>(value: z.ZodType<T>): z.ZodType<[string, T][]> => z.array(z.tuple([text, value])).max(MAX_SOURCES);
+
+/** From the operator. */
+export const downSchema = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('build'),
+    source: text,
+    path: text,
+    trees: bySource(treeManifestSchema),
+    locks: bySource(z.array(knownLock).max(1000)),
+  }),
+  z.strictObject({ type: z.literal('blob'), digest: digestSchema, base64: z.string() }),
+  /** There is none that the builder may have: `not_found`, or why it cannot be had now. */
+  z.strictObject({ type: z.literal('noBlob'), digest: digestSchema, code: z.enum(['not_found', 'unavailable']) }),
+]);
+export type Down = z.infer<typeof downSchema>;
+export type BuildDown = Extract<Down, { type: 'build' }>;
+
+const ended = { inputs, locks: bySource(usedLock).exactOptional() };
+
+/** From the builder, which nobody trusts: it handles code of strangers. */
+export const upSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('blob'), digest: digestSchema }),
+  /** The artifact is text: one ES module. Its digest is not told: whoever asked for it computes it (B4). */
+  z.strictObject({ type: z.literal('built'), artifact: z.string().max(MAX_ARTIFACT_BYTES), ...ended }),
+  z.strictObject({
+    type: z.literal('failed'),
+    reason: z.enum(Object.keys(REASONS) as BuildFailureReason[]),
+    message: z.string().max(MAX_MESSAGE_CHARACTERS),
+    location: z.strictObject({ file: text, line: z.int().min(1), column: z.int().min(1) }).exactOptional(),
+    retry: z.boolean().exactOptional(),
+    ...ended,
+  }),
+  /** It could not be tried: it is tried again. */
+  z.strictObject({ type: z.literal('untried'), message: z.string().max(MAX_MESSAGE_CHARACTERS) }),
+]);
+export type Up = z.infer<typeof upSchema>;
+export type EndUp = Exclude<Up, { type: 'blob' }>;

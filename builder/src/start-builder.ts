@@ -1,0 +1,48 @@
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { systemClock as clock } from '@wherry/service/clock.ts';
+import { createMetrics } from '@wherry/service/metrics.ts';
+import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
+import { registryOf, type BuilderConfig } from './config.ts';
+import { createProcessBuilder } from './create-process-builder.ts';
+import { createPackageRoom } from './packages/create-package-room.ts';
+import { startSocketServer } from './socket-server.ts';
+
+export interface RunningBuilder {
+  /** Of the ops listener. */
+  opsPort: number;
+  /** Lets running builds end for a while, then ends every process and closes. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The builder beside the operator: builds over a Unix socket, without token or key of a cluster.
+ * @throws StartError in one line.
+ */
+export async function startBuilder({ config, logger }: { config: BuilderConfig; logger: Logger }): Promise<RunningBuilder> {
+  const parts = new AsyncDisposableStack();
+  try {
+    const { metrics, registry: figures } = createMetrics();
+    const registry = await registryOf(config.npm);
+    let problem: string | undefined = 'The builder does not listen yet.';
+    const ops = await startOpsListener({ port: config.opsPort, registry: figures, readyz: () => problem, clock, logger });
+    parts.defer(() => ops.close());
+    const packages = createPackageRoom({ cacheDirectory: `${config.cacheDirectory}/packages`, registry, clock, logger, metrics });
+    parts.defer(() => packages.stop());
+    const server = await startSocketServer({
+      path: config.socket,
+      makeBuilder: (content) => createProcessBuilder({ content, packages: async () => packages, clock, logger, metrics }),
+      clock,
+      logger,
+    });
+    parts.defer(() => server.stop());
+    problem = undefined;
+    logger.info({ socket: config.socket }, 'the builder listens');
+    parts.defer(() => {
+      problem = 'The builder is stopping.';
+    });
+    return { opsPort: ops.port, stop: () => parts.disposeAsync() };
+  } catch (error) {
+    await parts.disposeAsync();
+    throw error;
+  }
+}
