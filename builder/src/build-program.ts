@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleScript, esbuildBinary } from './bundle-script.ts';
+import { madeScript } from './made-script.ts';
 
 /** The building process's program, and the packages that it needs from the disk. */
 export interface BuildProgram extends Installation {
@@ -22,7 +23,8 @@ interface Installation {
  */
 export async function makeBuildProgram(): Promise<BuildProgram> {
   const { esbuildFile, honoFolder } = installation();
-  const code = await bundleScript(fileURLToPath(new URL('build-process.ts', import.meta.url)));
+  const source = fileURLToPath(new URL('build-process.ts', import.meta.url));
+  const code = (await madeScript(source)) ?? (await bundleScript(source));
   const readable = [path.dirname(path.dirname(esbuildFile)), path.dirname(path.dirname(esbuildBinary())), honoFolder];
   return { code, esbuildFile, honoFolder, readable };
 }

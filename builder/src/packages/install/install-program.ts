@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { madeScript } from '../../made-script.ts';
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
@@ -13,11 +14,15 @@ let made: Promise<string> | undefined;
  * It takes half a second to make, and is always the same.
  */
 export function makeInstallProgram(): Promise<string> {
-  made ??= bundleProgram().catch((error: unknown) => {
+  made ??= findOrBundle().catch((error: unknown) => {
     made = undefined;
     throw error;
   });
   return made;
+}
+
+async function findOrBundle(): Promise<string> {
+  return (await madeScript(here('install-process.ts'))) ?? bundleProgram();
 }
 
 async function bundleProgram(): Promise<string> {
