@@ -45,6 +45,8 @@ export interface ObservedWorkload {
   replicas: number;
   instances: ObservedInstance[];
   failure?: WorkloadFailure;
+  /** What keeps instances from starting at all, in a sentence for people: no room, no image, a name that is taken. */
+  waiting?: string;
 }
 
 /** Runs instances. Everything is idempotent; what is observed is told by `watch` and read by `list`. */

@@ -16,6 +16,7 @@ export function ownedMetadata(
     name,
     namespace,
     labels: { [NAME_LABEL]: FUNCTION_POD_NAME, [MANAGED_BY_LABEL]: MANAGED_BY, [FUNCTION_LABEL]: functionName },
+    annotations: { [FUNCTION_UID_ANNOTATION]: functionUid },
     ownerReferences: [
       { apiVersion: API_VERSION, kind: 'Function', name: functionName, uid: functionUid, controller: true, blockOwnerDeletion: false },
     ],

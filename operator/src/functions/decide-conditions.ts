@@ -40,7 +40,10 @@ const codeChecks: Check[] = [
 /** While there never was a good revision. */
 const firstCodeChecks: Check[] = [
   ({ code }) => (code.state === 'building' ? unknown('Building', 'The code is being built.') : undefined),
-  ({ code }) => (code.state === 'found' ? unknown('Starting', `Revision ${short(code.revision)} is being started.`) : undefined),
+  ({ code, workloads }) =>
+    code.state === 'found'
+      ? unknown('Starting', withReason(`Revision ${short(code.revision)} is being started.`, workloads.find(({ revision }) => revision === code.revision)))
+      : undefined,
 ];
 
 const availableChecks: Check[] = [
@@ -52,7 +55,10 @@ const availableChecks: Check[] = [
     const failure = activeOf(facts, rollout)?.failure;
     return failure === undefined ? undefined : no(failure.reason, failure.message);
   },
-  (facts, rollout) => no('Starting', `${readyInstances(activeOf(facts, rollout))} of ${facts.fn.spec.scaling.minReplicas} instances take calls.`),
+  (facts, rollout) => {
+    const active = activeOf(facts, rollout);
+    return no('Starting', withReason(`${readyInstances(active)} of ${facts.fn.spec.scaling.minReplicas} instances take calls.`, active));
+  },
 ];
 
 const readyChecks = (route: Verdict | undefined, code: Verdict | undefined, available: Verdict | undefined): Check[] => [
@@ -97,6 +103,8 @@ function named(type: ConditionType, verdict: Verdict | undefined): ConditionDeci
 
 const closed = (groups: string[]): string =>
   `The key groups ${groups.join(', ')} of spec.keyGroups do not exist: nobody has a key of them. Create them or take them out.`;
+const withReason = (message: string, workload: ObservedWorkload | undefined): string =>
+  workload?.waiting === undefined ? message : `${message} ${workload.waiting}`;
 const short = (revision: string): string => revision.slice(0, 12);
 const yes = (reason: Verdict['reason'], message: string): Verdict => ({ status: 'True', reason, message });
 const no = (reason: Verdict['reason'], message: string): Verdict => ({ status: 'False', reason, message });

@@ -1,0 +1,38 @@
+import type { ObservedInstance, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import { failureOf } from './pod-failure.ts';
+import { CALL_PORT, FUNCTION_LABEL, REVISION_ANNOTATION, REVISION_LABEL } from './names.ts';
+import { isLeaving, isPodReady, restartsOf, type Pod } from './pod.ts';
+import { waitingReason, type Deployment } from './waiting-reason.ts';
+
+/** What a workload's state is read from. */
+export interface WorkloadFacts {
+  deployment: Deployment;
+  /** Those of the workload that are not to go with an earlier one of its name. */
+  pods: readonly Pod[];
+  /** Whether the pod's EndpointSlice says that it is ready. */
+  endpointReady: (pod: Pod) => boolean;
+  /** Whether its runtime has said so itself, and nothing since speaks against it. */
+  loaded: (pod: Pod) => boolean;
+}
+
+/** The state of a workload. Pure. */
+export function observeWorkload(facts: WorkloadFacts): ObservedWorkload {
+  const { deployment, pods } = facts;
+  const { name, labels = {}, annotations = {} } = deployment.metadata;
+  const revision = annotations[REVISION_ANNOTATION] ?? '';
+  const present = pods.filter((pod) => !isLeaving(pod) && pod.metadata.labels?.[REVISION_LABEL] === revision.slice(0, 63));
+  const instances = present.map((pod) => observeInstance(pod, facts));
+  const base = { name, functionName: labels[FUNCTION_LABEL] ?? '', revision, replicas: deployment.spec?.replicas ?? 0, instances };
+  if (instances.some(({ ready }) => ready)) return base;
+  const failure = failureOf(present);
+  const waiting = waitingReason(deployment, present);
+  return { ...base, ...(failure !== undefined && { failure }), ...(waiting !== undefined && { waiting }) };
+}
+
+/** A container that is started again in its pod is another instance. */
+function observeInstance(pod: Pod, { endpointReady, loaded }: WorkloadFacts): ObservedInstance {
+  const id = `${pod.metadata.name}.${restartsOf(pod)}`;
+  const host = pod.status?.podIP;
+  if (host === undefined) return { id, ready: false };
+  return { id, address: { host, port: CALL_PORT }, ready: loaded(pod) || (isPodReady(pod) && endpointReady(pod)) };
+}

@@ -1,0 +1,25 @@
+import type { KubeObject } from '../client/kube-object.ts';
+import { containerOf, isLeaving, type Pod } from './pod.ts';
+
+/** A Deployment, as far as it is looked at beside what we write. */
+export interface Deployment extends KubeObject {
+  spec?: { replicas?: number };
+  status?: { conditions?: { type: string; status: string; message?: string }[] };
+}
+
+const BROKEN = /^(?:ErrImage|ImagePull|InvalidImage|CreateContainer|RunContainer)/;
+
+/** What keeps instances from even starting, in a sentence for people: it is not the code's fault. */
+export function waitingReason(deployment: Deployment, pods: readonly Pod[]): string | undefined {
+  const refused = deployment.status?.conditions?.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
+  if (refused !== undefined) return `Kubernetes refuses its pods: ${refused.message ?? 'it does not say why'}.`;
+  return pods.filter((pod) => !isLeaving(pod)).map(podWaits).find((reason) => reason !== undefined);
+}
+
+function podWaits(pod: Pod): string | undefined {
+  const unscheduled = pod.status?.conditions?.find(({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable');
+  if (unscheduled !== undefined) return `No node takes the pod ${pod.metadata.name}: ${unscheduled.message ?? 'the scheduler does not say why'}`;
+  const waiting = containerOf(pod)?.state?.waiting;
+  if (waiting?.reason === undefined || !BROKEN.test(waiting.reason)) return undefined;
+  return `The container of the pod ${pod.metadata.name} cannot be started (${waiting.reason}): ${waiting.message ?? 'the kubelet does not say why'}`;
+}

@@ -1,0 +1,166 @@
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import { Endpoints } from './endpoints.ts';
+import { LoadedMarks } from './loaded-marks.ts';
+import { FUNCTION_LABEL, WORKLOAD_LABEL } from './names.ts';
+import { observeWorkload } from './observe-workload.ts';
+import { functionOf, workloadOf, type Pod } from './pod.ts';
+import type { Deployment } from './waiting-reason.ts';
+import type { WorkloadCaches } from './workload-caches.ts';
+
+type Listener = (name: string, functionName: string) => void;
+
+/** What runs, read from the caches; each workload is looked at again only when something of it has changed. */
+export class WorkloadView {
+  readonly #caches: WorkloadCaches;
+  readonly #logger: Logger;
+  readonly #pods = new Map<string, Map<string, Pod>>();
+  readonly #endpoints = new Endpoints();
+  readonly #marks = new LoadedMarks();
+  /** Uids of pods that go with a workload that was removed, and are none of a later one of its name. */
+  readonly #going = new Set<string>();
+  /** Workloads that cannot be made because another has a name that they need. */
+  readonly #blocked = new Map<string, { desired: DesiredWorkload; waiting: string }>();
+  readonly #observed = new Map<string, ObservedWorkload>();
+  readonly #told = new Map<string, string>();
+  readonly #listeners = new Set<Listener>();
+
+  constructor(caches: WorkloadCaches, logger: Logger) {
+    this.#caches = caches;
+    this.#logger = logger;
+    caches.deployments.onChange((name, deployment) => this.changed(name, deployment?.metadata.labels?.[FUNCTION_LABEL]));
+    const known = new Map<string, Pod>();
+    caches.pods.onChange((name, pod) => {
+      this.#takePod(known.get(name), pod);
+      if (pod === undefined) known.delete(name);
+      else known.set(name, pod);
+    });
+    caches.slices.onChange((name, slice) => {
+      for (const pod of this.#endpoints.update(name, slice)) {
+        const found = caches.pods.get(pod);
+        if (found !== undefined) this.#takePod(found, found);
+      }
+    });
+  }
+
+  list(): ObservedWorkload[] {
+    const running = this.#caches.owned.deployment.list().filter(isWorkload).map((deployment) => this.#observe(deployment));
+    const names = new Set(running.map(({ name }) => name));
+    const blocked = [...this.#blocked.values()].filter(({ desired }) => !names.has(desired.name)).map(({ desired, waiting }) => {
+      const { name, functionName, revision, replicas } = desired;
+      return { name, functionName, revision, replicas, instances: [], waiting };
+    });
+    return [...running, ...blocked].map(copy);
+  }
+
+  watch(onChange: Listener): () => void {
+    const listener: Listener = (name, functionName) => onChange(name, functionName);
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** The runtime in this pod has said that it takes calls. */
+  markLoaded(podName: string): void {
+    const pod = this.#caches.pods.get(podName);
+    if (pod !== undefined && this.#marks.add(pod)) this.#takePod(pod, pod);
+  }
+
+  /** Its pods are none of a workload that takes its name from now on. */
+  letGo(name: string): void {
+    for (const { metadata } of this.podsOf(name)) this.#going.add(metadata.uid);
+  }
+
+  podsOf(name: string): Pod[] {
+    return [...(this.#pods.get(name)?.values() ?? [])];
+  }
+
+  /** @param waiting why the workload cannot be made; undefined: nothing is in its way any more. */
+  block(desired: DesiredWorkload, waiting: string | undefined): void {
+    const before = this.#blocked.get(desired.name)?.waiting;
+    if (waiting === undefined) this.#blocked.delete(desired.name);
+    else this.#blocked.set(desired.name, { desired, waiting });
+    if (before === waiting) return;
+    if (waiting !== undefined) this.#logger.warn({ workload: desired.name, function: desired.functionName }, waiting);
+    this.changed(desired.name, desired.functionName);
+  }
+
+  unblock(name: string): void {
+    this.#blocked.delete(name);
+  }
+
+  /** Tells later, so that a listener may call back into here. */
+  changed(name: string, functionName: string | undefined): void {
+    const known = functionName ?? this.#observed.get(name)?.functionName;
+    this.#observed.delete(name);
+    if (known === undefined) return;
+    queueMicrotask(() => {
+      for (const listener of this.#listeners) {
+        try {
+          listener(name, known);
+        } catch (error) {
+          this.#logger.error({ err: error, workload: name }, 'A listener for changes of workloads threw.');
+        }
+      }
+    });
+  }
+
+  #takePod(before: Pod | undefined, pod: Pod | undefined): void {
+    const either = pod ?? before;
+    const workload = either && workloadOf(either);
+    if (either === undefined || workload === undefined) return;
+    const { uid } = either.metadata;
+    if (before !== undefined && (pod === undefined || before.metadata.uid !== pod.metadata.uid)) this.#forget(before);
+    if (pod !== undefined) {
+      this.#pods.set(workload, (this.#pods.get(workload) ?? new Map<string, Pod>()).set(uid, pod));
+      this.#marks.update(pod, this.#endpoints.isReady(pod.metadata.name));
+    }
+    this.changed(workload, functionOf(either));
+  }
+
+  #forget(pod: Pod): void {
+    const { uid } = pod.metadata;
+    this.#marks.forget(uid);
+    this.#going.delete(uid);
+    const name = workloadOf(pod) ?? '';
+    this.#pods.get(name)?.delete(uid);
+    if (this.#pods.get(name)?.size === 0) this.#pods.delete(name);
+  }
+
+  #observe(deployment: Deployment): ObservedWorkload {
+    const { name } = deployment.metadata;
+    const known = this.#observed.get(name);
+    if (known !== undefined) return known;
+    const pods = this.podsOf(name).filter(({ metadata }) => !this.#going.has(metadata.uid));
+    const endpointReady = (pod: Pod): boolean => this.#endpoints.isReady(pod.metadata.name);
+    const observed = observeWorkload({ deployment, pods, endpointReady, loaded: (pod) => this.#marks.has(pod) });
+    const waiting = this.#blocked.get(name)?.waiting;
+    const whole = waiting === undefined ? observed : { ...observed, waiting };
+    this.#observed.set(name, whole);
+    this.#tellTrouble(whole);
+    return whole;
+  }
+
+  /** Once for each trouble: what ails pods is nothing that the service itself can mend. */
+  #tellTrouble({ name, functionName, waiting }: ObservedWorkload): void {
+    if (waiting === this.#told.get(name)) return;
+    if (waiting === undefined) {
+      this.#told.delete(name);
+      return;
+    }
+    this.#told.set(name, waiting);
+    this.#logger.warn({ workload: name, function: functionName }, `Instances do not start. ${waiting}`);
+  }
+}
+
+function isWorkload({ metadata }: Deployment): boolean {
+  return metadata.labels?.[WORKLOAD_LABEL] === metadata.name && metadata.deletionTimestamp === undefined;
+}
+
+/** Callers may do with it what they like. */
+function copy({ instances, failure, ...rest }: ObservedWorkload): ObservedWorkload {
+  return {
+    ...rest,
+    instances: instances.map(({ address, ...instance }) => ({ ...instance, ...(address !== undefined && { address: { ...address } }) })),
+    ...(failure !== undefined && { failure: { ...failure } }),
+  };
+}
