@@ -45,6 +45,13 @@ export class TestApiServer {
     return runProgram(programPath(program), args, this.#options(input));
   }
 
+  /** Runs lines of a shell at the repository's root, with kubectl and helm as the administrator's. */
+  shell(script: string): Promise<CommandResult> {
+    const { env } = this.#options(undefined);
+    const PATH = `${path.dirname(programPath('kubectl'))}:${path.dirname(programPath('helm'))}:${env.PATH ?? ''}`;
+    return runProgram('bash', ['-euo', 'pipefail', '-c', script], { cwd: path.join(import.meta.dirname, '../..'), env: { ...env, PATH } });
+  }
+
   /** An object as it is stored. @throws CommandFailed when it is not there */
   async get(...args: string[]): Promise<StoredObject> {
     return JSON.parse(await this.must('kubectl', ['get', '-o', 'json', ...args])) as StoredObject;
