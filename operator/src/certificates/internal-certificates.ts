@@ -1,0 +1,137 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import type { TlsMaterial } from '@wherry/service/tls/tls-files.ts';
+import { ensureObject } from '../cluster/ensure-object.ts';
+import type { SystemObjects } from '../cluster/system-objects.ts';
+import { authoritiesData, bundleOf, issuerOf, needsSuccessor, parseAuthorities, stillNeeded, LIFETIMES, type Authority, type Lifetimes } from './authorities.ts';
+import { issueCertificate } from './issue-certificate.ts';
+import { isGood, issueLeaf, type LeafRequest } from './leaves.ts';
+
+export interface InternalCertificatesOptions {
+  /** Of the system's namespace. */
+  secrets: SystemObjects;
+  /** Of the functions' namespace: their pods are told whom to trust. */
+  configMaps: SystemObjects;
+  /** Prefix of the objects' names. */
+  name: string;
+  systemNamespace: string;
+  /** More names of the operator's and the manager's listeners, beside those of their Services. */
+  hosts: { operator: string[]; manager: string[] };
+  lifetimes?: Lifetimes;
+  clock: Pick<Clock, 'now'>;
+  logger: Logger;
+}
+
+/** The internal authority and the certificates of operator, router and manager, as Secrets. */
+export interface InternalCertificates {
+  /**
+   * Issues what is missing or due, and takes what another operator has issued. Again and again: nothing is written when
+   * nothing is due. @throws DomainError; StartError for an authority that cannot be read
+   */
+  upkeep(): Promise<void>;
+  /** The operator's own. After the first `upkeep`. */
+  current(): TlsMaterial;
+  onChange(callback: (material: TlsMaterial) => void): () => void;
+}
+
+export function createInternalCertificates(options: InternalCertificatesOptions): InternalCertificates {
+  const { name, configMaps } = options;
+  const callbacks = new Set<(material: TlsMaterial) => void>();
+  const leaves = leafRequests(options);
+  let current: TlsMaterial | undefined;
+
+  function take(material: TlsMaterial): void {
+    const before = current;
+    current = material;
+    if (before === undefined || (before.cert === material.cert && before.ca === material.ca)) return;
+    for (const callback of callbacks) callback(material);
+  }
+
+  return {
+    async upkeep() {
+      const authorities = await keepAuthorities(options);
+      const ca = bundleOf(authorities);
+      await ensureObject(configMaps, `${name}-feed-ca`, (data) => (data?.['ca.crt']?.toString('utf8') === ca ? data : { 'ca.crt': Buffer.from(ca) }));
+      for (const leaf of leaves) {
+        const material = await keepLeaf(options, leaf, authorities);
+        if (leaf.program === 'operator') take(material);
+      }
+    },
+    current() {
+      if (current === undefined) throw new Error('there is no certificate before the first upkeep');
+      return current;
+    },
+    onChange(callback) {
+      callbacks.add(callback);
+      return () => void callbacks.delete(callback);
+    },
+  };
+}
+
+function leafRequests({ name, systemNamespace, hosts }: InternalCertificatesOptions): LeafRequest[] {
+  const service = (part: string): string[] => [`${name}-${part}`, `${name}-${part}.${systemNamespace}`, `${name}-${part}.${systemNamespace}.svc`, `${name}-${part}.${systemNamespace}.svc.cluster.local`];
+  return [
+    { program: 'operator', uses: ['server', 'client'], names: unique([...service('feed'), ...hosts.operator]) },
+    { program: 'router', uses: ['client'], names: [] },
+    { program: 'manager', uses: ['server'], names: unique([...service('manager'), ...hosts.manager]) },
+  ];
+}
+
+const unique = (names: string[]): string[] => [...new Set(names)];
+
+/** @returns the authorities in force, oldest first. */
+async function keepAuthorities(options: InternalCertificatesOptions): Promise<Authority[]> {
+  const { secrets, name, systemNamespace, clock, logger, lifetimes = LIFETIMES } = options;
+  const secretName = `${name}-internal-ca`;
+  const found = (await secrets.get(secretName))?.data;
+  const parse = (data: Record<string, Buffer>): Authority[] => {
+    try {
+      return parseAuthorities(data);
+    } catch (error) {
+      throw new StartError(`The Secret ${systemNamespace}/${secretName} cannot be read (${(error as Error).message}): restore it, or delete it, and then restart router and manager, to have a new authority made.`);
+    }
+  };
+  const now = clock.now();
+  const known = found === undefined ? [] : parse(found);
+  // Made before it is known whether it is needed: making one takes time, in which another operator may have made it.
+  const next = needsSuccessor(known, now) ? await newAuthority(known, now, lifetimes) : undefined;
+  const data = await ensureObject(secrets, secretName, (before) => {
+    const authorities = before === undefined ? [] : parse(before);
+    const grown = next !== undefined && needsSuccessor(authorities, now) ? [...authorities, next] : authorities;
+    const kept = stillNeeded(grown, now, lifetimes);
+    if (before !== undefined && kept.length === authorities.length && grown === authorities) return before;
+    logger.info({ authorities: kept.map(({ number }) => number) }, 'the internal authorities change');
+    return authoritiesData(kept);
+  });
+  return parse(data);
+}
+
+async function newAuthority(known: Authority[], now: number, { authorityMs }: Lifetimes): Promise<Authority> {
+  const number = (known.at(-1)?.number ?? 0) + 1;
+  const request = { commonName: `wherry internal authority ${number}`, purpose: 'authority', names: [], notBefore: now, notAfter: now + authorityMs } as const;
+  return { number, ...(await issueCertificate({ ...request, names: [] })) };
+}
+
+async function keepLeaf(options: InternalCertificatesOptions, leaf: LeafRequest, authorities: Authority[]): Promise<TlsMaterial> {
+  const { secrets, name, clock, logger, lifetimes = LIFETIMES } = options;
+  const secretName = `${name}-${leaf.program}-tls`;
+  const now = clock.now();
+  const ca = bundleOf(authorities);
+  const isDone = (data: Record<string, Buffer> | undefined): boolean => data !== undefined && isGood(leafOf(data), leaf, authorities, now);
+  const issuer = issuerOf(authorities, now, lifetimes);
+  const found = (await secrets.get(secretName))?.data;
+  const fresh = isDone(found) || issuer === undefined ? undefined : await issueLeaf(leaf, issuer, now, lifetimes);
+  const data = await ensureObject(secrets, secretName, (before) => {
+    if (before !== undefined && isDone(before)) return before['ca.crt']?.toString('utf8') === ca ? before : { ...before, 'ca.crt': Buffer.from(ca) };
+    if (fresh === undefined) return before ?? {};
+    logger.info({ program: leaf.program, authority: issuer?.number }, 'a certificate is issued');
+    return { 'tls.crt': Buffer.from(fresh.certificate), 'tls.key': Buffer.from(fresh.key), 'ca.crt': Buffer.from(ca) };
+  });
+  const { certificate: cert, key } = leafOf(data);
+  return { ca, cert, key };
+}
+
+function leafOf(data: Record<string, Buffer>): { certificate: string; key: string } {
+  return { certificate: data['tls.crt']?.toString('utf8') ?? '', key: data['tls.key']?.toString('utf8') ?? '' };
+}

@@ -1,0 +1,77 @@
+import { createPrivateKey, generateKeyPair, randomBytes, sign } from 'node:crypto';
+import { isIP } from 'node:net';
+import { promisify } from 'node:util';
+import forge from 'node-forge';
+
+/** node-forge knows no other keys than RSA's. */
+const KEY_BITS = 2048;
+/** Clocks of two nodes may be so far apart. */
+const SKEW_MS = 5 * 60_000;
+const SERIAL_BYTES = 16;
+const SHA256 = 'sha256';
+
+/** Its types lack what is to be signed of a certificate. */
+const pki = forge.pki as typeof forge.pki & { getTBSCertificate(certificate: forge.pki.Certificate): forge.asn1.Asn1 };
+
+/** A certificate and its private key, PEM. */
+export interface IssuedCertificate {
+  certificate: string;
+  key: string;
+}
+
+export interface CertificateRequest {
+  commonName: string;
+  /** What it is for: signing others, or taking part in TLS. */
+  purpose: 'authority' | ('server' | 'client')[];
+  /** DNS names and addresses. */
+  names: string[];
+  /** Milliseconds since 1970 UTC. */
+  notBefore: number;
+  notAfter: number;
+}
+
+/**
+ * Issues a certificate, with a new key. node-forge puts its bytes together and does nothing else: the key is made, and the
+ * signature too, by node:crypto.
+ * @param issuer undefined: it signs itself.
+ */
+export async function issueCertificate(request: CertificateRequest, issuer?: IssuedCertificate): Promise<IssuedCertificate> {
+  const pair = await promisify(generateKeyPair)('rsa', { modulusLength: KEY_BITS });
+  const key = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const certificate = forge.pki.createCertificate();
+  certificate.publicKey = forge.pki.publicKeyFromPem(pair.publicKey.export({ type: 'spki', format: 'pem' }).toString());
+  // Positive, as the standard wants it.
+  certificate.serialNumber = `00${randomBytes(SERIAL_BYTES).toString('hex')}`;
+  certificate.validity.notBefore = new Date(request.notBefore - SKEW_MS);
+  certificate.validity.notAfter = new Date(request.notAfter);
+  const subject = [{ name: 'commonName', value: request.commonName }];
+  certificate.setSubject(subject);
+  certificate.setIssuer(issuer === undefined ? subject : forge.pki.certificateFromPem(issuer.certificate).subject.attributes);
+  certificate.setExtensions(extensionsOf(request));
+  const signingKey = issuer === undefined ? pair.privateKey : createPrivateKey(issuer.key);
+  const signer = {
+    sign: () => {
+      const bytes = forge.asn1.toDer(pki.getTBSCertificate(certificate)).getBytes();
+      return sign(SHA256, Buffer.from(bytes, 'latin1'), signingKey).toString('latin1');
+    },
+  };
+  certificate.sign(signer as unknown as forge.pki.rsa.PrivateKey, forge.md.sha256.create());
+  return { certificate: forge.pki.certificateToPem(certificate).replaceAll('\r\n', '\n'), key };
+}
+
+function extensionsOf({ purpose, names }: CertificateRequest): object[] {
+  if (purpose === 'authority') {
+    return [
+      { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+      { name: 'subjectKeyIdentifier' },
+    ];
+  }
+  const altNames = names.map((name) => (isIP(name) === 0 ? { type: 2, value: name } : { type: 7, ip: name }));
+  return [
+    { name: 'basicConstraints', cA: false, critical: true },
+    { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, critical: true },
+    { name: 'extKeyUsage', serverAuth: purpose.includes('server'), clientAuth: purpose.includes('client') },
+    ...(altNames.length === 0 ? [] : [{ name: 'subjectAltName', altNames }]),
+  ];
+}

@@ -1,0 +1,36 @@
+import { isDomainError } from '@wherry/core/errors.ts';
+import type { SystemObject, SystemObjects } from './system-objects.ts';
+
+/** Writers that may come in between. */
+const ATTEMPTS = 10;
+
+/**
+ * Brings an object to what it should be. Operators that do so at once agree: who is second looks again at what the first
+ * one wrote.
+ * @param decide pure: what the data should be, given what they are; the same object, to leave them.
+ * @throws DomainError when the API server cannot take it, or others write again and again.
+ */
+export async function ensureObject(
+  objects: SystemObjects,
+  name: string,
+  decide: (data: Record<string, Buffer> | undefined) => Record<string, Buffer>,
+): Promise<Record<string, Buffer>> {
+  for (let attempt = 1; ; attempt += 1) {
+    const found = await objects.get(name);
+    const wanted = decide(found?.data);
+    if (wanted === found?.data) return wanted;
+    try {
+      return (await write(objects, name, { found, wanted })).data;
+    } catch (error) {
+      if (!isDomainError(error, 'conflict') || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+function write(
+  objects: SystemObjects,
+  name: string,
+  { found, wanted }: { found: SystemObject | undefined; wanted: Record<string, Buffer> },
+): Promise<SystemObject> {
+  return found === undefined ? objects.create(name, wanted) : objects.update(name, wanted, found.resourceVersion);
+}

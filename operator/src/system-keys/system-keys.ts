@@ -1,0 +1,78 @@
+import { hkdfSync } from 'node:crypto';
+import { generateKeyValue, keyValueSchema } from '@wherry/core/keys/key-value.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import { CONFIDENTIAL_FIELDS, confidentialValues } from '@wherry/core/resources/confidential-fields.ts';
+import type { Kind } from '@wherry/core/resources/kinds.ts';
+import { keyRingOf, keysJsonSchema, newKey, newKeySecret, parseKeysJson, parseKeySecret, serializeKeysJson, type KeysPlace } from '@wherry/service/keys/keys-json.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import { ensureObject } from '../cluster/ensure-object.ts';
+import type { SystemObjects } from '../cluster/system-objects.ts';
+
+export interface SystemKeysOptions {
+  /** Of the system's namespace. */
+  secrets: SystemObjects;
+  store: Pick<ResourceStore, 'list'>;
+  /** Prefix of the Secrets' names. */
+  name: string;
+  systemNamespace: string;
+  clock: Pick<Clock, 'now'>;
+}
+
+/** The keys of an installation that are made once. */
+export interface SystemKeys {
+  keyRing: KeyRing;
+  /** 32 bytes: of the digests by which routers know API keys. */
+  digestKey: Uint8Array;
+  /** 32 bytes: of the tokens by which runtimes know calls of routers. They last, since a runtime is told its token once. */
+  invocationKey: Uint8Array;
+}
+
+const RESTORE = 'restore it from a backup';
+
+/**
+ * Makes the encryption keys, the digest key and the value of the first management key as Secrets where they are missing,
+ * and reads the first two. What is there is never replaced.
+ * @throws StartError for encryption keys that are missing while objects are encrypted, and for any that are no good (E4)
+ */
+export async function ensureSystemKeys(options: SystemKeysOptions): Promise<SystemKeys> {
+  const { clock } = options;
+  const keys = await ensureKey(options, { secret: 'encryption-keys', entry: 'keys.json' }, async () => {
+    await refuseToHideLoss(options);
+    return serializeKeysJson({ format: 1, current: 1, keys: [newKey(1, clock.now())] });
+  });
+  const keyRing = keyRingOf(parseKeysJson(keys.text, keysJsonSchema, keys.place));
+  const digest = await ensureKey(options, { secret: 'digest-key', entry: 'key' }, newKeySecret);
+  const digestKey = parseKeySecret(digest.text, digest.place);
+  const management = await ensureKey(options, { secret: 'management-key', entry: 'key' }, generateKeyValue);
+  const checked = keyValueSchema.safeParse(management.text.trim());
+  if (!checked.success) throw new StartError(`${management.place.name} ${checked.error.issues[0]?.message ?? 'is not valid'}: write another value there, or delete the Secret`);
+  return { keyRing, digestKey, invocationKey: Buffer.from(hkdfSync('sha256', digestKey, '', 'wherry invocation tokens', 32)) };
+}
+
+async function ensureKey(
+  { secrets, name, systemNamespace }: SystemKeysOptions,
+  { secret, entry }: { secret: string; entry: string },
+  make: () => string | Promise<string>,
+): Promise<{ text: string; place: KeysPlace }> {
+  const secretName = `${name}-${secret}`;
+  const fresh = (await secrets.get(secretName)) === undefined ? Buffer.from(await make()) : undefined;
+  const data = await ensureObject(secrets, secretName, (before) => before ?? (fresh === undefined ? {} : { [entry]: fresh }));
+  const place = { name: `The Secret ${systemNamespace}/${secretName} (${entry})`, remedy: RESTORE };
+  return { text: data[entry]?.toString('utf8') ?? '', place };
+}
+
+/** New keys would hide that the values of all these objects are lost. */
+async function refuseToHideLoss({ store, name, systemNamespace }: SystemKeysOptions): Promise<void> {
+  const kinds = (Object.keys(CONFIDENTIAL_FIELDS) as Kind[]).filter((kind) => CONFIDENTIAL_FIELDS[kind].length > 0);
+  for (const kind of kinds) {
+    const { items } = await store.list(kind);
+    const sealed = items.find((item) => confidentialValues(item).some(({ value }) => value.encrypted !== undefined));
+    if (sealed === undefined) continue;
+    throw new StartError(
+      `The Secret ${systemNamespace}/${name}-encryption-keys is missing, and ${kind} ${sealed.metadata.namespace}/${sealed.metadata.name} cannot be read without it: ` +
+        `${RESTORE} (to start over, delete every object with an encrypted value).`,
+    );
+  }
+}
