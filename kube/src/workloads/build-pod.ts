@@ -2,7 +2,7 @@ import type { V1Container, V1EnvVar, V1PodSpec, V1Probe, V1ResourceRequirements,
 import type { InstanceTemplate } from '@wherry/core/ports/workloads.ts';
 import { podSelector } from './build-metadata.ts';
 import {
-  CALL_PORT, CONTAINER_NAME, FEED_CA_CONFIG_MAP, FEED_DIRECTORY, feedSecretName, PROBE_PORT, serviceAccountName,
+  CALL_PORT, CONTAINER_NAME, feedCaName, FEED_DIRECTORY, feedSecretName, PROBE_PORT, serviceAccountName,
 } from './names.ts';
 import { cpuQuantity, memoryQuantity } from './quantities.ts';
 import type { BuildInput } from './workload-settings.ts';
@@ -52,7 +52,7 @@ export function buildPodSpec({ desired, settings }: BuildInput): V1PodSpec {
       },
     ],
     containers: [buildContainer({ desired, settings })],
-    volumes: buildVolumes(desired.functionName),
+    volumes: buildVolumes(desired.functionName, settings.name),
   };
 }
 
@@ -123,7 +123,7 @@ function buildProbes(): Pick<V1Container, 'startupProbe' | 'livenessProbe' | 're
   };
 }
 
-function buildVolumes(functionName: string): V1Volume[] {
+function buildVolumes(functionName: string, releaseName: string): V1Volume[] {
   return [
     {
       name: 'feed',
@@ -131,7 +131,7 @@ function buildVolumes(functionName: string): V1Volume[] {
         defaultMode: 0o440,
         sources: [
           { secret: { name: feedSecretName(functionName), items: [{ key: 'token', path: 'token' }] } },
-          { configMap: { name: FEED_CA_CONFIG_MAP, items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+          { configMap: { name: feedCaName(releaseName), items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
         ],
       },
     },

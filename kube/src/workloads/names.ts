@@ -28,8 +28,10 @@ export const PROBE_PORT = 8081;
 export const FEED_PORT = 9443;
 /** Where a pod finds its token and the feed's authority. */
 export const FEED_DIRECTORY = '/etc/wherry/feed';
-/** ConfigMap in the namespace of functions: `ca.crt` of the feed. */
-export const FEED_CA_CONFIG_MAP = 'wherry-feed-ca';
+/** ConfigMap in the namespace of functions: `ca.crt` of the feed. The operator makes it. */
+export function feedCaName(releaseName: string): string {
+  return `${releaseName}-feed-ca`;
+}
 
 /** The Secret that holds a function's feed token under `token`. */
 export function feedSecretName(functionName: string): string {

@@ -1,0 +1,311 @@
+import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import { systemClock } from '@wherry/service/clock.ts';
+import { TestCluster } from '../testing/test-cluster.ts';
+import { TEST_SETTINGS, testWorkload } from '../testing/test-workload.ts';
+import { createDeploymentWorkloads, type DeploymentWorkloads } from './deployment-workloads.ts';
+
+interface PodTemplate {
+  metadata: { labels: Record<string, string>; annotations: Record<string, string> };
+  spec: { hostNetwork?: boolean; volumes: { name: string }[]; containers: { name: string; image: string; securityContext: object }[] };
+}
+interface RawDeployment {
+  metadata: { uid: string; labels: Record<string, string>; annotations: Record<string, string>; ownerReferences?: { uid: string }[] };
+  spec: { replicas: number; template: PodTemplate };
+}
+
+let cluster: TestCluster;
+beforeAll(async () => {
+  cluster = await TestCluster.start();
+}, 120_000);
+afterAll(() => cluster.stop());
+
+let namespace: string;
+let workloads: DeploymentWorkloads;
+let leads: boolean;
+const running: DeploymentWorkloads[] = [];
+beforeEach(async () => {
+  leads = true;
+  namespace = await cluster.createNamespace();
+  workloads = await startWorkloads();
+  cluster.takeWrites();
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((one) => one.stop()));
+});
+
+async function startWorkloads(): Promise<DeploymentWorkloads> {
+  const settings = { ...TEST_SETTINGS, namespace };
+  const made = createDeploymentWorkloads({
+    client: cluster.client, settings, tokenOf: (uid) => `token-of-${uid}`, leads: () => leads, clock: systemClock, logger: new FakeLogger(),
+  });
+  running.push(made);
+  await made.start();
+  return made;
+}
+
+const paths = (name: string): Record<'deployment' | 'service' | 'policy' | 'budget' | 'secret', string> => ({
+  deployment: `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`,
+  service: `/api/v1/namespaces/${namespace}/services/${name}`,
+  policy: `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies/${name}`,
+  budget: `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/${name}`,
+  secret: `/api/v1/namespaces/${namespace}/secrets/hello-feed`,
+});
+const deploymentOf = (name: string): Promise<RawDeployment> => cluster.get<RawDeployment>(paths(name).deployment);
+const find = (name: string): ObservedWorkload | undefined => workloads.list().find((workload) => workload.name === name);
+const missing = (path: string): Promise<void> => expect(cluster.get(path)).rejects.toMatchObject({ code: 'not_found' });
+
+async function readyPod(desired: DesiredWorkload, ip = '10.1.0.1'): Promise<string> {
+  const pod = await cluster.startPod(namespace, desired.name);
+  await cluster.report(namespace, pod, { ip, ready: true, container: { state: { running: {} } } });
+  await cluster.publish(namespace, desired.name, { [pod]: true });
+  await eventually(() => expect(find(desired.name)?.instances.filter(({ ready }) => ready)).toHaveLength(1));
+  return pod;
+}
+
+describe('createDeploymentWorkloads, writing', () => {
+  it('makes what a workload is, owned by its function, in a namespace that takes restricted pods alone', async () => {
+    const desired = testWorkload({ replicas: 2 });
+    await workloads.ensure(desired);
+    for (const path of Object.values(paths(desired.name))) {
+      const { metadata } = await cluster.get<RawDeployment>(path);
+      expect(metadata.ownerReferences).toEqual([expect.objectContaining({ kind: 'Function', name: 'hello', uid: desired.functionUid, controller: true })]);
+    }
+    const { data } = await cluster.get<{ data: Record<string, string> }>(paths('').secret);
+    expect(Buffer.from(data['token'] ?? '', 'base64').toString()).toBe(`token-of-${desired.functionUid}`);
+    // Pod Security refuses a pod that it does not take.
+    await cluster.startPod(namespace, desired.name);
+    expect(find(desired.name)).toMatchObject({ functionName: 'hello', revision: desired.revision, replicas: 2 });
+  });
+
+  it('K3: writes nothing a second time, also as another operator or at once', async () => {
+    const desired = testWorkload({ replicas: 2, template: { memoryMiB: 2048, cpuMillis: 1000 } });
+    await workloads.ensure(desired);
+    expect(cluster.takeWrites()).toHaveLength(5);
+    await workloads.ensure(structuredClone(desired));
+    const other = await startWorkloads();
+    await other.ensure(desired);
+    await workloads.ensure(desired);
+    expect(cluster.takeWrites()).toEqual([]);
+  });
+
+  it('scales by one write, with a disruption budget only where there are several', async () => {
+    const desired = testWorkload();
+    await workloads.ensure(desired);
+    await missing(paths(desired.name).budget);
+    cluster.takeWrites();
+    await workloads.ensure({ ...desired, replicas: 3 });
+    expect(cluster.takeWrites()).toEqual([`PATCH ${paths(desired.name).deployment}`, `PATCH ${paths(desired.name).budget}`]);
+    await workloads.ensure({ ...desired, replicas: 1 });
+    expect((await deploymentOf(desired.name)).spec.replicas).toBe(1);
+    await missing(paths(desired.name).budget);
+    expect(find(desired.name)?.replicas).toBe(1);
+  });
+
+  it.each<[string, object]>([
+    ['a security field', { spec: { template: { spec: { containers: [{ name: 'function', securityContext: { allowPrivilegeEscalation: true, readOnlyRootFilesystem: false } }] } } } }],
+    ['the host network', { spec: { template: { spec: { hostNetwork: true } } } }],
+    ['a second container', { spec: { template: { spec: { containers: [{ name: 'evil', image: 'evil' }] } } } }],
+    ['a volume of the host', { spec: { template: { spec: { volumes: [{ name: 'host', hostPath: { path: '/' } }] } } } }],
+    ['more rights', { spec: { template: { spec: { containers: [{ name: 'function', securityContext: { capabilities: { add: ['SYS_ADMIN'] } } }] } } } }],
+    ['another image', { spec: { template: { spec: { containers: [{ name: 'function', image: 'evil' }] } } } }],
+    ['no owner', { metadata: { ownerReferences: null } }],
+    ['no label', { metadata: { labels: { 'app.kubernetes.io/managed-by': null } } }],
+  ])('K2: reverts %s within 10 s, and then rests', async (_what, change) => {
+    const desired = testWorkload();
+    await workloads.ensure(desired);
+    const { deployment } = paths(desired.name);
+    const before = await deploymentOf(desired.name);
+    await cluster.edit(deployment, change, 'application/strategic-merge-patch+json');
+    await eventually(async () => {
+      const { spec, metadata } = await deploymentOf(desired.name);
+      expect({ spec, labels: metadata.labels, owners: metadata.ownerReferences }).toEqual({
+        spec: before.spec, labels: before.metadata.labels, owners: before.metadata.ownerReferences,
+      });
+    }, 10_000);
+    cluster.takeWrites();
+    await workloads.ensure(desired);
+    expect(cluster.takeWrites()).toEqual([]);
+  });
+
+  it('K2: makes again what others delete, and mends the policy, the Service and the token', async () => {
+    const desired = testWorkload();
+    await workloads.ensure(desired);
+    const { policy, service, secret, deployment } = paths(desired.name);
+    const before = await Promise.all([policy, service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)));
+    await cluster.edit(policy, { spec: { ingress: [{}] } });
+    await cluster.edit(service, { spec: { externalIPs: ['192.0.2.1'] } });
+    await cluster.edit(secret, { data: { token: 'eA==', more: 'eA==' } });
+    await cluster.delete(deployment);
+    await eventually(async () => {
+      const after = await Promise.all([policy, service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)));
+      expect(after.map(({ spec, data }) => spec ?? data)).toEqual(before.map(({ spec, data }) => spec ?? data));
+      await deploymentOf(desired.name);
+    }, 10_000);
+  });
+
+  it('K2: leaves labels and annotations of others, on pods too', async () => {
+    const desired = testWorkload();
+    await workloads.ensure(desired);
+    const theirs = { labels: { team: 'a' }, annotations: { note: 'b' } };
+    await cluster.edit(paths(desired.name).deployment, { metadata: theirs, spec: { template: { metadata: theirs } } });
+    await workloads.ensure({ ...desired, replicas: 2 });
+    const { metadata, spec } = await deploymentOf(desired.name);
+    for (const { labels, annotations } of [metadata, spec.template.metadata]) {
+      expect(labels).toMatchObject(theirs.labels);
+      expect(annotations).toMatchObject(theirs.annotations);
+    }
+  });
+
+  it('does not take over what is another\'s, says so, and goes on once it is gone', async () => {
+    const desired = testWorkload();
+    const { policy } = paths(desired.name);
+    const spec = { podSelector: {}, policyTypes: ['Ingress'] };
+    await cluster.create(policy.slice(0, policy.lastIndexOf('/')), { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: desired.name }, spec });
+    await workloads.ensure(desired);
+    expect(find(desired.name)).toMatchObject({ instances: [], waiting: expect.stringMatching(new RegExp(`"${desired.name}".*not Wherry's: delete or rename`)) });
+    expect((await cluster.get<{ spec: object }>(policy)).spec).toEqual(spec);
+    await missing(paths(desired.name).deployment);
+    await cluster.delete(policy);
+    await eventually(() => deploymentOf(desired.name).then(() => undefined));
+    await eventually(() => expect(find(desired.name)).not.toHaveProperty('waiting'));
+  });
+
+  it('makes anew what is left of an earlier function of the name', async () => {
+    const desired = testWorkload();
+    await workloads.ensure(desired);
+    await readyPod(desired);
+    const before = await deploymentOf(desired.name);
+    await workloads.ensure({ ...desired, functionUid: 'another-uid' });
+    const after = await deploymentOf(desired.name);
+    expect(after.metadata.uid).not.toBe(before.metadata.uid);
+    expect(after.metadata.ownerReferences).toEqual([expect.objectContaining({ uid: 'another-uid' })]);
+    await eventually(() => expect(find(desired.name)?.instances).toEqual([]));
+  });
+
+  it('removes, and brings back without the instances that go', async () => {
+    const desired = testWorkload();
+    await workloads.ensure(desired);
+    await readyPod(desired);
+    await workloads.remove(desired.name);
+    expect(find(desired.name)).toBeUndefined();
+    await missing(paths(desired.name).deployment);
+    await workloads.remove(desired.name);
+    await workloads.remove('never-was');
+    await workloads.ensure(desired);
+    expect(find(desired.name)).toMatchObject({ instances: [] });
+    const pod = await cluster.startPod(namespace, desired.name);
+    await eventually(() => expect(find(desired.name)?.instances.map(({ id }) => id)).toEqual([`${pod}.0`]));
+  });
+
+  it('repairs nothing while another replica leads, nor after it rests', async () => {
+    const desired = testWorkload();
+    await workloads.ensure(desired);
+    leads = false;
+    cluster.takeWrites();
+    const seen = new Promise<void>((resolve) => void workloads.watch(() => find(desired.name)?.replicas === 7 && resolve()));
+    await cluster.edit(paths(desired.name).deployment, { spec: { replicas: 7 } });
+    await seen;
+    workloads.rest();
+    leads = true;
+    await cluster.edit(paths(desired.name).deployment, { spec: { replicas: 8 } });
+    await eventually(() => expect(find(desired.name)?.replicas).toBe(8));
+    expect(cluster.takeWrites()).toEqual([]);
+    await workloads.ensure(desired);
+    expect(find(desired.name)?.replicas).toBe(1);
+  });
+});
+
+describe('createDeploymentWorkloads, observing', () => {
+  let desired: DesiredWorkload;
+  let pod: string;
+  beforeEach(async () => {
+    desired = testWorkload();
+    await workloads.ensure(desired);
+    pod = await cluster.startPod(namespace, desired.name);
+  });
+  const report = (what: Parameters<TestCluster['report']>[2]): Promise<void> => cluster.report(namespace, pod, what);
+  const instances = (): ObservedWorkload['instances'] => find(desired.name)?.instances ?? [];
+  const isReady = (): boolean | undefined => instances()[0]?.ready;
+
+  it('knows an instance once there is a pod, where it is once it has an address, and that it is ready by pod and endpoint', async () => {
+    await eventually(() => expect(instances()).toEqual([{ id: `${pod}.0`, ready: false }]));
+    await report({ ip: '10.1.0.7' });
+    await eventually(() => expect(instances()).toEqual([{ id: `${pod}.0`, ready: false, address: { host: '10.1.0.7', port: 8080 } }]));
+    await report({ ip: '10.1.0.7', ready: true });
+    await cluster.publish(namespace, desired.name, { [pod]: true });
+    await eventually(() => expect(isReady()).toBe(true));
+    await report({ ip: '10.1.0.7', ready: false });
+    await eventually(() => expect(isReady()).toBe(false));
+    await report({ ip: '10.1.0.7', ready: true });
+    await eventually(() => expect(isReady()).toBe(true));
+    await cluster.publish(namespace, desired.name, { [pod]: false });
+    await eventually(() => expect(isReady()).toBe(false));
+  });
+
+  it('takes a pod that is told to go for gone, and one that was evicted', async () => {
+    const finalizers = ['example.org/stay'];
+    await cluster.edit(`/api/v1/namespaces/${namespace}/pods/${pod}`, { metadata: { finalizers } });
+    await eventually(() => expect(instances()).toHaveLength(1));
+    await cluster.delete(`/api/v1/namespaces/${namespace}/pods/${pod}`);
+    await eventually(() => expect(instances()).toEqual([]));
+    pod = await cluster.startPod(namespace, desired.name);
+    await eventually(() => expect(instances()).toHaveLength(1));
+    await report({ phase: 'Failed' });
+    await eventually(() => expect(instances()).toEqual([]));
+    await cluster.edit(`/api/v1/namespaces/${namespace}/pods/${pod}`, { metadata: { finalizers: null } });
+  });
+
+  it('believes a runtime that it takes calls, until the kubelet takes its own word back', async () => {
+    const container = { state: { running: {} } };
+    await report({ ip: '10.1.0.7', container });
+    await eventually(() => expect(instances()[0]?.address).toBeDefined());
+    workloads.markLoaded(pod);
+    expect(isReady()).toBe(true);
+    const seen: (boolean | undefined)[] = [];
+    workloads.watch(() => void seen.push(isReady()));
+    await report({ ip: '10.1.0.7', ready: true, container });
+    await cluster.publish(namespace, desired.name, { [pod]: true });
+    await eventually(() => expect(seen.length).toBeGreaterThan(1));
+    expect(seen).not.toContain(false);
+    await report({ ip: '10.1.0.7', ready: false, container });
+    await eventually(() => expect(isReady()).toBe(false));
+  });
+
+  it('S3: a container that is started again is another instance, not ready by what the last one said', async () => {
+    await report({ ip: '10.1.0.7', container: { state: { running: {} } } });
+    await eventually(() => expect(instances()[0]?.address).toBeDefined());
+    workloads.markLoaded(pod);
+    await report({ ip: '10.1.0.7', container: { restartCount: 1, state: { running: {} }, lastState: { terminated: { exitCode: 1 } } } });
+    await eventually(() => expect(instances()).toEqual([expect.objectContaining({ id: `${pod}.1`, ready: false })]));
+  });
+
+  it('says why code does not load, as the runtime wrote it, until an instance is ready', async () => {
+    const message = JSON.stringify({ reason: 'LoadError', message: 'boom at main.ts:3' });
+    const failed = { restartCount: 1, state: { running: {} }, lastState: { terminated: { exitCode: 1, message } } };
+    await report({ ip: '10.1.0.7', container: failed });
+    await eventually(() => expect(find(desired.name)?.failure).toEqual({ reason: 'LoadError', message: 'boom at main.ts:3' }));
+    await report({ ip: '10.1.0.7', ready: true, container: failed });
+    await cluster.publish(namespace, desired.name, { [pod]: true });
+    await eventually(() => expect(isReady()).toBe(true));
+    expect(find(desired.name)).not.toHaveProperty('failure');
+  });
+
+  it('says what keeps pods from starting', async () => {
+    await report({ phase: 'Pending', container: { state: { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } } } });
+    await eventually(() => expect(find(desired.name)?.waiting).toBe(`The container of the pod ${pod} cannot be started (ImagePullBackOff): no such image`));
+    expect(find(desired.name)).not.toHaveProperty('failure');
+  });
+
+  it('S2: identifies a runtime by its pod, once that has an address, and nobody else', async () => {
+    const hello = { type: 'hello' as const, role: 'runtime' as const, instance: pod, workload: desired.name, functionUid: desired.functionUid, token: 't' };
+    const early = workloads.identify(hello);
+    await report({ ip: '10.1.0.7' });
+    expect(await early).toEqual({
+      instanceId: pod, workload: desired.name, functionName: 'hello', revision: desired.revision, listen: { host: '10.1.0.7', port: 8080 },
+    });
+    expect(await workloads.identify({ ...hello, workload: 'another' })).toBeUndefined();
+    expect(await workloads.identify({ ...hello, functionUid: 'another' })).toBeUndefined();
+  });
+});
