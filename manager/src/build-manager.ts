@@ -28,6 +28,7 @@ import { KeyService } from './keys/key-service.ts';
 import { logRoutes } from './logs/log-routes.ts';
 import { LogService } from './logs/log-service.ts';
 import { openapiRoutes } from './openapi/openapi-routes.ts';
+import { boundedStore } from './resources/bounded-store.ts';
 import { KeyedLock } from './resources/keyed-lock.ts';
 import { WriteBarrier } from './resources/write-barrier.ts';
 import { settingRoutes } from './settings/setting-routes.ts';
@@ -53,6 +54,10 @@ export interface ManagerOptions {
   trustedProxies?: readonly string[];
   /** How long the answer to a function's write waits for the operator to have taken it in; by default not at all. */
   awaitOperatorMs?: number;
+  /** How long a single call of the store may take before its request is answered with 503; by default as long as it likes. */
+  storeLimitMs?: number;
+  /** Tells when the key ring holds other keys than before. */
+  onKeyRingChange?: (callback: () => void) => () => void;
   /** Where audit records go; the service's log by default. */
   audit?: AuditLog;
 }
@@ -67,11 +72,14 @@ export interface Manager {
 
 /** The management API over its ports. The caller listens, and owns the stores. */
 export function buildManager(options: ManagerOptions): Manager {
-  const { store, content, keyRing, clock, logger, telemetry } = options;
-  const keys = createInformer({ store, kind: 'ApiKey', clock, logger });
-  const groups = createInformer({ store, kind: 'KeyGroup', clock, logger });
-  const settings = createInformer({ store, kind: 'Settings', clock, logger });
-  const functions = createInformer({ store, kind: 'Function', clock, logger });
+  const { content, keyRing, clock, logger, telemetry } = options;
+  const watched = { store: options.store, clock, logger };
+  const keys = createInformer({ ...watched, kind: 'ApiKey' });
+  const groups = createInformer({ ...watched, kind: 'KeyGroup' });
+  const settings = createInformer({ ...watched, kind: 'Settings' });
+  const functions = createInformer({ ...watched, kind: 'Function' });
+  // Requests are answered in time; what is followed in the background may take its time.
+  const store = options.storeLimitMs === undefined ? options.store : boundedStore(options.store, clock, options.storeLimitMs);
   const informers = [keys, groups, settings, functions];
 
   const reader = createConfidentialReader(keyRing, options.referencedSecrets);

@@ -19,6 +19,8 @@ export interface KeyAccessOptions {
   reader: ConfidentialReader;
   /** Those that the reader follows. */
   referencedSecrets: ReferencedSecrets;
+  /** Tells when the key ring holds other keys: what did not open before may open now. */
+  onKeyRingChange?: (callback: () => void) => () => void;
   digestKey: KeyObject;
   clock: Clock;
   logger: Logger;
@@ -71,8 +73,13 @@ export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
     for (const key of keys.list()) if (key.spec.value.secretKeyRef?.name === secret) learn(key.metadata.name, key);
   }
 
-  for (const key of keys.list()) learn(key.metadata.name, key);
+  function learnAll(): void {
+    for (const key of keys.list()) learn(key.metadata.name, key);
+  }
+
+  learnAll();
   const stops = [keys.onChange(learn), options.referencedSecrets.onChange(learnAgain)];
+  if (options.onKeyRingChange !== undefined) stops.push(options.onKeyRingChange(learnAll));
 
   return {
     stop: () => stops.forEach((stop) => stop()),

@@ -7,6 +7,7 @@ import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts';
 import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
+import { accessGroups, settingValue } from '@wherry/core/settings-definitions.ts';
 import { MANAGEMENT_GROUP } from '../key-groups/key-group-service.ts';
 import { stampNew } from '../resources/writes.ts';
 
@@ -20,6 +21,8 @@ export interface FirstStartOptions {
   clock: Clock;
   /** The value of `WHERRY_MANAGEMENT_KEY`, used on the first start alone. */
   managementKey?: string | undefined;
+  /** Makes the key once more at any later start that finds no key at all that may manage: else nobody could use the API. */
+  whenNoneIsLeft?: boolean;
 }
 
 /**
@@ -32,13 +35,22 @@ export async function ensureFirstStart(
   options: FirstStartOptions,
 ): Promise<{ managementKey?: { value: string; generated: boolean } }> {
   const settings = await ensureSettings(options);
-  if (settings.metadata.annotations?.[DONE] !== undefined) return {};
+  const isDone = settings.metadata.annotations?.[DONE] !== undefined;
+  if (isDone && !(options.whenNoneIsLeft === true && (await isLockedOut(options, settings)))) return {};
   const value = options.managementKey ?? generateKeyValue();
   checkValue(value);
   await ensureGroup(options);
   await ensureKey(options, value);
   await markDone(options);
   return { managementKey: { value, generated: options.managementKey === undefined } };
+}
+
+/** Whether no key is in any of the groups that may manage, `management` being one of them. */
+async function isLockedOut({ store }: FirstStartOptions, settings: SettingsResource): Promise<boolean> {
+  const groups = accessGroups(settingValue(settings.spec.values, 'api.access-groups'));
+  if (!groups.includes(MANAGEMENT_GROUP)) return false;
+  const { items } = await store.list('ApiKey');
+  return !items.some(({ metadata, spec }) => metadata.deletionTimestamp === undefined && groups.includes(spec.keyGroup));
 }
 
 function checkValue(value: string): void {

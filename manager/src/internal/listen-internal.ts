@@ -6,9 +6,8 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import type { TlsFiles } from '@wherry/service/tls/tls-files.ts';
+import { drainServer } from '../http/drain-server.ts';
 
-/** Running requests get this long to finish when the service stops. */
-const DRAIN_MS = 10_000;
 const HEADERS_MS = 10_000;
 /** A large blob over a slow line. */
 const REQUEST_MS = 5 * 60_000;
@@ -46,12 +45,7 @@ export async function listenInternal({ listener, tls, host, port, logger }: List
     port: (server.address() as AddressInfo).port,
     async close() {
       stopFollowing();
-      const closed = once(server, 'close');
-      server.close();
-      server.closeIdleConnections();
-      const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-      await closed;
-      clearTimeout(cut);
+      await drainServer(server);
     },
   };
 }

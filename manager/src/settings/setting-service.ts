@@ -90,6 +90,6 @@ function isSetting(name: string): name is SettingName {
 function changed(values: Record<string, string>, wanted: Record<string, string | null>): Record<string, string> {
   const all = Object.entries({ ...values, ...wanted });
   return Object.fromEntries(
-    all.flatMap(([name, value]) => (value === null || (isSetting(name) && SETTINGS[name].default === value) ? [] : [[name, value]])),
+    all.flatMap(([name, value]) => (value === null || !isSetting(name) || SETTINGS[name].default === value ? [] : [[name, value]])),
   );
 }

@@ -1,0 +1,39 @@
+import { systemClock as clock } from '@wherry/service/clock.ts';
+import { createLogger } from '@wherry/service/logger.ts';
+import { isStartError } from '@wherry/service/start-error.ts';
+import { managerConfig } from './config.ts';
+import { startManager, type Cluster } from './program/start-manager.ts';
+
+/*
+ * The manager as a program of its own in a cluster. On one machine it is a part of the service (`embedded/`).
+ */
+async function main(): Promise<void> {
+  // Before the start: who is asked to stop meanwhile stops after it.
+  const asked = Promise.withResolvers<undefined>();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => asked.resolve(undefined));
+  const config = managerConfig();
+  const logger = createLogger({ name: 'manager', level: config.logLevel }).child(config.instance === undefined ? {} : { instance: config.instance });
+  const connect = async (): Promise<Cluster> => {
+    // Loading the client takes half a second: it is loaded for a configuration that was found good.
+    const { connectKube } = await import('@wherry/kube/client/kube-client.ts');
+    const { createKubeStore } = await import('@wherry/kube/store/kube-store.ts');
+    const { createReferencedSecrets } = await import('@wherry/kube/secrets/referenced-secrets.ts');
+    const client = await connectKube({ kubeconfig: config.kubeconfig, clock, logger });
+    const { namespace } = config;
+    return {
+      store: createKubeStore({ client, namespace, clock, logger }),
+      referencedSecrets: createReferencedSecrets({ client, namespace, clock, logger }),
+      close: () => client.close(),
+    };
+  };
+  const manager = await startManager({ config, connect, clock, logger });
+  await asked.promise;
+  await manager.stop();
+  process.exit(0);
+}
+
+main().catch((error: unknown) => {
+  const text = isStartError(error) ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`manager: ${text}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,45 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { guardDirectory } from '@wherry/service/directory-guard.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+
+export interface ManagerData {
+  /** Folder of the content store. */
+  content: string;
+  /** File of the log database. */
+  telemetry: string;
+  release(): void;
+}
+
+/** A manager that ends takes this long at most. */
+const WAIT_MS = 60_000;
+const RETRY_MS = 500;
+
+/**
+ * Takes the volume for this process alone: of two managers on one volume, one would remove what the other has just
+ * stored. One that is still ending is waited for.
+ * @throws StartError when the folder cannot be used, or another manager keeps it.
+ */
+export async function takeDataDirectory({ directory, clock, logger }: { directory: string; clock: Clock; logger: Logger }): Promise<ManagerData> {
+  const giveUpAt = clock.monotonic() + WAIT_MS;
+  for (let said = false; ; said = true) {
+    const guard = await take(directory);
+    if (guard !== undefined) {
+      return { content: path.join(directory, 'content'), telemetry: path.join(directory, 'telemetry.db'), release: () => guard.release() };
+    }
+    if (!said) logger.warn({ directory }, 'another manager uses the data directory: waiting until it has ended');
+    if (clock.monotonic() >= giveUpAt) throw new StartError(`Another manager uses the data directory ${directory}: there may be one. Stop it, or choose another folder with WHERRY_DATA_DIR`);
+    await clock.sleep(RETRY_MS);
+  }
+}
+
+async function take(directory: string): Promise<{ release(): void } | undefined> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    return guardDirectory(path.join(directory, 'wherry.lock.guard'));
+  } catch (error) {
+    throw new StartError(`WHERRY_DATA_DIR: ${directory} cannot be used (${(error as Error).message}): it must be a folder that is writable and has locks`, error);
+  }
+}

@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { keyRingOf, keysJsonSchema, parseKeysJson } from '@wherry/service/keys/keys-json.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+
+/** The kubelet swaps a symlink up to a minute after the Secret: nothing is gained by looking more often. */
+const POLL_MS = 5000;
+
+export interface KeyDirectory {
+  /** Holds at each call what was last found whole. */
+  keyRing: KeyRing;
+  /** Calls back after each change of the keys. Returns how to stop. */
+  onChange(callback: () => void): () => void;
+  stop(): void;
+}
+
+/**
+ * The master encryption keys of a mounted Secret, read again when they change. A state that is not whole is passed over,
+ * and so is one that lacks a version that was there: what is sealed with it would not open any more.
+ * @throws StartError that names the file and what is wrong with it (E4).
+ */
+export async function watchKeyDirectory({ directory, clock, logger }: { directory: string; clock: Clock; logger: Logger }): Promise<KeyDirectory> {
+  const file = path.join(directory, 'keys.json');
+  let { text, keys, ring } = await read(file);
+  const callbacks = new Set<() => void>();
+  let told = '';
+  let stopped = false;
+  let cancel = (): void => undefined;
+
+  async function look(): Promise<void> {
+    try {
+      const next = await read(file);
+      if (stopped || next.text === text) return;
+      const lost = keys.filter(({ version }) => !next.keys.some((key) => key.version === version));
+      if (lost.length > 0) throw new StartError(`${file} lacks the key of version ${lost.map(({ version }) => version).join(', ')}, which was there`);
+      ({ text, keys, ring } = next);
+      told = '';
+      logger.info({ current: ring.current().version }, 'other encryption keys are in force');
+      for (const callback of callbacks) callback();
+    } catch (error) {
+      const problem = (error as Error).message;
+      if (problem !== told) logger.error({ problem }, 'the new encryption keys cannot be used; the old ones stay in force');
+      told = problem;
+    }
+  }
+
+  function lookLater(): void {
+    if (!stopped) cancel = clock.after(POLL_MS, () => void look().finally(lookLater));
+  }
+
+  lookLater();
+  return {
+    keyRing: { current: () => ring.current(), get: (version) => ring.get(version) },
+    onChange(callback) {
+      callbacks.add(callback);
+      return () => void callbacks.delete(callback);
+    },
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
+
+interface Read {
+  text: string;
+  keys: readonly { version: number }[];
+  ring: KeyRing;
+}
+
+async function read(file: string): Promise<Read> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    throw new StartError(`WHERRY_KEYS_DIRECTORY: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}): mount the Secret of the encryption keys there`, error);
+  }
+  const keys = parseKeysJson(text, keysJsonSchema, { name: `WHERRY_KEYS_DIRECTORY: ${file}`, remedy: 'bring back the Secret of the encryption keys from a backup' });
+  return { text, keys: keys.keys, ring: keyRingOf(keys) };
+}

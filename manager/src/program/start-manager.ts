@@ -1,0 +1,200 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createFolderContentStore } from '@wherry/content/folder-content-store.ts';
+import { createDigestKey } from '@wherry/core/crypto/key-digest.ts';
+import { DomainError } from '@wherry/core/errors.ts';
+import { keyValueSchema } from '@wherry/core/keys/key-value.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import { createMetrics } from '@wherry/service/metrics.ts';
+import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import { watchTlsFiles } from '@wherry/service/tls/tls-files.ts';
+import { buildManager, type Manager } from '../build-manager.ts';
+import type { ManagerConfig } from '../config.ts';
+import { ensureFirstStart } from '../first-start/ensure-first-start.ts';
+import { drainServer } from '../http/drain-server.ts';
+import { sendError } from '../http/reply.ts';
+import { buildInternalListener } from '../internal/internal-listener.ts';
+import { listenInternal } from '../internal/listen-internal.ts';
+import { openTelemetryStore } from '../telemetry/open-telemetry-store.ts';
+import { takeDataDirectory } from './data-directory.ts';
+import { watchKeyDirectory } from './key-directory.ts';
+
+/** The cluster's API, as the manager needs it. */
+export interface Cluster {
+  store: ResourceStore;
+  referencedSecrets: ReferencedSecrets & { start(): Promise<void>; stop(): Promise<void> };
+  close(): Promise<void>;
+}
+
+export interface StartManagerOptions {
+  config: ManagerConfig;
+  /** Sends nothing yet. */
+  connect: () => Promise<Cluster>;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** The running program. */
+export interface RunningManager {
+  ports: { management: number; internal: number; ops: number };
+  /** Not ready at once; takes requests for a moment more, lets running ones finish, and frees the volume. */
+  stop(): Promise<void>;
+}
+
+/** An answer waits this long for the operator, which needs some milliseconds: who made a function can call it at once. */
+const OPERATOR_MS = 500;
+/** A caller has an answer within 5 s though the API server is away. */
+const STORE_LIMIT_MS = 4000;
+const RETRY_MS = 1000;
+
+/**
+ * The manager in a cluster: management API, log database and content store. It serves content as soon as it listens,
+ * whether or not the API server can be reached; it is ready once it knows keys and Secrets.
+ * @throws StartError in one line.
+ */
+export async function startManager(options: StartManagerOptions): Promise<RunningManager> {
+  const parts = new AsyncDisposableStack();
+  try {
+    return await compose(options, parts);
+  } catch (error) {
+    await parts.disposeAsync();
+    throw error;
+  }
+}
+
+async function compose({ config, connect, clock, logger }: StartManagerOptions, parts: AsyncDisposableStack): Promise<RunningManager> {
+  const { metrics, registry } = createMetrics();
+  const state: { problem: string | undefined } = { problem: 'It is starting.' };
+  const ops = await startOpsListener({ port: config.opsPort, registry, readyz: () => state.problem, clock, logger });
+  parts.defer(() => ops.close());
+  const managementKey = await readManagementKey(config.managementKeyFile);
+  const keys = await watchKeyDirectory({ directory: config.keysDirectory, clock, logger });
+  parts.defer(() => keys.stop());
+  const tls = await watchTlsFiles({ directory: config.tlsDirectory, clock, logger });
+  parts.defer(() => tls.stop());
+  const stores = await openStores({ directory: config.dataDirectory, clock, logger, metrics }, parts);
+  const cluster = await connect();
+  parts.defer(() => cluster.close());
+  parts.defer(() => cluster.referencedSecrets.stop());
+  const internal = await listenInternal({ listener: buildInternalListener({ ...stores, logger }), tls, port: config.internalPort, logger });
+  parts.defer(() => internal.close());
+  const manager = buildManager({
+    ...cluster,
+    ...stores,
+    keyRing: keys.keyRing,
+    onKeyRingChange: (callback) => keys.onChange(callback),
+    // Nobody else computes these digests: they live as long as this process.
+    digestKey: createDigestKey(randomBytes(32)),
+    functionUrl: config.functionUrl,
+    trustedProxies: config.trustedProxies,
+    awaitOperatorMs: OPERATOR_MS,
+    storeLimitMs: STORE_LIMIT_MS,
+    clock,
+    logger,
+    metrics,
+  });
+  parts.defer(() => manager.stop());
+  const management = await listenManagement(whenReady(state, manager.listener), config);
+  parts.defer(() => management.close());
+  const stopping = new AbortController();
+  begin({ cluster, manager, keyRing: keys.keyRing, managementKey, clock, logger, signal: stopping.signal }, state);
+  logger.info({ management: management.port, internal: internal.port, ops: ops.port }, 'the manager listens');
+  return {
+    ports: { management: management.port, internal: internal.port, ops: ops.port },
+    async stop() {
+      state.problem = 'It is told to go.';
+      stopping.abort();
+      await clock.sleep(config.lameDuckMs);
+      await parts.disposeAsync();
+    },
+  };
+}
+
+async function openStores({ directory, ...shared }: { directory: string } & Pick<Parameters<typeof openTelemetryStore>[0], 'clock' | 'logger' | 'metrics'>, parts: AsyncDisposableStack) {
+  const data = await takeDataDirectory({ directory, ...shared });
+  parts.defer(() => data.release());
+  const telemetry = await openTelemetryStore({ file: data.telemetry, ...shared });
+  parts.defer(() => telemetry.close());
+  const content = await createFolderContentStore({ directory: data.content, ...shared });
+  return { telemetry, content };
+}
+
+type Beginning = Pick<Parameters<typeof ensureFirstStart>[0], 'keyRing' | 'clock'> & {
+  cluster: Cluster;
+  manager: Manager;
+  managementKey: string | undefined;
+  logger: Logger;
+  signal: AbortSignal;
+};
+
+/** What needs the API server: it is tried until it succeeds, and the program is ready then. */
+function begin({ cluster, manager, logger, signal, ...first }: Beginning, state: { problem: string | undefined }): void {
+  const work = async (): Promise<void> => {
+    const { store } = cluster;
+    await tryUntilDone(() => ensureFirstStart({ store, ...first, whenNoneIsLeft: first.managementKey !== undefined }), { state, clock: first.clock, logger, signal });
+    state.problem = 'It reads the Secrets that values refer to.';
+    await cluster.referencedSecrets.start();
+    state.problem = 'It reads the keys.';
+    await manager.start();
+    if (!signal.aborted) state.problem = undefined;
+  };
+  work().catch((err: unknown) => {
+    if (!signal.aborted) logger.error({ err }, 'the manager cannot begin its work');
+  });
+}
+
+async function tryUntilDone(work: () => Promise<unknown>, { state, clock, logger, signal }: { state: { problem: string | undefined }; clock: Clock; logger: Logger; signal: AbortSignal }): Promise<void> {
+  for (let told = ''; ; ) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      const reason = error instanceof DomainError ? error.message : 'Its log says why.';
+      state.problem = `The Settings and the first key cannot be made or read: ${reason}`;
+      if (reason !== told) logger.warn({ err: error }, 'the Settings and the first key cannot be made or read; trying again');
+      told = reason;
+      await clock.sleep(RETRY_MS, signal);
+    }
+  }
+}
+
+/** Before keys are known, every one would be refused: that would be a lie. */
+function whenReady(state: { problem: string | undefined }, listener: RequestListener): RequestListener {
+  let wasReady = false;
+  return (request, response) => {
+    // One that is told to go still answers.
+    wasReady ||= state.problem === undefined;
+    if (wasReady) listener(request, response);
+    else sendError(response, new DomainError('unavailable', 'The service is starting; try again in a moment.'), randomUUID());
+  };
+}
+
+async function listenManagement(listener: RequestListener, { managementHost, managementPort }: ManagerConfig): Promise<{ port: number; close(): Promise<void> }> {
+  const server = createServer(listener);
+  try {
+    server.listen({ host: managementHost, port: managementPort });
+    await once(server, 'listening');
+  } catch (error) {
+    throw new StartError(`MANAGEMENT_PORT: port ${managementPort} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)})`, error);
+  }
+  return { port: (server.address() as AddressInfo).port, close: () => drainServer(server) };
+}
+
+/** @throws StartError for a file that cannot be read, or holds no value of a key; never with the value. */
+async function readManagementKey(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new StartError(`WHERRY_MANAGEMENT_KEY_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`, error);
+  });
+  const value = keyValueSchema.safeParse(text.trim());
+  if (value.success) return value.data;
+  throw new StartError(`WHERRY_MANAGEMENT_KEY_FILE: what ${file} holds ${value.error.issues[0]?.message ?? 'is not valid'}`);
+}
