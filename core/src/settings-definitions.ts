@@ -1,50 +1,60 @@
-import { nameSchema } from './resources/meta.ts';
+import { z } from 'zod';
+import { inKubernetes } from './resources/kubernetes-rule.ts';
 
 /** One setting: its default, and what is wrong with a value (undefined: nothing). All values are strings. */
 export interface SettingDefinition {
+  /** What it does, as `docs/reference/settings.md` says it. */
+  description: string;
   default: string;
+  schema: z.ZodType<string, string>;
   check(value: string): string | undefined;
 }
 
-const text = (fallback: string, min: number, max: number): SettingDefinition => ({
+const setting = (description: string, fallback: string, schema: z.ZodType<string, string>): SettingDefinition => ({
+  description,
   default: fallback,
-  check: (value) => (value.length >= min && value.length <= max ? undefined : `must be ${min} to ${max} characters`),
+  schema,
+  check: (value) => schema.safeParse(value).error?.issues[0]?.message,
 });
-const integer = (fallback: number, min: number, max: number): SettingDefinition => ({
-  default: String(fallback),
-  check: (value) =>
-    /^\d{1,10}$/.test(value) && Number(value) >= min && Number(value) <= max
-      ? undefined
-      : `must be a whole number from ${min} to ${max}`,
-});
-const oneOf = (fallback: string, ...values: string[]): SettingDefinition => ({
-  default: fallback,
-  check: (value) => (values.includes(value) ? undefined : `must be one of ${values.join(', ')}`),
-});
+const text = (description: string, fallback: string, min: number, max: number): SettingDefinition => {
+  const message = `must be ${min} to ${max} characters`;
+  const check = (value: string): boolean => [...value].length >= min && [...value].length <= max;
+  const params = inKubernetes({ keywords: { minLength: min, maxLength: max } });
+  return setting(description, fallback, z.string().refine(check, { message, params }));
+};
+const integer = (description: string, fallback: number, min: number, max: number): SettingDefinition => {
+  const message = `must be a whole number from ${min} to ${max}`;
+  const check = (value: string): boolean => /^\d{1,10}$/.test(value) && Number(value) >= min && Number(value) <= max;
+  const cel = [{ cel: `self.matches('^[0-9]{1,10}$') && int(self) >= ${min} && int(self) <= ${max}` }];
+  return setting(description, String(fallback), z.string().refine(check, { message, params: inKubernetes({ cel, keywords: { maxLength: 10 } }) }));
+};
+const oneOf = (description: string, fallback: string, ...values: string[]): SettingDefinition =>
+  setting(description, fallback, z.enum(values, `must be one of ${values.join(', ')}`));
 
 /** Every global setting, as the REST contract lists them. */
 export const SETTINGS = {
-  'server.name': text('Wherry', 1, 64),
-  'log.level': oneOf('info', 'debug', 'info', 'warn', 'error', 'none'),
-  'log.trimming.interval-seconds': integer(300, 1, 86_400),
-  'log.trimming.max-per-function': integer(2000, 100, 100_000),
-  'log.trimming.retention-seconds': integer(7_776_000, 0, 31_536_000),
-  'log.batching.max-batch-size': integer(50, 1, 500),
-  'log.batching.max-delay-ms': integer(50, 10, 5000),
-  'metrics.aggregation-interval-seconds': integer(60, 10, 60),
-  'metrics.retention-days': integer(90, 1, 365),
-  'encryption.key-rotation.interval-days': integer(90, 1, 365),
-  'encryption.key-rotation.check-interval-seconds': integer(10_800, 3600, 86_400),
-  'encryption.key-rotation.batch-size': integer(100, 10, 1000),
-  'encryption.key-rotation.batch-sleep-ms': integer(100, 0, 5000),
-  'api.access-groups': {
-    default: 'management',
-    check: (value: string) =>
-      accessGroups(value).every((group) => nameSchema.safeParse(group).success)
-        ? undefined
-        : 'must be key-group ids, comma-separated',
-  },
-  'files.max-size-bytes': integer(52_428_800, 1024, 524_288_000),
+  'server.name': text('The name that the web UI shows.', 'Wherry', 1, 64),
+  'log.level': oneOf('Log entries of handlers below it are not kept.', 'info', 'debug', 'info', 'warn', 'error', 'none'),
+  'log.trimming.interval-seconds': integer('How often old log entries are removed.', 300, 1, 86_400),
+  'log.trimming.max-per-function': integer('How many of the newest log entries of each function are kept.', 2000, 100, 100_000),
+  'log.trimming.retention-seconds': integer('Older log entries are removed.', 7_776_000, 0, 31_536_000),
+  'log.batching.max-batch-size': integer('Log entries that are sent together.', 50, 1, 500),
+  'log.batching.max-delay-ms': integer('How long log entries wait for others.', 50, 10, 5000),
+  'metrics.aggregation-interval-seconds': integer('How often figures of calls are added up.', 60, 10, 60),
+  'metrics.retention-days': integer('How long daily figures are kept.', 90, 1, 365),
+  'encryption.key-rotation.interval-days': integer('How old an encryption key grows before the next one.', 90, 1, 365),
+  'encryption.key-rotation.check-interval-seconds': integer('How often that age is looked at.', 10_800, 3600, 86_400),
+  'encryption.key-rotation.batch-size': integer('Values that are encrypted anew at a time.', 100, 10, 1000),
+  'encryption.key-rotation.batch-sleep-ms': integer('The pause between two such batches.', 100, 0, 5000),
+  'api.access-groups': setting(
+    'Whose keys may use the management API. A value that shuts out the caller is refused.',
+    'management',
+    z
+      .string()
+      .max(4096)
+      .regex(/^\s*([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\s*)?(,\s*([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\s*)?)*$/, 'must be key-group ids, comma-separated'),
+  ),
+  'files.max-size-bytes': integer('How large one uploaded file may be.', 52_428_800, 1024, 524_288_000),
 } as const satisfies Record<string, SettingDefinition>;
 export type SettingName = keyof typeof SETTINGS;
 

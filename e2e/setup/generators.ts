@@ -7,7 +7,24 @@ export interface Generator {
   outputs: readonly string[];
 }
 
-/** Everything that `npm run verify` regenerates. */
+const plurals = ["functions", "codesources", "keygroups", "apikeys", "functionsecrets", "settings"];
+
+/** Everything that `npm run verify` regenerates, in this order: the chart takes the CustomResourceDefinitions in. */
 export const generators: readonly Generator[] = [
+  {
+    name: "CustomResourceDefinitions",
+    program: "crds/src/generate.ts",
+    outputs: plurals.map((plural) => `crds/generated/${plural}.wherry.dev.yaml`),
+  },
+  {
+    name: "Helm chart",
+    program: "e2e/chart/generate.ts",
+    outputs: [
+      "charts/wherry/values.yaml",
+      "charts/wherry/values.schema.json",
+      "docs/guides/kubernetes-values.md",
+      ...plurals.map((plural) => `charts/wherry/files/crds/${plural}.wherry.dev.yaml`),
+    ],
+  },
   { name: "OpenAPI document", program: "manager/src/openapi/generate.ts", outputs: ["docs/reference/openapi.json"] },
 ];

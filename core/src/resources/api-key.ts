@@ -1,22 +1,25 @@
 import { z } from 'zod';
 import { confidentialSchema } from './confidential.ts';
 import { keyNameSchema } from './key-group.ts';
-import { conditionsSchema, nameSchema } from './meta.ts';
+import { conditionsSchema, nameSchema, observedGenerationSchema } from './meta.ts';
+import { textSchema } from './text.ts';
 
 export const apiKeySpecSchema = z.strictObject({
-  /** `metadata.name` of the KeyGroup. */
-  keyGroup: nameSchema,
-  displayName: keyNameSchema.optional(),
-  description: z.string().max(1024).optional(),
-  value: confidentialSchema,
-  enabled: z.boolean().default(true),
-  /** RFC 3339; from then on the key is an invalid one. */
-  expiresAt: z.iso.datetime({ offset: true }).optional(),
+  keyGroup: nameSchema.describe('metadata.name of the KeyGroup that the key belongs to.'),
+  displayName: keyNameSchema.describe('What people call the key. Absent: metadata.name.').optional(),
+  description: textSchema(0, 1024).describe('For people.').optional(),
+  value: confidentialSchema.describe('The key that callers present.'),
+  enabled: z.boolean().default(true).describe('False: callers that present the key are refused.'),
+  expiresAt: z.iso
+    .datetime({ offset: true })
+    .max(64)
+    .describe('RFC 3339, with seconds. From then on the key is an invalid one.')
+    .optional(),
 });
 export type ApiKeySpec = z.infer<typeof apiKeySpecSchema>;
 
 export const apiKeyStatusSchema = z.strictObject({
-  observedGeneration: z.int().min(0).optional(),
+  observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
 });
 export type ApiKeyStatus = z.infer<typeof apiKeyStatusSchema>;

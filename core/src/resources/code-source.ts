@@ -1,55 +1,89 @@
 import { z } from 'zod';
 import { confidentialSchema } from './confidential.ts';
-import { conditionsSchema, digestSchema } from './meta.ts';
+import { inKubernetes } from './kubernetes-rule.ts';
+import { conditionsSchema, digestSchema, observedGenerationSchema, timeSchema } from './meta.ts';
+import { textSchema } from './text.ts';
 
 /** First segment of handler paths. `code` is kept free: a leading `code/` of a handler is dropped. */
 export const sourceNameSchema = z
   .string()
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, dashes and underscores, a letter or digit first')
-  .refine((name) => name !== 'code', { message: 'must not be code: a leading code/ of a handler is dropped' });
+  .refine((name) => name !== 'code', {
+    message: 'must not be code: a leading code/ of a handler is dropped',
+    params: inKubernetes("self != 'code'"),
+  })
+  .meta({ maxLength: 64 });
+
+const gitSchema = z.strictObject({
+  url: textSchema(1, 2048).describe('Where the repository is.'),
+  branch: textSchema(1, 255).describe('Which branch to read.').optional(),
+  tag: textSchema(1, 255).describe('Which tag to read.').optional(),
+  commit: z
+    .string()
+    .regex(/^[0-9a-f]{40}$/, 'must be a full commit id')
+    .meta({ maxLength: 40 })
+    .describe('Which commit to read, by its full id.')
+    .optional(),
+  authToken: confidentialSchema.describe('The token that the repository asks for.').optional(),
+});
+
+const syncSchema = z.strictObject({
+  intervalSeconds: z.int().min(0).max(31_536_000).describe('How often the repository is read; 0: never by itself.').optional(),
+  webhook: z
+    .strictObject({
+      enabled: z.boolean().describe('Whether a push to the webhook has the repository read.').optional(),
+      secret: confidentialSchema.describe('What pushes are signed with.').optional(),
+    })
+    .describe('Reading at a push.')
+    .optional(),
+});
 
 export const codeSourceSpecSchema = z
   .strictObject({
-    displayName: sourceNameSchema.optional(),
-    type: z.enum(['manual', 'git']),
-    enabled: z.boolean().default(true),
-    /** The head of a manual source: digest of its tree's manifest. Absent: no files yet. Moved by compare-and-swap. */
-    manual: z.strictObject({ tree: digestSchema.optional() }).optional(),
-    git: z
+    displayName: sourceNameSchema.describe('First segment of the handlers of this source. Absent: metadata.name.').optional(),
+    type: z.enum(['manual', 'git']).describe('Whether files are uploaded, or read from a git repository.'),
+    enabled: z.boolean().default(true).describe('False: the files stay as they are.'),
+    manual: z
       .strictObject({
-        url: z.string().min(1).max(2048),
-        branch: z.string().min(1).max(255).optional(),
-        tag: z.string().min(1).max(255).optional(),
-        commit: z.string().regex(/^[0-9a-f]{40}$/, 'must be a full commit id').optional(),
-        authToken: confidentialSchema.optional(),
+        tree: digestSchema
+          .describe("The source's head: digest of its tree's manifest. Uploads move it. Absent: no files yet.")
+          .optional(),
       })
+      .describe('For type manual.')
       .optional(),
-    sync: z
-      .strictObject({
-        intervalSeconds: z.int().min(0).max(31_536_000).optional(),
-        webhook: z.strictObject({ enabled: z.boolean().optional(), secret: confidentialSchema.optional() }).optional(),
-      })
-      .optional(),
+    git: gitSchema.describe('For type git: what to read.').optional(),
+    sync: syncSchema.describe('For type git: when to read.').optional(),
   })
-  .refine((spec) => spec.type !== 'manual' || spec.git === undefined, { path: ['git'], message: 'belongs to type git' })
-  .refine((spec) => spec.type !== 'git' || spec.git !== undefined, { path: ['git'], message: 'is required for type git' });
+  .refine((spec) => spec.type !== 'manual' || spec.git === undefined, {
+    path: ['git'],
+    message: 'belongs to type git',
+    params: inKubernetes("self.type != 'manual' || !has(self.git)"),
+  })
+  .refine((spec) => spec.type !== 'git' || spec.git !== undefined, {
+    path: ['git'],
+    message: 'is required for type git',
+    params: inKubernetes("self.type != 'git' || has(self.git)"),
+  });
 export type CodeSourceSpec = z.infer<typeof codeSourceSpecSchema>;
 
 /** How many locks a source keeps: handlers of one source may each ask for other packages. */
 export const MAX_SOURCE_LOCKS = 128;
 
+const lockSchema = z.strictObject({
+  asks: digestSchema.describe('Digest of what was asked for.'),
+  lock: digestSchema.describe('The blob of the answer.'),
+});
+
 export const codeSourceStatusSchema = z.strictObject({
-  observedGeneration: z.int().min(0).optional(),
+  observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
-  /** Digest of the tree in force: of `spec.manual.tree`, or of the last good sync. */
-  tree: digestSchema.optional(),
-  commit: z.string().max(64).optional(),
-  lastSyncStartedAt: z.string().max(64).optional(),
-  lastSyncAt: z.string().max(64).optional(),
-  lastSyncError: z.string().max(4096).optional(),
-  files: z.int().min(0).optional(),
-  bytes: z.int().min(0).optional(),
-  /** Which packages builds settled on, newest first: `asks` names what was asked for, `lock` is the blob of the answer. */
-  locks: z.array(z.strictObject({ asks: digestSchema, lock: digestSchema })).max(MAX_SOURCE_LOCKS).optional(),
+  tree: digestSchema.describe('Digest of the tree in force: of spec.manual.tree, or of the last good sync.').optional(),
+  commit: textSchema(0, 64).describe('The commit that the tree was read from.').optional(),
+  lastSyncStartedAt: timeSchema.describe('When the repository was last begun to be read, RFC 3339.').optional(),
+  lastSyncAt: timeSchema.describe('When the repository was last read to the end, RFC 3339.').optional(),
+  lastSyncError: textSchema(0, 4096).describe('Why the last reading failed.').optional(),
+  files: z.int().min(0).describe('How many files the tree has.').optional(),
+  bytes: z.int().min(0).describe('How large they are together.').optional(),
+  locks: z.array(lockSchema).max(MAX_SOURCE_LOCKS).describe('Which packages builds settled on, newest first.').optional(),
 });
 export type CodeSourceStatus = z.infer<typeof codeSourceStatusSchema>;

@@ -6,8 +6,9 @@ import { ALL_KINDS, KINDS, type ApiKeyResource, type CodeSourceResource, type Ke
 
 /** Every path in a schema at which a confidential value stands. */
 function confidentialPaths(schema: unknown, path: string): string[] {
-  if (schema === confidentialSchema) return [path];
   const { def } = (schema as z.ZodType)._zod as unknown as { def: Record<string, unknown> };
+  // A described schema is a copy of it with the same definition.
+  if (def === (confidentialSchema._zod.def as unknown)) return [path];
   const inner = ['innerType', 'element', 'valueType', 'in', 'out', 'left', 'right'].filter((part) => def[part] !== undefined);
   const members = (def.options ?? def.items ?? []) as unknown[];
   return [

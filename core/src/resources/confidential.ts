@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { inKubernetes } from './kubernetes-rule.ts';
 import { nameSchema } from './meta.ts';
+import { textSchema } from './text.ts';
 
 /**
  * The only shape a confidential field has: an envelope of `crypto/envelope.ts`, or a reference to a Kubernetes Secret.
@@ -7,10 +9,17 @@ import { nameSchema } from './meta.ts';
  */
 export const confidentialSchema = z
   .strictObject({
-    encrypted: z.string().min(1).max(131_072).optional(),
-    secretKeyRef: z.strictObject({ name: nameSchema, key: z.string().min(1).max(253) }).optional(),
+    encrypted: textSchema(1, 131_072).describe('An envelope that this installation made for this very field.').optional(),
+    secretKeyRef: z
+      .strictObject({
+        name: nameSchema.describe('metadata.name of a Secret in the same namespace.'),
+        key: textSchema(1, 253).describe('Which of its data entries.'),
+      })
+      .describe('Where the value stands in a Kubernetes Secret.')
+      .optional(),
   })
   .refine((value) => (value.encrypted === undefined) !== (value.secretKeyRef === undefined), {
     message: 'exactly one of encrypted and secretKeyRef is required',
+    params: inKubernetes('has(self.encrypted) != has(self.secretKeyRef)'),
   });
 export type Confidential = z.infer<typeof confidentialSchema>;

@@ -1,35 +1,65 @@
 import { z } from 'zod';
 import { confidentialSchema } from './confidential.ts';
-import { conditionsSchema, nameSchema } from './meta.ts';
+import { inKubernetes } from './kubernetes-rule.ts';
+import { conditionsSchema, nameSchema, observedGenerationSchema } from './meta.ts';
+import { textSchema } from './text.ts';
 
 export const SECRET_SCOPES = ['global', 'function', 'group', 'key'] as const;
 export type SecretScope = (typeof SECRET_SCOPES)[number];
 
 /** Which field names the owner of a secret of each scope; a global one has none. */
 export const SCOPE_FIELD = { function: 'function', group: 'keyGroup', key: 'apiKey' } as const;
+type OwnedScope = keyof typeof SCOPE_FIELD;
 
-export const functionSecretSpecSchema = z
-  .strictObject({
-    name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, dashes and underscores'),
-    scope: z.enum(SECRET_SCOPES),
-    function: nameSchema.optional(),
-    keyGroup: nameSchema.optional(),
-    apiKey: nameSchema.optional(),
-    comment: z.string().max(1024).optional(),
-    value: confidentialSchema,
-  })
-  .superRefine((spec, context) => {
-    for (const [scope, field] of Object.entries(SCOPE_FIELD)) {
-      const wanted = spec.scope === scope;
-      if (wanted === (spec[field] !== undefined)) continue;
-      const message = wanted ? `is required for scope ${scope}` : `must be absent for scope ${spec.scope}`;
-      context.addIssue({ code: 'custom', path: [field], message });
-    }
-  });
+const fieldsSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-zA-Z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, dashes and underscores')
+    .meta({ maxLength: 128 })
+    .describe('The name by which handlers ask for it.'),
+  scope: z.enum(SECRET_SCOPES).describe('Who sees it: all functions, one function, or calls with a key of one group or with one key.'),
+  function: nameSchema.describe('For scope function: metadata.name of the Function.').optional(),
+  keyGroup: nameSchema.describe('For scope group: metadata.name of the KeyGroup.').optional(),
+  apiKey: nameSchema.describe('For scope key: metadata.name of the ApiKey.').optional(),
+  comment: textSchema(0, 1024).describe('For people.').optional(),
+  value: confidentialSchema.describe('The value that handlers get.'),
+});
+
+/** A secret has the owner that its scope asks for, and no other. */
+export const functionSecretSpecSchema = (['function', 'group', 'key'] as const)
+  .flatMap(ownerRules)
+  .reduce((schema, { check, ...rule }) => schema.refine(check, rule), fieldsSchema);
 export type FunctionSecretSpec = z.infer<typeof functionSecretSpecSchema>;
 
 export const functionSecretStatusSchema = z.strictObject({
-  observedGeneration: z.int().min(0).optional(),
+  observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
 });
 export type FunctionSecretStatus = z.infer<typeof functionSecretStatusSchema>;
+
+interface OwnerRule {
+  check: (spec: z.infer<typeof fieldsSchema>) => boolean;
+  path: string[];
+  message: string;
+  params: Record<string, unknown>;
+}
+
+function ownerRules(scope: OwnedScope): OwnerRule[] {
+  const field = SCOPE_FIELD[scope];
+  // CEL reserves the word function.
+  const named = `has(self.${field === 'function' ? '__function__' : field})`;
+  return [
+    {
+      check: (spec) => spec.scope !== scope || spec[field] !== undefined,
+      path: [field],
+      message: `is required for scope ${scope}`,
+      params: inKubernetes(`self.scope != '${scope}' || ${named}`),
+    },
+    {
+      check: (spec) => spec.scope === scope || spec[field] === undefined,
+      path: [field],
+      message: `must be absent unless scope is ${scope}`,
+      params: inKubernetes(`self.scope == '${scope}' || !${named}`),
+    },
+  ];
+}

@@ -1,106 +1,130 @@
 import { z } from 'zod';
-import { isRoutePattern } from '../routes/route-pattern.ts';
-import { conditionsSchema, digestSchema, nameSchema } from './meta.ts';
+import { ROUTE_RULES } from '../routes/route-rules.ts';
+import { isRoutePattern, routeProblem } from '../routes/route-pattern.ts';
+import { inKubernetes } from './kubernetes-rule.ts';
+import { conditionsSchema, digestSchema, nameSchema, observedGenerationSchema, timeSchema } from './meta.ts';
+import { textSchema } from './text.ts';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'] as const;
 export type Method = (typeof METHODS)[number];
 
+const headerNamesSchema = z
+  .array(z.string().max(128).regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name'))
+  .max(64);
+
 export const corsSchema = z
   .strictObject({
     origins: z
-      .array(z.string().min(1).max(512).regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\,]+)$/, 'must be * or scheme://host[:port]'))
+      .array(textSchema(1, 512).regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\,]+)$/, 'must be * or scheme://host[:port]'))
       .min(1)
-      .max(64),
-    credentials: z.boolean().optional(),
-    maxAge: z.int().min(0).max(86_400).default(86_400),
-    allowHeaders: z.array(z.string().max(128).regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name')).max(64).optional(),
-    exposeHeaders: z.array(z.string().max(128).regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name')).max(64).optional(),
+      .max(64)
+      .describe('Who may read answers: * or scheme://host[:port].'),
+    credentials: z.boolean().describe('Whether browsers may send credentials along.').optional(),
+    maxAge: z.int().min(0).max(86_400).default(86_400).describe('Seconds for which browsers may keep the answer to a preflight.'),
+    allowHeaders: headerNamesSchema.describe('Request headers that browsers may send.').optional(),
+    exposeHeaders: headerNamesSchema.describe('Response headers that scripts may read.').optional(),
   })
   .refine((cors) => !(cors.credentials === true && cors.origins.includes('*')), {
     path: ['credentials'],
     message: 'must not be true when origins contains *',
+    params: inKubernetes("!(has(self.credentials) && self.credentials && '*' in self.origins)"),
   });
 export type Cors = z.infer<typeof corsSchema>;
 
 export const scalingSchema = z
   .strictObject({
-    minReplicas: z.int().min(1).max(100).default(1),
-    maxReplicas: z.int().min(1).max(100).default(1),
-    /** Calls that one instance should answer at once. */
-    targetConcurrency: z.int().min(1).max(1000).default(50),
-    idleSeconds: z.int().min(10).max(86_400).default(300),
+    minReplicas: z.int().min(1).max(100).default(1).describe('How many instances run at least.'),
+    maxReplicas: z.int().min(1).max(100).default(1).describe('How many instances run at most.'),
+    targetConcurrency: z.int().min(1).max(1000).default(50).describe('Calls that one instance should answer at once.'),
+    idleSeconds: z.int().min(10).max(86_400).default(300).describe('How long an instance is kept that has nothing to do.'),
   })
   .refine((scaling) => scaling.maxReplicas >= scaling.minReplicas, {
     path: ['maxReplicas'],
     message: 'must not be less than minReplicas',
+    params: inKubernetes('self.maxReplicas >= self.minReplicas'),
   });
 
 export const resourcesSchema = z.strictObject({
-  memoryMiB: z.int().min(64).max(8192).default(128),
-  cpuMillis: z.int().min(10).max(64_000).nullable().default(null),
+  memoryMiB: z.int().min(64).max(8192).default(128).describe('Memory of an instance, MiB.'),
+  cpuMillis: z.int().min(10).max(64_000).nullable().default(null).describe('CPU of an instance, thousandths of a core; null: no limit.'),
 });
 
 /** `<source name>/<path in the source>`; the file need not exist yet. */
-export const handlerSchema = z
-  .string()
-  .min(3)
-  .max(1024 + 65)
+export const handlerSchema = textSchema(3, 1024 + 65)
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}\/[^\0\\]+$/, 'must be <source name>/<path in the source>')
   .refine((handler) => handler.split('/').every((part) => part !== '' && part !== '.' && part !== '..'), {
     message: 'must not hold empty, . or .. segments',
+    params: inKubernetes("!('/' + self + '/').matches('/[.]{0,2}/')"),
+  });
+
+const routeSchema = z
+  .string()
+  .min(1)
+  .max(512)
+  .refine(isRoutePattern, {
+    error: ({ input }) => routeProblem(String(input)),
+    params: inKubernetes({ cel: ROUTE_RULES }),
+  });
+
+const methodsSchema = z
+  .array(z.enum(METHODS))
+  .min(1)
+  .max(METHODS.length)
+  .refine((methods) => new Set(methods).size === methods.length, {
+    message: 'must not repeat a method',
+    params: inKubernetes({ keywords: { 'x-kubernetes-list-type': 'set' } }),
   });
 
 export const functionSpecSchema = z.strictObject({
-  displayName: z.string().min(1).max(64).regex(/\S/, 'must not be blank').optional(),
-  description: z.string().max(1024).optional(),
-  handler: handlerSchema,
-  route: z.string().min(1).max(512).refine(isRoutePattern, { message: 'is not a route pattern' }),
-  methods: z
-    .array(z.enum(METHODS))
+  displayName: textSchema(1, 64)
+    .regex(/\S/, 'must not be blank')
+    .describe('What people call the function. Absent: metadata.name.')
+    .optional(),
+  description: textSchema(0, 1024).describe('For people.').optional(),
+  handler: handlerSchema.describe('<source name>/<path in the source>. The file need not exist yet.'),
+  route: routeSchema.describe('/a/:b/*: literal segments, parameters, and * for the rest as the last one.'),
+  methods: methodsSchema.describe('Which methods are answered.'),
+  keyGroups: z
+    .array(nameSchema)
     .min(1)
-    .max(METHODS.length)
-    .refine((methods) => new Set(methods).size === methods.length, { message: 'must not repeat a method' }),
-  /** `metadata.name`s of KeyGroups: callers must present a key of one of them. Absent: anybody may call. */
-  keyGroups: z.array(nameSchema).min(1).max(64).optional(),
-  cors: corsSchema.optional(),
-  enabled: z.boolean().default(true),
-  timeoutSeconds: z.int().min(1).max(3600).default(30),
-  maxRequestBytes: z.int().min(0).max(1_073_741_824).default(10_485_760),
-  /** Calls of this function at once over all of its instances; null: no limit. */
-  maxConcurrency: z.int().min(1).max(10_000).nullable().default(null),
-  scaling: scalingSchema.prefault({}),
-  resources: resourcesSchema.prefault({}),
-  /** A pin: serve this revision whatever the source says. */
-  revision: digestSchema.optional(),
-  /** Shows the messages of a handler's errors to its callers. */
-  debug: z.boolean().default(false),
+    .max(64)
+    .describe('metadata.names of KeyGroups: callers must present a key of one of them. Absent: anybody may call.')
+    .optional(),
+  cors: corsSchema.describe('What browsers may do from pages of other origins. Absent: nothing.').optional(),
+  enabled: z.boolean().default(true).describe('False: calls are answered with 404.'),
+  timeoutSeconds: z.int().min(1).max(3600).default(30).describe('How long a call may take.'),
+  maxRequestBytes: z.int().min(0).max(1_073_741_824).default(10_485_760).describe('How large the body of a request may be.'),
+  maxConcurrency: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .nullable()
+    .default(null)
+    .describe('Calls of this function at once over all of its instances; null: no limit.'),
+  scaling: scalingSchema.prefault({}).describe('How many instances run.'),
+  resources: resourcesSchema.prefault({}).describe('What one instance may use.'),
+  revision: digestSchema.describe('A pin: serve this revision whatever the source says.').optional(),
+  debug: z.boolean().default(false).describe("Shows the messages of a handler's errors to its callers."),
 });
 export type FunctionSpec = z.infer<typeof functionSpecSchema>;
 
+const revisionSchema = z.strictObject({
+  revision: digestSchema.describe('Digest of the artifact.'),
+  source: textSchema(0, 64).describe('Name of the source that holds the handler.'),
+  sourceRevision: digestSchema.describe("Digest of that source's tree at the time."),
+  createdAt: timeSchema.describe('RFC 3339.'),
+});
+
 export const functionStatusSchema = z.strictObject({
-  observedGeneration: z.int().min(0).optional(),
+  observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
-  url: z.string().max(2048).optional(),
-  /** Digest of the artifact that answers calls. */
-  activeRevision: digestSchema.optional(),
-  /** Name of the workload that answers calls: one pair of artifact and instance template. */
-  activeWorkload: z.string().max(63).optional(),
-  replicas: z.int().min(0).optional(),
-  readyReplicas: z.int().min(0).optional(),
-  /** The last good revisions, newest first. */
-  revisions: z
-    .array(
-      z.strictObject({
-        revision: digestSchema,
-        /** Name of the source that holds the handler. */
-        source: z.string().max(64),
-        /** Digest of that source's tree at the time. */
-        sourceRevision: digestSchema,
-        /** RFC 3339. */
-        createdAt: z.string().max(64),
-      }),
-    )
-    .max(10)
+  url: textSchema(0, 2048).describe('Where the function is called.').optional(),
+  activeRevision: digestSchema.describe('Digest of the artifact that answers calls.').optional(),
+  activeWorkload: textSchema(0, 63)
+    .describe('Name of the workload that answers calls: one pair of artifact and instance template.')
     .optional(),
+  replicas: z.int().min(0).describe('How many instances there are.').optional(),
+  readyReplicas: z.int().min(0).describe('How many of them take calls.').optional(),
+  revisions: z.array(revisionSchema).max(10).describe('The last good revisions, newest first.').optional(),
 });
 export type FunctionStatus = z.infer<typeof functionStatusSchema>;

@@ -1,19 +1,21 @@
 import { z } from 'zod';
+import { observedGenerationSchema } from './meta.ts';
+import { textSchema } from './text.ts';
 
 /** Names of groups and of keys. */
 export const keyNameSchema = z
   .string()
-  .regex(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 lowercase letters, digits, dashes and underscores');
+  .regex(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 lowercase letters, digits, dashes and underscores')
+  .meta({ maxLength: 64 });
 
 export const keyGroupSpecSchema = z.strictObject({
-  displayName: keyNameSchema.optional(),
-  description: z.string().max(1024).optional(),
+  displayName: keyNameSchema.describe('What people call the group. Absent: metadata.name.').optional(),
+  description: textSchema(0, 1024).describe('For people.').optional(),
 });
 export type KeyGroupSpec = z.infer<typeof keyGroupSpecSchema>;
 
 export const keyGroupStatusSchema = z.strictObject({
-  observedGeneration: z.int().min(0).optional(),
-  /** How many ApiKeys name this group. */
-  keys: z.int().min(0).optional(),
+  observedGeneration: observedGenerationSchema.optional(),
+  keys: z.int().min(0).describe('How many ApiKeys name this group.').optional(),
 });
 export type KeyGroupStatus = z.infer<typeof keyGroupStatusSchema>;

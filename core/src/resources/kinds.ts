@@ -5,8 +5,9 @@ import { functionSecretSpecSchema, functionSecretStatusSchema } from './function
 import type { FunctionSecretSpec, FunctionSecretStatus } from './function-secret.ts';
 import { functionSpecSchema, functionStatusSchema, type FunctionSpec, type FunctionStatus } from './function.ts';
 import { keyGroupSpecSchema, keyGroupStatusSchema, type KeyGroupSpec, type KeyGroupStatus } from './key-group.ts';
-import type { ObjectMeta } from './meta.ts';
-import { settingsSpecSchema, settingsStatusSchema, type SettingsSpec, type SettingsStatus } from './settings.ts';
+import { inKubernetes } from './kubernetes-rule.ts';
+import { nameSchema, type ObjectMeta } from './meta.ts';
+import { SETTINGS_NAME, settingsSpecSchema, settingsStatusSchema, type SettingsSpec, type SettingsStatus } from './settings.ts';
 
 /** Spec and status of each kind. */
 export interface KindTypes {
@@ -40,23 +41,66 @@ export interface KindDefinition<K extends Kind> {
   kind: K;
   plural: string;
   shortName: string;
+  /** What `metadata.name` may be. */
+  name: z.ZodType<string>;
   spec: z.ZodType<KindTypes[K]['spec']>;
   status: z.ZodType<KindTypes[K]['status']>;
 }
 
+const settingsNameSchema = nameSchema.refine((name) => name === SETTINGS_NAME, {
+  message: `must be ${SETTINGS_NAME}: there is one Settings object`,
+  params: inKubernetes(`self == '${SETTINGS_NAME}'`),
+});
+
 export const KINDS: { [K in Kind]: KindDefinition<K> } = {
-  Function: { kind: 'Function', plural: 'functions', shortName: 'fn', spec: functionSpecSchema, status: functionStatusSchema },
-  CodeSource: { kind: 'CodeSource', plural: 'codesources', shortName: 'cs', spec: codeSourceSpecSchema, status: codeSourceStatusSchema },
-  KeyGroup: { kind: 'KeyGroup', plural: 'keygroups', shortName: 'kg', spec: keyGroupSpecSchema, status: keyGroupStatusSchema },
-  ApiKey: { kind: 'ApiKey', plural: 'apikeys', shortName: 'ak', spec: apiKeySpecSchema, status: apiKeyStatusSchema },
+  Function: {
+    kind: 'Function',
+    plural: 'functions',
+    shortName: 'fn',
+    name: nameSchema,
+    spec: functionSpecSchema,
+    status: functionStatusSchema,
+  },
+  CodeSource: {
+    kind: 'CodeSource',
+    plural: 'codesources',
+    shortName: 'cs',
+    name: nameSchema,
+    spec: codeSourceSpecSchema,
+    status: codeSourceStatusSchema,
+  },
+  KeyGroup: {
+    kind: 'KeyGroup',
+    plural: 'keygroups',
+    shortName: 'kg',
+    name: nameSchema,
+    spec: keyGroupSpecSchema,
+    status: keyGroupStatusSchema,
+  },
+  ApiKey: {
+    kind: 'ApiKey',
+    plural: 'apikeys',
+    shortName: 'ak',
+    name: nameSchema,
+    spec: apiKeySpecSchema,
+    status: apiKeyStatusSchema,
+  },
   FunctionSecret: {
     kind: 'FunctionSecret',
     plural: 'functionsecrets',
     shortName: 'fsec',
+    name: nameSchema,
     spec: functionSecretSpecSchema,
     status: functionSecretStatusSchema,
   },
-  Settings: { kind: 'Settings', plural: 'settings', shortName: 'wset', spec: settingsSpecSchema, status: settingsStatusSchema },
+  Settings: {
+    kind: 'Settings',
+    plural: 'settings',
+    shortName: 'wset',
+    name: settingsNameSchema,
+    spec: settingsSpecSchema,
+    status: settingsStatusSchema,
+  },
 };
 
 export const ALL_KINDS = Object.keys(KINDS) as Kind[];

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { inKubernetes } from './kubernetes-rule.ts';
+import { textSchema } from './text.ts';
 
 /** API group and version of every Wherry object, in Kubernetes and in the embedded store alike. */
 export const API_VERSION = 'wherry.dev/v1alpha1';
@@ -11,20 +13,34 @@ export const nameSchema = z
   .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label: lowercase letters, digits and dashes');
 
 /** Lowercase hexadecimal SHA-256. */
-export const digestSchema = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 digest in lowercase hexadecimal');
+export const digestSchema = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 digest in lowercase hexadecimal')
+  .meta({ maxLength: 64 });
 export type Digest = string;
 
+/** RFC 3339 in a status. */
+export const timeSchema = textSchema(0, 64);
+
+export const observedGenerationSchema = z.int().min(0).describe('The metadata.generation that this status judges.');
+
 export const conditionSchema = z.strictObject({
-  type: z.string().min(1).max(64),
+  type: textSchema(1, 64).describe('What is judged: Ready, for one.'),
   status: z.enum(['True', 'False', 'Unknown']),
-  reason: z.string().min(1).max(128),
-  message: z.string().max(4096),
-  /** RFC 3339; moves only when `status` does, as in Kubernetes. */
-  lastTransitionTime: z.string().max(64),
-  observedGeneration: z.int().min(0),
+  reason: textSchema(1, 128).describe('A constant for programs.'),
+  message: textSchema(0, 4096).describe('A sentence for people, which names the object and the field.'),
+  lastTransitionTime: timeSchema.describe('When status changed last, RFC 3339.'),
+  observedGeneration: z.int().min(0).describe('The metadata.generation that is judged.'),
 });
 export type Condition = z.infer<typeof conditionSchema>;
-export const conditionsSchema = z.array(conditionSchema).max(8);
+export const conditionsSchema = z
+  .array(conditionSchema)
+  .max(8)
+  .refine((conditions) => new Set(conditions.map(({ type }) => type)).size === conditions.length, {
+    message: 'must not repeat a type',
+    params: inKubernetes({ keywords: { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] } }),
+  })
+  .describe('What became of the object, one condition a type.');
 
 /** Annotations that survive export and restore, in milliseconds since 1970 UTC. */
 export const CREATED_AT = 'wherry.dev/created-at';

@@ -1,17 +1,27 @@
 import { z } from 'zod';
-import { conditionsSchema } from './meta.ts';
+import { SETTINGS } from '../settings-definitions.ts';
+import { conditionsSchema, observedGenerationSchema } from './meta.ts';
 
 /** `metadata.name` of the one Settings object. */
 export const SETTINGS_NAME = 'wherry';
 
+/** The settings that are known, each optional. To those who read them they are a record of strings. */
+const valuesSchema = z.strictObject(
+  Object.fromEntries(
+    Object.entries(SETTINGS).map(([name, setting]) => [
+      name,
+      setting.schema.describe(`${setting.description} Absent: ${setting.default}.`).optional(),
+    ]),
+  ),
+) as z.ZodType<Record<string, string>, Record<string, string>>;
+
 export const settingsSpecSchema = z.strictObject({
-  /** Only what differs from the default; `settings/definitions.ts` lists names, defaults and rules. */
-  values: z.record(z.string().max(128), z.string().max(4096)).default({}),
+  values: valuesSchema.default({}).describe('Only what differs from the default. All values are strings.'),
 });
 export type SettingsSpec = z.infer<typeof settingsSpecSchema>;
 
 export const settingsStatusSchema = z.strictObject({
-  observedGeneration: z.int().min(0).optional(),
+  observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
 });
 export type SettingsStatus = z.infer<typeof settingsStatusSchema>;

@@ -29,11 +29,16 @@ export function parseRoute(pattern: string): RouteSegment[] {
 
 /** Whether `parseRoute` takes the pattern. */
 export function isRoutePattern(pattern: string): boolean {
+  return routeProblem(pattern) === undefined;
+}
+
+/** What `parseRoute` has against the pattern, if anything. */
+export function routeProblem(pattern: string): string | undefined {
   try {
     parseRoute(pattern);
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 

@@ -50,6 +50,7 @@ export function parseMetadata<K extends Kind>(sent: SentObject<K>, namespace: st
   if (metadata.namespace !== undefined && metadata.namespace !== namespace) {
     throw refuse(sent, [{ path: 'metadata.namespace', message: `must be ${namespace}` }]);
   }
+  parse(definitionOf(sent).name, metadata.name, sent, 'metadata.name');
   return metadata;
 }
 

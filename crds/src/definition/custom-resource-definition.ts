@@ -1,0 +1,71 @@
+import { KINDS, type Kind } from '@wherry/core/resources/kinds.ts';
+import { API_VERSION } from '@wherry/core/resources/meta.ts';
+import { structuralSchema, type StructuralSchema } from '../schema/structural-schema.ts';
+import { KIND_PRESENTATIONS } from './kind-presentation.ts';
+
+export const [GROUP = '', VERSION = ''] = API_VERSION.split('/');
+
+/** The schemas of a kind's spec, status and name. */
+export function schemasOf(kind: Kind): Record<'spec' | 'status' | 'name', StructuralSchema> {
+  const { spec, status, name } = KINDS[kind];
+  return {
+    spec: structuralSchema(spec, 'spec'),
+    status: structuralSchema(status, 'status'),
+    name: structuralSchema(name, 'metadata.name'),
+  };
+}
+
+/** The CustomResourceDefinition of a kind, as an object to be written as YAML. */
+export function customResourceDefinition(kind: Kind): object {
+  const { plural, shortName } = KINDS[kind];
+  const { singular, columns, scale } = KIND_PRESENTATIONS[kind];
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${GROUP}` },
+    spec: {
+      group: GROUP,
+      scope: 'Namespaced',
+      names: { kind, listKind: `${kind}List`, plural, singular, shortNames: [shortName], categories: ['wherry'] },
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          additionalPrinterColumns: columns,
+          subresources: { status: {}, ...(scale && { scale }) },
+          schema: { openAPIV3Schema: rootSchema(kind) },
+        },
+      ],
+    },
+  };
+}
+
+function rootSchema(kind: Kind): object {
+  const { spec, status, name } = schemasOf(kind);
+  return {
+    description: KIND_PRESENTATIONS[kind].description,
+    type: 'object',
+    required: ['spec'],
+    'x-kubernetes-validations': nameRules(name),
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      spec: { description: 'What is wanted.', ...spec },
+      status: { description: 'What the operator made of it.', ...status },
+    },
+  };
+}
+
+/** The rules of a name stand at the root: of `metadata`, rules see the name alone. */
+function nameRules({ pattern = '', ...name }: StructuralSchema): object[] {
+  const said = [
+    { rule: `self.matches('${pattern}')`, message: 'must be a DNS label: 1 to 63 lowercase letters, digits and dashes' },
+    ...(name['x-kubernetes-validations'] ?? []),
+  ];
+  return said.map(({ rule, message }) => ({
+    rule: rule.replace(/\bself\b/g, 'self.metadata.name'),
+    message: `metadata.name ${message}`,
+  }));
+}

@@ -1,0 +1,120 @@
+import type { Kind } from '@wherry/core/resources/kinds.ts';
+import type { ConditionType, Reason } from '@wherry/core/conditions.ts';
+
+/** A column of `kubectl get`; with a priority of 1 only of `kubectl get -o wide`. */
+export interface PrinterColumn {
+  name: string;
+  type: 'string' | 'integer' | 'boolean' | 'date';
+  description?: string;
+  jsonPath: string;
+  priority?: 1;
+}
+
+/** What of a kind's definition and page is not in its schemas. */
+export interface KindPresentation {
+  singular: string;
+  /** One sentence. */
+  description: string;
+  /** Answer "is it up, where, on which code". */
+  columns: readonly PrinterColumn[];
+  scale?: { specReplicasPath: string; statusReplicasPath: string };
+  /** The reasons that each condition of the kind may have. */
+  conditions: Partial<Record<ConditionType, readonly Reason[]>>;
+}
+
+const condition = (type: ConditionType, part: 'status' | 'reason'): string => `.status.conditions[?(@.type=="${type}")].${part}`;
+const READY: PrinterColumn = { name: 'Ready', type: 'string', description: 'Whether the object is in force as it is written.', jsonPath: condition('Ready', 'status') };
+const REASON: PrinterColumn = { name: 'Reason', type: 'string', description: 'Why.', jsonPath: condition('Ready', 'reason') };
+const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+
+const BUILD_REASONS = [
+  'Building', 'SourceNotFound', 'SourceNotReady', 'HandlerNotFound', 'SyntaxError', 'ImportNotFound', 'ImportNotSupported', 'ExportError',
+  'LoadError', 'BuildTimeout', 'BuildOutOfMemory', 'BuildTooLarge', 'BuildFailed', 'ManifestInvalid', 'LockOutdated', 'PackageNotFound',
+  'PackageRefused', 'PackageConflict', 'PackageCorrupt', 'PackageTooLarge', 'RegistryUnavailable', 'InstallTimeout', 'InstallFailed',
+  'RevisionNotFound', 'Starting', 'CrashLoop',
+] as const satisfies Reason[];
+
+export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
+  Function: {
+    singular: 'function',
+    description: 'A handler with a URL: which code answers which route, for whom, and how many instances run.',
+    columns: [
+      READY,
+      REASON,
+      { name: 'URL', type: 'string', description: 'Where the function is called.', jsonPath: '.status.url' },
+      { name: 'Revision', type: 'string', description: 'The artifact that answers calls.', jsonPath: '.status.activeRevision' },
+      { name: 'Replicas', type: 'integer', description: 'Instances that take calls.', jsonPath: '.status.readyReplicas' },
+      { name: 'Handler', type: 'string', jsonPath: '.spec.handler', priority: 1 },
+      { name: 'Workload', type: 'string', jsonPath: '.status.activeWorkload', priority: 1 },
+      AGE,
+    ],
+    scale: { specReplicasPath: '.spec.scaling.minReplicas', statusReplicasPath: '.status.replicas' },
+    conditions: {
+      Ready: ['Ready', 'Disabled', 'Invalid', 'RouteConflict', 'KeyGroupNotFound', ...BUILD_REASONS],
+      RouteAccepted: ['Accepted', 'RouteConflict', 'Invalid'],
+      CodeReady: ['Built', 'Pinned', ...BUILD_REASONS],
+      Available: ['MinimumReplicasAvailable', 'Disabled', 'RouteConflict', 'Starting', 'LoadError', 'CrashLoop'],
+    },
+  },
+  CodeSource: {
+    singular: 'codesource',
+    description: 'Files that handlers are built from: uploaded, or read from a git repository.',
+    columns: [
+      { name: 'Type', type: 'string', description: 'manual or git.', jsonPath: '.spec.type' },
+      READY,
+      REASON,
+      { name: 'Tree', type: 'string', description: 'Digest of the tree in force.', jsonPath: '.status.tree' },
+      { name: 'Commit', type: 'string', description: 'The commit that it was read from.', jsonPath: '.status.commit' },
+      { name: 'Synced', type: 'date', description: 'When it was last read.', jsonPath: '.status.lastSyncAt' },
+      { name: 'Files', type: 'integer', jsonPath: '.status.files', priority: 1 },
+      AGE,
+    ],
+    conditions: { Ready: ['Stored', 'Disabled', 'TreeNotFound', 'NotSupported', 'DecryptionFailed'] },
+  },
+  KeyGroup: {
+    singular: 'keygroup',
+    description: 'A group of API keys; functions name the groups whose keys may call them.',
+    columns: [
+      { name: 'Keys', type: 'integer', description: 'How many ApiKeys name the group.', jsonPath: '.status.keys' },
+      { name: 'Name', type: 'string', jsonPath: '.spec.displayName', priority: 1 },
+      { name: 'Description', type: 'string', jsonPath: '.spec.description', priority: 1 },
+      AGE,
+    ],
+    conditions: {},
+  },
+  ApiKey: {
+    singular: 'apikey',
+    description: 'One key of a group, which callers present.',
+    columns: [
+      { name: 'Group', type: 'string', jsonPath: '.spec.keyGroup' },
+      { name: 'Enabled', type: 'boolean', jsonPath: '.spec.enabled' },
+      // Not a date: kubectl shows dates as ages, and this one lies ahead.
+      { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt' },
+      { ...READY, description: 'False: the value cannot be read.' },
+      REASON,
+      AGE,
+    ],
+    conditions: { Ready: ['Ready', 'DecryptionFailed'] },
+  },
+  FunctionSecret: {
+    singular: 'functionsecret',
+    description: 'A value that handlers ask for by name: seen by all functions, by one, or in calls with certain keys.',
+    columns: [
+      { name: 'Name', type: 'string', description: 'The name by which handlers ask for it.', jsonPath: '.spec.name' },
+      { name: 'Scope', type: 'string', jsonPath: '.spec.scope' },
+      { ...READY, description: 'False: the value cannot be read.' },
+      REASON,
+      { name: 'Function', type: 'string', jsonPath: '.spec.function', priority: 1 },
+      { name: 'Group', type: 'string', jsonPath: '.spec.keyGroup', priority: 1 },
+      { name: 'Key', type: 'string', jsonPath: '.spec.apiKey', priority: 1 },
+      AGE,
+    ],
+    conditions: { Ready: ['Ready', 'DecryptionFailed'] },
+  },
+  Settings: {
+    singular: 'settings',
+    description: 'What can be changed while Wherry runs. There is one object, named wherry.',
+    columns: [{ name: 'Values', type: 'string', description: 'What differs from the defaults.', jsonPath: '.spec.values' }, AGE],
+    conditions: {},
+  },
+};
