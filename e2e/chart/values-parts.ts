@@ -16,6 +16,11 @@ export const looseObjects = (description: string) => z.array(z.looseObject({})).
 export const hostNames = (description: string) =>
   z.array(z.string().max(253).regex(/^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)).default([]).describe(description);
 
+export const trustedProxies = z
+  .array(z.string().max(64).regex(/^[0-9a-fA-F.:]+(\/\d{1,3})?$/))
+  .default([])
+  .describe('Networks (CIDR) of proxies whose `X-Forwarded-*` and `X-Request-Id` headers are believed: those of the ingress controller.');
+
 /** A key of a Secret or ConfigMap; without a name, none is used. */
 export const keyOf = (kind: string, key: string) =>
   z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { componentValues, dnsLabel, hostNames, keyOf, looseObjects, quantity, resources, texts } from './values-parts.ts';
+import { componentValues, dnsLabel, hostNames, keyOf, looseObjects, quantity, resources, texts, trustedProxies } from './values-parts.ts';
 
 /*
  * The values of charts/wherry: what each is, its default, and what it may be. values.yaml, values.schema.json and
@@ -51,7 +51,7 @@ const router = componentValues({ cpu: '100m', memory: '96Mi' }, { memory: '512Mi
   replicas: z.int().min(1).max(100).default(2).describe('How many routers take calls.'),
   lameDuckSeconds: z.int().min(0).max(300).default(5).describe('How long a router that stops still takes new calls, so that every load balancer hears of it.'),
   drainSeconds: z.int().min(0).max(3600).default(30).describe('How long running calls then have to finish.'),
-  trustedProxies: z.array(z.string().max(64).regex(/^[0-9a-fA-F.:]+(\/\d{1,3})?$/)).default([]).describe('Networks (CIDR) of proxies whose `X-Forwarded-*` and `X-Request-Id` headers are believed: those of the ingress controller.'),
+  trustedProxies,
   service: z
     .strictObject({
       type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('ClusterIP').describe('`LoadBalancer` or `NodePort` open the function port to the outside without an Ingress.'),
@@ -66,6 +66,7 @@ const router = componentValues({ cpu: '100m', memory: '96Mi' }, { memory: '512Mi
 }).describe('The router: the function port.');
 
 const manager = componentValues({ cpu: '100m', memory: '128Mi' }, { memory: '1Gi' }, {
+  trustedProxies,
   database: z
     .strictObject({ type: z.enum(['sqlite']).default('sqlite').describe('Where logs are kept. `sqlite`, on the volume, is what there is; PostgreSQL is not there yet, and is refused.') })
     .prefault({})
