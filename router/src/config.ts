@@ -1,5 +1,5 @@
 import { loadConfig } from '@wherry/service/config.ts';
-import { parseFeedAddress } from '@wherry/service/feed/feed-address.ts';
+import { isFeedAddress } from '@wherry/service/feed/feed-address.ts';
 import * as z from 'zod';
 import { trustedProxies } from './headers/peer.ts';
 
@@ -41,15 +41,6 @@ export const routerEnvironment = z.object({
   WHERRY_OPS_SOCKET: z.string().optional(),
   WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
-
-function isFeedAddress(text: string): boolean {
-  try {
-    parseFeedAddress(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function networkProblem(networks: readonly string[]): string | undefined {
   try {

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { runtimeDownSchema, type RuntimeDown, type RuntimeUp } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { InstanceAddress } from '@wherry/core/ports/workloads.ts';
 import { loadArtifact, type LoadResult } from './artifact/load-artifact.ts';
 import { isArtifactOf } from './artifact/verify-artifact.ts';
 import { callListener } from './call/answer-call.ts';
@@ -9,6 +10,7 @@ import { RunningCalls } from './call/running-calls.ts';
 import { giveHandlerEnvironment, type RuntimeConfig } from './config.ts';
 import { FunctionState } from './function-state.ts';
 import { createCallServer, listen } from './http/call-server.ts';
+import { InvocationTokens } from './http/read-context.ts';
 import { installWebGlobals } from './http/web-globals.ts';
 import { CallLog } from './logs/call-log.ts';
 import { captureOutput } from './logs/capture-output.ts';
@@ -19,76 +21,108 @@ import { endOnCrash } from './process/end-on-crash.ts';
 import { hardenProcess, sharesMachine } from './process/harden-process.ts';
 import { giveOwnUser } from './process/own-user.ts';
 
+/** Bytes that wait for a feed that does not read; then log entries wait, and are dropped, before it. */
+const CONGESTED_BYTES = 1024 * 1024;
+
 export interface RuntimeParts {
-  channel: FeedChannel;
   clock: Clock;
   config: RuntimeConfig;
-  /** Whether the feed's other side lags behind. */
-  congested: () => boolean;
 }
 
 type Start = Extract<RuntimeDown, { type: 'start' }>;
+/** Why the code does not load. */
+export type LoadFailure = Extract<LoadResult, { ok: false }>;
 
 /** One instance of a function: waits for its `start`, loads, serves, drains. */
 export interface Runtime {
-  /** Serves the feed. Resolves when its other side is gone (the service is dead), or the handler does not load. */
-  run(): Promise<'feed-ended' | 'failed'>;
+  /**
+   * Serves one connection of the feed until it ends; what it learned stays in force. The first `start` loads the code. A
+   * later one, on another connection, tells what has changed meanwhile, and is answered with how the start had ended.
+   */
+  follow(channel: FeedChannel): Promise<void>;
+  /** Resolves when the code does not load, after that was told; rejects where the instance cannot listen. */
+  readonly failed: Promise<LoadFailure>;
+  /** Why it takes no calls now; undefined: it does. */
+  whyNotReady(): string | undefined;
   /** Takes no more calls, and resolves when those that run have ended. */
   drain(): Promise<void>;
 }
 
 /** Composes an instance. It takes over the process: console, globals, environment and what happens on a crash. */
-export function buildRuntime({ channel, clock, config, congested }: RuntimeParts): Runtime {
-  const send = (message: RuntimeUp): void => channel.send(message);
-  const mask = new SecretMask();
-  const buffer = new LogBuffer({ clock, congested, send: (entries, dropped) => send({ type: 'logs', entries, dropped }) });
-  const log = new CallLog({ clock, mask, add: (entry) => buffer.add(entry) });
-  const flush = (): void => buffer.flush();
+export function buildRuntime({ clock, config }: RuntimeParts): Runtime {
+  let channel: FeedChannel | undefined;
+  const send = (message: RuntimeUp): void => channel?.send(message);
+  const congested = (): boolean => channel === undefined || (channel.queuedBytes?.() ?? 0) > CONGESTED_BYTES;
+  const { mask, log, flush } = collectLogs({ clock, send, congested });
   const running = new RunningCalls();
-  let state: FunctionState | undefined;
+  const tokens = new InvocationTokens();
+  const failed = Promise.withResolvers<LoadFailure>();
+  let first: { message: Start; state: FunctionState } | undefined;
   let server: Server | undefined;
+  let address: InstanceAddress | undefined;
 
-  async function start(message: Start): Promise<boolean> {
-    state = new FunctionState(message.state, log, mask);
+  /** Not waited for: what follows on the feed, its end above all, is heard while the handler loads. */
+  async function start(message: Start, state: FunctionState): Promise<void> {
     takeOverProcess({ message, config, log, flush });
     const loaded = await load(message, config, clock);
-    if (loaded.ok) {
-      const { invocationToken } = message;
-      server = createCallServer(callListener({ handler: loaded.handler, invocationToken, state, log, clock, running }));
-      send({ type: 'loaded', address: await listen(server, message.listen) });
-    } else {
+    if (!loaded.ok) {
       flush();
       send({ type: 'failed', reason: loaded.reason, message: loaded.message });
+      return failed.resolve(loaded);
     }
-    return loaded.ok;
+    server = createCallServer(callListener({ handler: loaded.handler, tokens, state, log, clock, running }));
+    address = await listen(server, message.listen, config.pod !== undefined);
+    send({ type: 'loaded', address });
   }
 
-  /** @param onStart is not waited for: what follows on the feed, its end above all, is heard while the handler loads. */
-  async function follow(onStart: (message: Start) => void): Promise<'feed-ended'> {
-    for await (const raw of channel.messages()) {
-      const message = runtimeDownSchema.safeParse(raw);
-      // What it does not understand changes nothing: it keeps serving what it last learned.
-      if (!message.success) continue;
-      if (message.data.type === 'heartbeat') send({ type: 'alive' });
-      else if (message.data.type === 'state') state?.apply(message.data.state);
-      else if (state === undefined) onStart(message.data);
+  function onStart(message: Start): void {
+    // A process is one revision for life: another's operator has mistaken it.
+    if (first !== undefined && first.message.revision !== message.revision) return;
+    tokens.accept(message.invocationToken);
+    if (first === undefined) {
+      first = { message, state: new FunctionState(message.state, log, mask) };
+      start(message, first.state).catch(failed.reject);
+      return;
     }
-    return 'feed-ended';
+    first.state.apply(message.state);
+    if (address !== undefined) send({ type: 'loaded', address });
+  }
+
+  function onMessage(message: RuntimeDown): void {
+    if (message.type === 'heartbeat') send({ type: 'alive' });
+    else if (message.type === 'state') first?.state.apply(message.state);
+    else onStart(message);
   }
 
   return {
-    run: () =>
-      new Promise((resolve, reject) => {
-        const onStart = (message: Start): void => {
-          start(message).then((ok) => !ok && resolve('failed'), reject);
-        };
-        follow(onStart).then(resolve, reject);
-      }),
+    failed: failed.promise,
+    async follow(connection) {
+      channel = connection;
+      for await (const raw of connection.messages()) {
+        const message = runtimeDownSchema.safeParse(raw);
+        // What it does not understand changes nothing: it keeps serving what it last learned.
+        if (message.success) onMessage(message.data);
+      }
+      if (channel === connection) channel = undefined;
+    },
+    whyNotReady() {
+      if (running.draining) return 'It is told to go.';
+      return address === undefined ? 'Its code is not loaded yet.' : undefined;
+    },
     async drain() {
-      if (server !== undefined) await drain(server, running, clock);
+      if (server === undefined) running.draining = true;
+      else await drain(server, running, { clock, lameDuckMs: config.lameDuckMs });
       flush();
     },
   };
+}
+
+/** Log entries: masked, kept while the feed is away or lags, sent up it in batches. */
+function collectLogs({ clock, send, congested }: { clock: Clock; send: (message: RuntimeUp) => void; congested: () => boolean }) {
+  const mask = new SecretMask();
+  const buffer = new LogBuffer({ clock, congested, send: (entries, dropped) => send({ type: 'logs', entries, dropped }) });
+  const log = new CallLog({ clock, mask, add: (entry) => buffer.add(entry) });
+  return { mask, log, flush: (): void => buffer.flush() };
 }
 
 interface TakeOver {

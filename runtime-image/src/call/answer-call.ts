@@ -4,7 +4,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Handler } from '../artifact/handler-of.ts';
 import { sendError, type RuntimeErrorCode } from '../http/error-body.ts';
 import { LazyRequest } from '../http/lazy-request.ts';
-import { readContext, tokenCheck } from '../http/read-context.ts';
+import { readContext, type InvocationTokens } from '../http/read-context.ts';
 import { RequestUrls } from '../http/request-url.ts';
 import { writeResponse } from '../http/write-response.ts';
 import type { CallLog } from '../logs/call-log.ts';
@@ -17,7 +17,7 @@ import type { RunningCalls } from './running-calls.ts';
 
 export interface AnswerOptions {
   handler: Handler;
-  invocationToken: string;
+  tokens: InvocationTokens;
   state: FunctionState;
   log: CallLog;
   clock: Clock;
@@ -28,12 +28,12 @@ type Started = AnswerOptions & { deadlines: Deadlines };
 
 /** The way of a call: token → context → handler → answer. */
 export function callListener(options: AnswerOptions): RequestListener {
-  const hasToken = tokenCheck(options.invocationToken);
+  const { tokens } = options;
   const urls = new RequestUrls();
   const started = { ...options, deadlines: new Deadlines(options.clock) };
   return (incoming, outgoing) => {
     if (options.running.draining) outgoing.shouldKeepAlive = false;
-    if (!hasToken(incoming)) return refuse(outgoing, 'unauthorized', 'This address answers the router alone.');
+    if (!tokens.isShownBy(incoming)) return refuse(outgoing, 'unauthorized', 'This address answers the router alone.');
     const context = readContext(incoming);
     if (context === undefined) return refuse(outgoing, 'bad_context', 'The call does not say what it belongs to.');
     const call = startCall(started, context, outgoing);

@@ -19,9 +19,12 @@ export function createCallServer(listener: RequestListener): Server {
   return server;
 }
 
-/** Listens, and tells where: a port of 0 becomes the real one. */
-export async function listen(server: Server, at: InstanceAddress): Promise<InstanceAddress> {
-  server.listen(at);
+/**
+ * Listens, and tells where: a port of 0 becomes the real one.
+ * @param everywhere a pod's address is known to others before it is to itself: it listens on all that it has.
+ */
+export async function listen(server: Server, at: InstanceAddress, everywhere = false): Promise<InstanceAddress> {
+  server.listen(everywhere && 'port' in at ? { port: at.port } : at);
   await once(server, 'listening');
   if ('path' in at) return at;
   return { host: at.host, port: (server.address() as AddressInfo).port };

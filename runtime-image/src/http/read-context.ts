@@ -2,15 +2,30 @@ import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { CONTEXT_HEADER, TOKEN_HEADER, type InvocationContext } from '@wherry/core/feed/invocation.ts';
 
-/** Makes the check of a call's invocation token (S2). The time it takes tells nothing of the token. */
-export function tokenCheck(token: string): (incoming: IncomingMessage) => boolean {
-  const expected = Buffer.from(token);
-  return (incoming) => {
+/** The invocation tokens that a router may show (S2): the last one that the feed told, and the one before it. */
+export class InvocationTokens {
+  #current: Buffer | undefined;
+  #previous: Buffer | undefined;
+
+  /** From now on; routers that have not learned it yet still show the one before. */
+  accept(token: string): void {
+    const next = Buffer.from(token);
+    if (this.#current?.equals(next) === true) return;
+    this.#previous = this.#current;
+    this.#current = next;
+  }
+
+  /** Whether the call shows one. The time it takes tells nothing of the tokens. */
+  isShownBy(incoming: IncomingMessage): boolean {
     const given = incoming.headers[TOKEN_HEADER];
     if (typeof given !== 'string') return false;
     const bytes = Buffer.from(given);
-    return bytes.length === expected.length && timingSafeEqual(bytes, expected);
-  };
+    return isSame(bytes, this.#current) || isSame(bytes, this.#previous);
+  }
+}
+
+function isSame(given: Buffer, token: Buffer | undefined): boolean {
+  return token !== undefined && given.length === token.length && timingSafeEqual(given, token);
 }
 
 /** What the router says of the call; undefined when it says nothing that can be read. Believed: the token was right. */

@@ -38,4 +38,11 @@ describe('LogBuffer', () => {
     expect(sent.flatMap(({ messages }) => messages.map((message) => message[0]))).toEqual(['2', '3', '4', '5', '6', '7', '8']);
     expect(sent[0]?.dropped).toBe(2);
   });
+
+  it('sends no message with much more than 1 MiB of text', async () => {
+    const { clock, buffer, sent } = bench();
+    for (let n = 0; n < 50; n += 1) buffer.add(entry('x'.repeat(64 * 1024)));
+    await clock.advance(50);
+    expect(sent.map(({ messages }) => messages.length)).toEqual([16, 16, 16, 2]);
+  });
 });

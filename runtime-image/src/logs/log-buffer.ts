@@ -4,8 +4,9 @@ import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 const FLUSH_MS = 50;
 const MAX_ENTRIES = 10_000;
 const MAX_CHARACTERS = 8 * 1024 * 1024;
-/** Entries a message up the feed. */
+/** Entries a message up the feed, and their text: the operator takes no line that is much longer. */
 const BATCH = 500;
+const BATCH_CHARACTERS = 1024 * 1024;
 
 export interface LogBufferOptions {
   clock: Clock;
@@ -37,11 +38,21 @@ export class LogBuffer {
   /** Sends what there is, now. At the process's end also to a reader that lags. */
   flush(force = true): void {
     while (this.#entries.length > 0 && (force || !this.#options.congested())) {
-      const batch = this.#entries.splice(0, BATCH);
-      for (const entry of batch) this.#characters -= sizeOf(entry);
-      this.#options.send(batch, this.#dropped);
+      this.#options.send(this.#takeBatch(), this.#dropped);
       this.#dropped = 0;
     }
+  }
+
+  #takeBatch(): LogEntry[] {
+    let count = 0;
+    let characters = 0;
+    for (const entry of this.#entries) {
+      if (count === BATCH || characters >= BATCH_CHARACTERS) break;
+      count += 1;
+      characters += sizeOf(entry);
+    }
+    this.#characters -= characters;
+    return this.#entries.splice(0, count);
   }
 
   #schedule(): void {

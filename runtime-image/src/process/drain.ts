@@ -2,13 +2,16 @@ import type { Server } from 'node:http';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { RunningCalls } from '../call/running-calls.ts';
 
-/** How long an instance still takes calls after it was told to go: routers may not know it yet. */
-const LAME_DUCK_MS = 1000;
+export interface DrainOptions {
+  clock: Clock;
+  /** How long an instance still takes calls after it was told to go: routers may not know it yet. */
+  lameDuckMs: number;
+}
 
 /** Ends without failing a call: answers a while longer, then listens no more, and finishes what runs. */
-export async function drain(server: Server, running: RunningCalls, clock: Clock): Promise<void> {
+export async function drain(server: Server, running: RunningCalls, { clock, lameDuckMs }: DrainOptions): Promise<void> {
   running.draining = true;
-  await clock.sleep(LAME_DUCK_MS);
+  await clock.sleep(lameDuckMs);
   server.close();
   server.closeIdleConnections();
   await running.finished();

@@ -6,3 +6,12 @@ export function parseFeedAddress(address: string): { host: string; port: number 
   if (host === undefined || port < 1 || port > 65_535) throw new RangeError('must be host:port');
   return { host, port };
 }
+
+export function isFeedAddress(text: string): boolean {
+  try {
+    parseFeedAddress(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,27 @@
+import { Socket } from 'node:net';
+import process from 'node:process';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import type { Runtime } from '../build-runtime.ts';
+import { endOnSignals } from './end-on-signals.ts';
+
+/** The feed, inherited from who started this process: one end of a socket pair. */
+const FEED_DESCRIPTOR = 3;
+/** How long the last words may take. */
+const FAREWELL_MS = 1000;
+
+/** On one machine: the feed is inherited, and its end is the process's. */
+export async function runBesideService(runtime: Runtime, clock: Clock): Promise<void> {
+  const socket = new Socket({ fd: FEED_DESCRIPTOR, readable: true, writable: true });
+  const farewell = (): Promise<void> =>
+    new Promise((resolve) => {
+      clock.after(FAREWELL_MS, resolve);
+      socket.end(() => resolve());
+    });
+  endOnSignals(() => runtime.drain(), farewell);
+  const failure = await Promise.race([runtime.follow(jsonLines(socket)), runtime.failed]);
+  // Without the service there is nobody to serve, and nobody who would end this process.
+  if (failure === undefined) process.exit(0);
+  await farewell();
+  process.exit(1);
+}
