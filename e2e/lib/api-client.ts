@@ -87,7 +87,7 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
 }
 
 /** Pods of a cluster start in seconds, processes of one machine in milliseconds. */
-const PATIENCE_MS = process.env.WHERRY_E2E_CLUSTER === undefined ? 10_000 : 45_000;
+const PATIENCE_MS = process.env.WHERRY_TEST_CLUSTER === undefined ? 10_000 : 45_000;
 
 /** Tries again until it does not throw, ten seconds (in a cluster 45) unless told otherwise; then throws what it threw last. */
 export async function eventually<T>(attempt: () => Promise<T> | T, deadlineMs = PATIENCE_MS): Promise<T> {

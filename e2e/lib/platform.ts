@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { TEST_CLUSTER, testCluster } from '../cluster/test-cluster.ts';
 import { ApiClient } from './api-client.ts';
 import { startService } from './embedded-service.ts';
-
-const run = promisify(execFile);
 
 /** Wherry as its callers have it, wherever it runs. A suite that knows no more runs against one machine and a cluster. */
 export interface Platform {
@@ -20,27 +17,11 @@ export interface Platform {
   dispose(): Promise<void>;
 }
 
-/** JSON of a `ClusterAccess`: suites that find it run against that cluster. `npm test` sets it for its second round. */
-export const CLUSTER_VARIABLE = 'WHERRY_E2E_CLUSTER';
+const SYSTEM = '--namespace=wherry-system';
 
-/** How a test reaches Wherry in a cluster. */
-export interface ClusterAccess {
-  functionUrl: string;
-  managementUrl: string;
-  managementKey: string;
-  /** A command line to which a program and its arguments are added: it runs them where the cluster is, with its KUBECONFIG. */
-  inside: string[];
-}
-
-export function clusterAccess(): ClusterAccess | undefined {
-  const text = process.env[CLUSTER_VARIABLE];
-  return text === undefined || text === '' ? undefined : (JSON.parse(text) as ClusterAccess);
-}
-
-/** A service of its own, or the cluster, in which nothing of other suites is left. */
+/** A service of its own; where the run has a cluster, that one, with nothing of other suites in it. */
 export async function startPlatform(): Promise<Platform> {
-  const cluster = clusterAccess();
-  return cluster === undefined ? onThisMachine() : inCluster(cluster);
+  return process.env[TEST_CLUSTER] === undefined ? onThisMachine() : inCluster();
 }
 
 async function onThisMachine(): Promise<Platform> {
@@ -49,17 +30,19 @@ async function onThisMachine(): Promise<Platform> {
   return { functionUrl, managementUrl, managementKey, startsWithinMs: 1000, output: async () => output(), dispose };
 }
 
-async function inCluster({ functionUrl, managementUrl, managementKey, inside }: ClusterAccess): Promise<Platform> {
-  const api = new ApiClient(managementUrl, managementKey);
+async function inCluster(): Promise<Platform> {
+  const cluster = testCluster();
+  const urls = cluster.urls();
+  const key = await cluster.kubectl(['get', 'secret', SYSTEM, 'wherry-management-key', '-o', 'jsonpath={.data.key}']);
+  const managementKey = Buffer.from(key, 'base64').toString('utf8');
+  const api = new ApiClient(urls.management, managementKey);
   await removeAll(api);
-  const [program = '', ...before] = inside;
-  const logs = ['kubectl', 'logs', '--namespace=wherry-system', '--selector=app.kubernetes.io/part-of=wherry', '--all-containers', '--tail=-1'];
   return {
-    functionUrl,
-    managementUrl,
+    functionUrl: urls.functions,
+    managementUrl: urls.management,
     managementKey,
     startsWithinMs: 20_000,
-    output: async () => (await run(program, [...before, ...logs], { maxBuffer: 256 * 1024 * 1024 })).stdout,
+    output: () => cluster.kubectl(['logs', SYSTEM, '--selector=app.kubernetes.io/part-of=wherry', '--all-containers', '--tail=-1']),
     dispose: () => removeAll(api),
   };
 }

@@ -6,7 +6,7 @@ import { addEventHandler } from "jest-circus";
 
 const DEFAULT_TIMEOUT_MILLISECONDS = 20_000;
 /** Against a cluster the same suites wait for pods. */
-const PATIENCE = process.env.WHERRY_E2E_CLUSTER === undefined ? 1 : 4;
+const PATIENCE = process.env.WHERRY_TEST_CLUSTER === undefined ? 1 : 4;
 
 // Kept before any test can put jest's fake timers in their place.
 const { setTimeout, clearTimeout } = globalThis;
