@@ -89,7 +89,7 @@ describe.each([['by default', []], ['with everything on', ['-f', everything]]])(
         .flatMap((name) => (name === undefined ? [] : [name.replace(/^[a-z]+-/, '')]));
     expect(secrets('operator')).toEqual([]);
     expect(secrets('router')).toEqual(['router-tls']);
-    expect(secrets('manager').sort()).toEqual(['digest-key', 'encryption-keys', 'management-key', 'manager-tls']);
+    expect(secrets('manager').sort()).toEqual(['encryption-keys', 'management-key', 'manager-tls']);
   });
 
   it('give a router the time to announce its end and to finish its calls', () => {
