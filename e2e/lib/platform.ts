@@ -26,8 +26,8 @@ export async function startPlatform(): Promise<Platform> {
 
 async function onThisMachine(): Promise<Platform> {
   const service = await startService();
-  const { functionUrl, managementUrl, managementKey = '', output, dispose } = service;
-  return { functionUrl, managementUrl, managementKey, startsWithinMs: 1000, output: async () => output(), dispose };
+  const { functionUrl, managementUrl, managementKey = '' } = service;
+  return { functionUrl, managementUrl, managementKey, startsWithinMs: 1000, output: async () => service.output(), dispose: () => service.dispose() };
 }
 
 async function inCluster(): Promise<Platform> {
