@@ -26,12 +26,14 @@ export function compareObject(desired: object, actual: object): Difference {
 }
 
 function compareMetadata(desired: Json | undefined, actual: unknown, difference: Difference): void {
-  const { labels, annotations, ownerReferences } = (actual ?? {}) as Json;
-  if (!isWithin(desired?.['labels'], labels) || !isWithin(desired?.['annotations'], annotations)) difference.differs = true;
-  const owners = (ownerReferences ?? []) as Json[];
-  for (const wanted of (desired?.['ownerReferences'] ?? []) as Json[]) {
-    if (!owners.some((owner) => isDeepStrictEqual(owner, wanted))) difference.differs = true;
-  }
+  const { labels, annotations, ownerReferences = [] } = (actual ?? {}) as Json;
+  const wanted = desired ?? {};
+  const owners = (wanted['ownerReferences'] ?? []) as Json[];
+  const same =
+    isWithin(wanted['labels'], labels) &&
+    isWithin(wanted['annotations'], annotations) &&
+    owners.every((owner) => (ownerReferences as Json[]).some((other) => isDeepStrictEqual(other, owner)));
+  if (!same) difference.differs = true;
 }
 
 function isWithin(desired: unknown, actual: unknown): boolean {

@@ -1,5 +1,7 @@
 import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { TestCluster } from '../testing/test-cluster.ts';
@@ -35,10 +37,10 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((one) => one.stop()));
 });
 
-async function startWorkloads(): Promise<DeploymentWorkloads> {
+async function startWorkloads(clock: Clock = systemClock): Promise<DeploymentWorkloads> {
   const settings = { ...TEST_SETTINGS, namespace };
   const made = createDeploymentWorkloads({
-    client: cluster.client, settings, tokenOf: (uid) => `token-of-${uid}`, leads: () => leads, clock: systemClock, logger: new FakeLogger(),
+    client: cluster.client, settings, tokenOf: (uid) => `token-of-${uid}`, leads: () => leads, clock, logger: new FakeLogger(),
   });
   running.push(made);
   await made.start();
@@ -199,21 +201,47 @@ describe('createDeploymentWorkloads, writing', () => {
     await eventually(() => expect(find(desired.name)?.instances.map(({ id }) => id)).toEqual([`${pod}.0`]));
   });
 
-  it('repairs nothing while another replica leads, nor after it rests', async () => {
+  it('repairs only while it leads, and nothing after it rests', async () => {
+    const clock = new FakeClock();
+    workloads = await startWorkloads(clock);
     const desired = testWorkload();
+    const { deployment } = paths(desired.name);
     await workloads.ensure(desired);
+    const editReplicas = async (replicas: number): Promise<string[]> => {
+      cluster.takeWrites();
+      await cluster.edit(deployment, { spec: { replicas } });
+      await eventually(() => expect(find(desired.name)?.replicas).toBe(replicas));
+      await clock.advance(10_000);
+      return cluster.takeWrites();
+    };
     leads = false;
-    cluster.takeWrites();
-    const seen = new Promise<void>((resolve) => void workloads.watch(() => find(desired.name)?.replicas === 7 && resolve()));
-    await cluster.edit(paths(desired.name).deployment, { spec: { replicas: 7 } });
-    await seen;
-    workloads.rest();
+    expect(await editReplicas(7)).toEqual([]);
     leads = true;
-    await cluster.edit(paths(desired.name).deployment, { spec: { replicas: 8 } });
-    await eventually(() => expect(find(desired.name)?.replicas).toBe(8));
-    expect(cluster.takeWrites()).toEqual([]);
+    expect(await editReplicas(8)).toEqual([`PATCH ${deployment}`]);
+    await eventually(() => expect(find(desired.name)?.replicas).toBe(1));
+    workloads.rest();
+    expect(await editReplicas(9)).toEqual([]);
     await workloads.ensure(desired);
     expect(find(desired.name)?.replicas).toBe(1);
+  });
+
+  it('removes what belongs to no Deployment and no pod any more, after a while', async () => {
+    const clock = new FakeClock(Date.now());
+    workloads = await startWorkloads(clock);
+    const desired = testWorkload({ replicas: 2 });
+    const { service, policy, budget, secret } = paths(desired.name);
+    await workloads.ensure(desired);
+    const pod = await cluster.startPod(namespace, desired.name);
+    await eventually(() => expect(find(desired.name)?.instances).toHaveLength(1));
+    await workloads.remove(desired.name);
+    await clock.advance(120_000);
+    expect(cluster.takeWrites().filter((write) => write.startsWith('DELETE'))).toEqual([`DELETE ${paths(desired.name).deployment}`]);
+    await cluster.delete(`/api/v1/namespaces/${namespace}/pods/${pod}?gracePeriodSeconds=0`);
+    await eventually(async () => {
+      await clock.advance(2000);
+      for (const path of [service, policy, budget]) await missing(path);
+    });
+    await cluster.get(secret);
   });
 });
 

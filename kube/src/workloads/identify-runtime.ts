@@ -19,13 +19,23 @@ export async function identifyRuntime(
   hello: RuntimeHello,
   { pods, clock }: { pods: Pick<ObjectCache<Pod>, 'get' | 'onChange'>; clock: Clock },
 ): Promise<RuntimeIdentity | undefined> {
-  const pod = pods.get(hello.instance)?.status?.podIP === undefined ? await untilAddress(hello.instance, pods, clock) : pods.get(hello.instance);
-  const host = pod?.status?.podIP;
-  if (pod === undefined || host === undefined) return undefined;
-  const { annotations } = pod.metadata;
-  const [workload, functionName, revision] = [workloadOf(pod), functionOf(pod), annotations?.[REVISION_ANNOTATION]];
-  if (workload !== hello.workload || annotations?.[FUNCTION_UID_ANNOTATION] !== hello.functionUid) return undefined;
-  if (functionName === undefined || revision === undefined) return undefined;
+  const known = pods.get(hello.instance);
+  const pod = hasAddress(known) ? known : await untilAddress(hello.instance, pods, clock);
+  return pod !== undefined && isWhatItSays(pod, hello) ? identityOf(pod) : undefined;
+}
+
+function hasAddress(pod: Pod | undefined): pod is Pod {
+  return pod?.status?.podIP !== undefined;
+}
+
+function isWhatItSays(pod: Pod, { workload, functionUid }: RuntimeHello): boolean {
+  return workloadOf(pod) === workload && pod.metadata.annotations?.[FUNCTION_UID_ANNOTATION] === functionUid;
+}
+
+function identityOf(pod: Pod): RuntimeIdentity | undefined {
+  const [workload, functionName, revision] = [workloadOf(pod), functionOf(pod), pod.metadata.annotations?.[REVISION_ANNOTATION]];
+  const host = pod.status?.podIP;
+  if (workload === undefined || functionName === undefined || revision === undefined || host === undefined) return undefined;
   return { instanceId: pod.metadata.name, workload, functionName, revision, listen: { host, port: CALL_PORT } };
 }
 
@@ -33,7 +43,7 @@ function untilAddress(name: string, pods: Pick<ObjectCache<Pod>, 'onChange'>, cl
   const { promise, resolve } = Promise.withResolvers<Pod | undefined>();
   const cancel = clock.after(PATIENCE_MS, () => resolve(undefined));
   const stop = pods.onChange((changed, pod) => {
-    if (changed === name && pod?.status?.podIP !== undefined) resolve(pod);
+    if (changed === name && hasAddress(pod)) resolve(pod);
   });
   return promise.finally(() => {
     cancel();

@@ -28,8 +28,7 @@ export class LoadedMarks {
     const ready = isPodReady(pod);
     const agreed = ready && endpointReady;
     const refuted = mark.confirmed && !ready;
-    const ended = isLeaving(pod) || restartsOf(pod) !== mark.restarts || containerOf(pod)?.state?.terminated !== undefined;
-    if (agreed || refuted || ended) this.#marks.delete(pod.metadata.uid);
+    if (agreed || refuted || hasEnded(pod, mark)) this.#marks.delete(pod.metadata.uid);
     else mark.confirmed = ready;
   }
 
@@ -40,4 +39,9 @@ export class LoadedMarks {
   has(pod: Pod): boolean {
     return this.#marks.has(pod.metadata.uid);
   }
+}
+
+/** The container that said so. */
+function hasEnded(pod: Pod, { restarts }: Mark): boolean {
+  return isLeaving(pod) || restartsOf(pod) !== restarts || containerOf(pod)?.state?.terminated !== undefined;
 }

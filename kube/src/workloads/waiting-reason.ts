@@ -17,8 +17,16 @@ export function waitingReason(deployment: Deployment, pods: readonly Pod[]): str
 }
 
 function podWaits(pod: Pod): string | undefined {
-  const unscheduled = pod.status?.conditions?.find(({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable');
-  if (unscheduled !== undefined) return `No node takes the pod ${pod.metadata.name}: ${unscheduled.message ?? 'the scheduler does not say why'}`;
+  return unscheduled(pod) ?? broken(pod);
+}
+
+function unscheduled({ metadata, status }: Pod): string | undefined {
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined;
+  return `No node takes the pod ${metadata.name}: ${scheduled.message ?? 'the scheduler does not say why'}`;
+}
+
+function broken(pod: Pod): string | undefined {
   const waiting = containerOf(pod)?.state?.waiting;
   if (waiting?.reason === undefined || !BROKEN.test(waiting.reason)) return undefined;
   return `The container of the pod ${pod.metadata.name} cannot be started (${waiting.reason}): ${waiting.message ?? 'the kubelet does not say why'}`;

@@ -92,9 +92,10 @@ export class WorkloadWriter {
     const desired = this.#desired.get(name);
     if (desired === undefined) return;
     const { view, caches } = this.#options;
-    const before = caches.owned.deployment.get(name)?.metadata.annotations?.[FUNCTION_UID_ANNOTATION];
+    const before = caches.owned.deployment.get(name);
+    const uid = before?.metadata.annotations?.[FUNCTION_UID_ANNOTATION];
     // Of an earlier function of the name: its instances are none of this one.
-    if (before !== undefined && before !== desired.functionUid) view.letGo(name);
+    if (uid !== undefined && uid !== desired.functionUid) view.letGo(name);
     try {
       await this.#write(this.#objectsOf(desired));
       view.block(desired, undefined);
@@ -105,7 +106,7 @@ export class WorkloadWriter {
       this.#repairLater(name);
       return;
     }
-    if (caches.deployments.get(name) === undefined) view.changed(name, desired.functionName);
+    if (caches.owned.deployment.get(name) !== before) view.changed(name, desired.functionName);
   }
 
   /** The policy before the pods that it is for. */
