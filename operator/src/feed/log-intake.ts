@@ -19,6 +19,8 @@ export interface LogIntake {
    * to come, where it would stand before all that follows and never grow old (S6).
    */
   fromRuntime(message: LogsMessage, functionName: string): void;
+  /** So many were lost on the way to the sink. */
+  lost(count: number): void;
 }
 
 export function createLogIntake(telemetry: TelemetrySink, metrics: Metrics, clock: Pick<Clock, 'now'>): LogIntake {
@@ -32,6 +34,7 @@ export function createLogIntake(telemetry: TelemetrySink, metrics: Metrics, cloc
   }
 
   return {
+    lost: (count) => dropped.inc({ component: 'operator' }, count),
     fromRouter: (message) => take(message, 'router', (entry) => (isLevel(entry.level) ? { ...entry, level: entry.level } : undefined)),
     fromRuntime(message, functionName) {
       const now = clock.now();

@@ -1,0 +1,52 @@
+import type { Builder } from '@wherry/core/ports/builder.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { Events } from '@wherry/core/ports/events.ts';
+import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
+import type { Workloads } from '@wherry/core/ports/workloads.ts';
+import type { RuntimeHello } from '../feed/feed-listener.ts';
+import type { SystemObjects } from './system-objects.ts';
+
+/** Something that runs beside: caches, streams. */
+interface Running {
+  /** Resolves when it can be used. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Deployments, as the operator uses them. */
+export interface ClusterWorkloads extends Workloads, Running {
+  /** This replica does not lead any more: nothing is kept as it was ensured. */
+  rest(): void;
+  /** Which instance speaks; undefined: none that its pod confirms. */
+  identify(hello: RuntimeHello): Promise<RuntimeIdentity | undefined>;
+  /** The pod's runtime takes calls: routers need not wait for the kubelet to say so. */
+  markLoaded(podName: string): void;
+}
+
+/** Who of the replicas leads. */
+export interface Election {
+  start(): void | Promise<void>;
+  /** Gives the lease back. */
+  stop(): Promise<void>;
+  isLeader(): boolean;
+  onChange(callback: (leads: boolean) => void): unknown;
+}
+
+/** What the operator needs of a cluster; `main.ts` makes it of `@wherry/kube` and `@wherry/builder`. */
+export interface ClusterPorts {
+  store: ResourceStore;
+  /** Of the system's namespace. */
+  systemSecrets: SystemObjects;
+  /** Of the functions' namespace. */
+  configMaps: SystemObjects;
+  referencedSecrets: ReferencedSecrets & Running;
+  events: Events & { stop(): void | Promise<void> };
+  election: Election;
+  /** @param leads whether this replica may write. @param tokenOf the feed token of a function's uid */
+  workloads(options: { leads: () => boolean; tokenOf: (functionUid: string) => string }): ClusterWorkloads;
+  builder(content: ContentStore): Builder & { stop(): Promise<void> };
+  /** Ends the connections to the API server. */
+  close(): Promise<void>;
+}

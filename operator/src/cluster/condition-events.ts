@@ -1,0 +1,46 @@
+import { findCondition, type ConditionType, type Reason } from '@wherry/core/conditions.ts';
+import type { Events, ObjectEvent } from '@wherry/core/ports/events.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
+import type { Condition } from '@wherry/core/resources/meta.ts';
+
+/** What people look for with `kubectl describe`, the most telling first. */
+const TOLD: ConditionType[] = ['Ready', 'CodeReady', 'RouteAccepted'];
+
+/**
+ * The store, whose status writes are told as events where they change a condition: under the condition's own reason.
+ * @param before the object as it is known, with the conditions that it had.
+ */
+export function withConditionEvents(store: ResourceStore, events: Events, before: (kind: Kind, name: string) => Resource | undefined): ResourceStore {
+  return {
+    namespace: store.namespace,
+    get: (kind, name) => store.get(kind, name),
+    list: (kind) => store.list(kind),
+    create: (object) => store.create(object),
+    update: (object) => store.update(object),
+    delete: (kind, name, preconditions) => store.delete(kind, name, preconditions),
+    watch: (kind, options) => store.watch(kind, options),
+    async updateStatus(object) {
+      const had = conditionsOf(before(object.kind, object.metadata.name));
+      const written = await store.updateStatus(object);
+      for (const event of eventsOf(had, conditionsOf(object))) events.record(written as Resource, event);
+      return written;
+    },
+  };
+}
+
+function conditionsOf(resource: Resource | undefined): Condition[] {
+  return (resource?.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+}
+
+/** One event a reason: `Ready` mostly says what another condition says. Pure. */
+function eventsOf(before: Condition[], after: Condition[]): ObjectEvent[] {
+  const events = new Map<string, ObjectEvent>();
+  for (const type of TOLD) {
+    const [had, has] = [findCondition(before, type), findCondition(after, type)];
+    if (has === undefined || (had?.status === has.status && had.reason === has.reason)) continue;
+    if (events.has(has.reason)) continue;
+    events.set(has.reason, { type: has.status === 'False' ? 'Warning' : 'Normal', reason: has.reason as Reason, message: has.message || `${type} is ${has.status}.` });
+  }
+  return [...events.values()];
+}

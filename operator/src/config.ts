@@ -1,0 +1,97 @@
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import { loadConfig } from '@wherry/service/config.ts';
+import { isFeedAddress } from '@wherry/service/feed/feed-address.ts';
+import { z } from 'zod';
+
+const port = z.coerce.number('must be a port number').int('must be a port number').min(0).max(65_535, 'must be at most 65535');
+const path = z.string().max(4096);
+const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const namespace = z.string().regex(dnsLabel, 'must be the name of a namespace');
+
+/** The variables that the operator reads as a program: `docs/reference/config.md` lists them, with the same defaults. */
+export const operatorEnvironment = z.object({
+  WHERRY_NAMESPACE: namespace.default('wherry-functions'),
+  WHERRY_SYSTEM_NAMESPACE: namespace.default('wherry-system'),
+  WHERRY_NAME: z.string().max(40).regex(dnsLabel, 'must be lowercase letters, digits and dashes').default('wherry'),
+  WHERRY_FUNCTION_URL: z.url({ protocol: /^https?$/, error: 'must be the http or https URL where callers reach functions' }),
+  WHERRY_RUNTIME_IMAGE: z.string('must name the image of function pods').min(1).max(1024),
+  WHERRY_RUNTIME_IMAGE_PULL_POLICY: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
+  WHERRY_FEED_PORT: port.default(9443),
+  WHERRY_FEED_HOST: z.string().max(255).optional(),
+  WHERRY_FEED_ADDRESS: z.string().refine(isFeedAddress, { message: 'must be host:port' }).optional(),
+  WHERRY_MANAGER_INTERNAL_URL: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
+  WHERRY_BUILDER_SOCKET: path.default('/run/wherry/builder.sock'),
+  WHERRY_CACHE_DIR: path.default('/var/cache/wherry'),
+  WHERRY_CACHE_MIB: z.coerce.number('must be a number of MiB').min(1).max(1_048_576).default(1024),
+  WHERRY_LAME_DUCK_SECONDS: z.coerce.number('must be a number of seconds').min(0).max(600).default(5),
+  WHERRY_CLUSTER_RANGES: z
+    .string()
+    .max(4096)
+    .transform((text) => text.split(',').flatMap((range) => range.trim() || []))
+    .refine((ranges) => ranges.every(isRange), { message: 'must be networks (CIDR), comma-separated' })
+    .optional(),
+  OPS_PORT: port.default(9464),
+  OPS_HOST: z.string().max(255).optional(),
+  WHERRY_INSTANCE: z.string().max(253).optional(),
+  WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  KUBECONFIG: path.optional(),
+});
+
+/** The configuration of the operator as a program in a cluster. */
+export interface OperatorConfig {
+  /** Of the objects and of what runs. */
+  namespace: string;
+  systemNamespace: string;
+  /** Prefix of the release's objects. */
+  name: string;
+  /** Where callers reach the function port, without a trailing slash. */
+  functionUrl: string;
+  runtimeImage: string;
+  imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
+  /** Where the feed listens; `address` (`host:port`) is what function pods are told. */
+  feed: { port: number; host: string | undefined; address: string };
+  /** Base of the manager's internal listener. */
+  managerUrl: string;
+  builderSocket: string;
+  cache: { directory: string; maxBytes: number };
+  lameDuckSeconds: number;
+  /** CIDRs that functions may not reach; undefined: private networks. */
+  clusterRanges: string[] | undefined;
+  ops: { port: number; host: string | undefined };
+  /** Which replica it is. */
+  instance: string;
+  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** Undefined: the pod's own service account. */
+  kubeconfig: string | undefined;
+}
+
+/** @throws StartError that names each bad variable. */
+export function operatorConfig(environment: Record<string, string | undefined> = process.env): OperatorConfig {
+  const set = loadConfig(operatorEnvironment, environment);
+  const service = (part: string): string => `${set.WHERRY_NAME}-${part}.${set.WHERRY_SYSTEM_NAMESPACE}.svc`;
+  return {
+    namespace: set.WHERRY_NAMESPACE,
+    systemNamespace: set.WHERRY_SYSTEM_NAMESPACE,
+    name: set.WHERRY_NAME,
+    functionUrl: set.WHERRY_FUNCTION_URL.replace(/\/+$/, ''),
+    runtimeImage: set.WHERRY_RUNTIME_IMAGE,
+    imagePullPolicy: set.WHERRY_RUNTIME_IMAGE_PULL_POLICY,
+    feed: { port: set.WHERRY_FEED_PORT, host: set.WHERRY_FEED_HOST, address: set.WHERRY_FEED_ADDRESS ?? `${service('feed')}:9443` },
+    managerUrl: set.WHERRY_MANAGER_INTERNAL_URL ?? `https://${service('manager')}:9444`,
+    builderSocket: set.WHERRY_BUILDER_SOCKET,
+    cache: { directory: set.WHERRY_CACHE_DIR, maxBytes: set.WHERRY_CACHE_MIB * 1024 * 1024 },
+    lameDuckSeconds: set.WHERRY_LAME_DUCK_SECONDS,
+    clusterRanges: set.WHERRY_CLUSTER_RANGES,
+    ops: { port: set.OPS_PORT, host: set.OPS_HOST },
+    instance: set.WHERRY_INSTANCE ?? hostname(),
+    logLevel: set.WHERRY_LOG_LEVEL,
+    kubeconfig: set.KUBECONFIG,
+  };
+}
+
+function isRange(text: string): boolean {
+  const [, address = '', bits] = /^(.+)\/(\d{1,3})$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
+}

@@ -1,0 +1,6 @@
+/** Ends the program with one line that says what to do when it runs on another Node than 24. */
+export function requireNode24(program: string, version: string = process.versions.node): void {
+  if (version.startsWith('24.')) return;
+  process.stderr.write(`${program}: Node.js 24 is needed, this is ${version}. Run it from its image, or install Node.js 24.\n`);
+  process.exit(1);
+}
