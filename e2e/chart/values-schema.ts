@@ -20,13 +20,15 @@ const functions = z
     namespace: dnsLabel.default('wherry-functions').describe("Namespace of all functions, keys and secrets, and of the pods that run functions. Not the release's own."),
     createNamespace: z.boolean().default(true).describe('Makes that namespace, with the labels of Pod Security `restricted`. It stays when the release goes.'),
     url: z.string().max(2048).regex(/^(https?:\/\/[^\s/]+(\/[^\s]*)?)?$/).default('').describe("Where callers reach the function port, for the URLs that are shown. Empty: the first host of `ingress.functions` or `gateway.functions`, else the router's Service."),
+    lameDuckSeconds: z.int().min(0).max(600).default(5).describe('How long an instance that is to go still takes calls, so that every router hears of it.'),
+    forbiddenNetworks: z.array(z.string().max(64).regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/)).default([]).describe('Networks (CIDR) that functions may not reach. Empty: all private, shared and link-local ones, where the cluster itself is.'),
     imagePullSecrets: z.array(dnsLabel).default([]).describe("Names of Secrets in the functions' namespace with which nodes pull the runtime's image."),
   })
   .describe('Where functions live.');
 
 const operator = componentValues({ cpu: '100m', memory: '192Mi' }, { memory: '1Gi' }, {
   replicas: z.int().min(1).max(10).default(1).describe('One of them leads; all of them serve the feed. With 2, another one takes over within seconds.'),
-  cacheSize: quantity.default('2Gi').describe('Limit of the folder in which artifacts are kept, so that functions start while the manager is away.'),
+  cacheMiB: z.int().min(64).max(1_048_576).default(1024).describe('How much of artifacts and files is kept on the node, in MiB, so that functions start while the manager is away.'),
 }).describe('The operator: it builds and runs functions, and tells routers about them.');
 
 const builder = z
