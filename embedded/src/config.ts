@@ -8,6 +8,7 @@ const port = z.coerce.number('must be a port number').int('must be a port number
 export const embeddedEnvironment = z.object({
   FUNCTION_PORT: port.default(8000),
   MANAGEMENT_PORT: port.default(9000),
+  OPS_PORT: port.default(9464),
   FUNCTION_HOST: z.string().max(255).optional(),
   MANAGEMENT_HOST: z.string().max(255).default('127.0.0.1'),
   WHERRY_DATA_DIR: z.string().max(4096).default('./data'),
@@ -39,6 +40,8 @@ export const embeddedEnvironment = z.object({
 export interface EmbeddedConfig {
   functionPort: number;
   managementPort: number;
+  /** Of metrics and health, on loopback. */
+  opsPort: number;
   /** Undefined: every interface. */
   functionHost: string | undefined;
   managementHost: string;
@@ -59,6 +62,7 @@ export function embeddedConfig(environment: Record<string, string | undefined> =
   return {
     functionPort: set.FUNCTION_PORT,
     managementPort: set.MANAGEMENT_PORT,
+    opsPort: set.OPS_PORT,
     functionHost: set.FUNCTION_HOST,
     managementHost: set.MANAGEMENT_HOST,
     dataDirectory: set.WHERRY_DATA_DIR,

@@ -51,7 +51,8 @@ async function compose(
   const { paths } = directory;
   const onePort = config.functionPort === config.managementPort && config.functionPort !== 0;
   const managerSocket = onePort ? `${paths.run}/manager.sock` : undefined;
-  const router = startRouter({ config, managerSocket, clock, logger });
+  const opsSocket = `${paths.run}/router-ops.sock`;
+  const router = startRouter({ config, managerSocket, opsSocket, clock, logger });
   running.router = router;
   const { openStores } = await import('./open-stores.ts');
   const [stores, { createMetrics }, { startOperator }] = await Promise.all([
@@ -61,10 +62,16 @@ async function compose(
   ]);
   const port = config.functionPort === 0 ? await router.port : config.functionPort;
   const functionUrl = config.publicUrl ?? urlOf(config.functionHost, port);
-  const shared = { ...stores, functionUrl, clock, logger, metrics: createMetrics().metrics };
+  const { metrics, registry } = createMetrics();
+  const shared = { ...stores, functionUrl, clock, logger, metrics };
   const operator = await startOperator({ ...shared, npm: config.npm, run: paths.run, cache: `${paths.root}/cache` }, parts);
   router.serve((channel) => operator.attachRouter(channel));
+  let ready = false;
+  const readyz = (): string | undefined => (ready ? undefined : 'It starts.');
+  const { startOps } = await import('./start-ops.ts');
+  const opsPort = startOps({ port: config.opsPort, registry, routerSocket: opsSocket, readyz, clock, logger }, parts);
   const { startManager } = await import('./start-manager.ts');
   const management = await startManager({ ...shared, config, managerSocket, routerListens: router.port }, parts);
-  print(welcome({ functionUrl, dataDirectory: paths.root, ...management }));
+  ready = true;
+  print(welcome({ functionUrl, dataDirectory: paths.root, opsPort: await opsPort, ...management }));
 }

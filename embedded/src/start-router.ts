@@ -12,12 +12,14 @@ export interface StartRouterOptions {
   config: EmbeddedConfig;
   /** Equal ports: where the manager listens. */
   managerSocket: string | undefined;
+  /** Where the router shows its metrics to this process. */
+  opsSocket: string;
   clock: Clock;
   logger: Logger;
 }
 
 /** Starts the router with the settings that concern it, and nothing else of this process's environment. */
-export function startRouter({ config, managerSocket, clock, logger }: StartRouterOptions): RouterProcess {
+export function startRouter({ config, managerSocket, opsSocket, clock, logger }: StartRouterOptions): RouterProcess {
   const environment = {
     NODE_ENV: 'production',
     FUNCTION_PORT: String(config.functionPort),
@@ -25,6 +27,7 @@ export function startRouter({ config, managerSocket, clock, logger }: StartRoute
     TRUSTED_PROXIES: config.trustedProxies.join(','),
     WHERRY_LOG_LEVEL: config.logLevel,
     WHERRY_MANAGER_SOCKET: managerSocket ?? '',
+    WHERRY_OPS_SOCKET: opsSocket,
     ...compileCache(),
   };
   return startRouterProcess({ program: PROGRAM, environment, clock, logger });

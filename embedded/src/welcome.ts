@@ -9,18 +9,21 @@ export interface WelcomeFacts {
   functionUrl: string;
   managementUrl: string;
   dataDirectory: string;
+  /** Undefined: there is no ops listener. */
+  opsPort?: number | undefined;
   /** On the first start. */
   managementKey?: { value: string; generated: boolean } | undefined;
 }
 
 /** What a person sees when the service is ready. A key that was generated is shown here and nowhere else. */
-export function welcome({ functionUrl, managementUrl, dataDirectory, managementKey }: WelcomeFacts): string {
+export function welcome({ functionUrl, managementUrl, dataDirectory, opsPort, managementKey }: WelcomeFacts): string {
   const lines = [
     'Wherry is ready.',
     `  Functions:   ${functionUrl}/run/`,
     `  Management:  ${managementUrl}/api/`,
     `  Data:        ${dataDirectory}`,
   ];
+  if (opsPort !== undefined) lines.push(`  Metrics:     ${urlOf(undefined, opsPort)}/metrics`);
   if (managementKey?.generated === true) lines.push(`  Management key, shown only now: ${managementKey.value}`);
   if (managementKey?.generated === false) lines.push('  Management key: the one in WHERRY_MANAGEMENT_KEY');
   return lines.join('\n');

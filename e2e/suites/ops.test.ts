@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { startService, type Service } from '../lib/embedded-service.ts';
+
+/*
+ * What whoever looks after the service on one machine can read: figures and health, on loopback.
+ */
+
+describe('the ops listener', () => {
+  let service: Service;
+  afterEach(() => service.dispose());
+
+  const metricsUrl = (): string => /^ {2}Metrics:\s+(\S+)$/m.exec(service.output())?.[1] ?? '';
+  const read = async (url: string): Promise<[number, string]> => {
+    const response = await fetch(url);
+    return [response.status, await response.text()];
+  };
+
+  it("prints the service's metrics and the router's, and says that it is well", async () => {
+    service = await startService();
+    const url = metricsUrl();
+    expect(await read(url)).toEqual([200, expect.stringContaining('wherry_reconcile_total') as string]);
+    // Another process's, under a path of its own: both have a metric of one name.
+    expect(await read(`${url}/router`)).toEqual([200, expect.stringContaining('wherry_router_overhead_seconds') as string]);
+    const base = url.replace('/metrics', '');
+    expect([await read(`${base}/livez`), await read(`${base}/readyz`)]).toEqual([[200, 'ok\n'], [200, 'ok\n']]);
+  }, 60_000);
+
+  it('whose port is taken stops nothing, and is told in one line', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    service = await startService({ environment: { OPS_PORT: String(port) } });
+    expect(metricsUrl()).toBe('');
+    expect((await fetch(`${service.managementUrl}/api/ping`).catch(() => undefined))?.status).toBeDefined();
+    const lines = service.output().split('\n').filter((text) => text.startsWith('{'));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(`The ops port ${port} cannot be opened (EADDRINUSE): set OPS_PORT to another one.`);
+    expect(await service.stop()).toBe(0);
+    other.close();
+  }, 60_000);
+});
