@@ -1,17 +1,21 @@
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import path from "node:path";
+import { stillRunning } from "../lib/processes.ts";
 import { mustRun, runProgram } from "./command.ts";
-import { machineOfState, openCluster, relaySocket, type Cluster } from "./cluster.ts";
+import { openCluster, type Cluster } from "./cluster.ts";
 import { clusterFolder, isThere, readState, writeState, type ClusterState, type ClusterWay } from "./cluster-state.ts";
+import { installWherry, type ChartValues } from "./install-wherry.ts";
 import { kindConfig, CLUSTER_NETWORKS } from "./kind/kind-config.ts";
 import { settleClusterDns, untilClusterDnsAnswers } from "./kind/settle-cluster-dns.ts";
 import { dockerDaemonCommand, untilDockerAnswers } from "./machine/docker-daemon.ts";
+import { machineOfState, relaySocket } from "./machine/machine-of-state.ts";
 import { startNamespaces, startRelay } from "./machine/namespaces.ts";
 import { thisMachine } from "./machine/this-machine.ts";
 import { findOrMakeNodeImage } from "./node-image/make-node-image.ts";
 import { findOrBuildPrograms } from "./programs/build-programs.ts";
 import { progress, say } from "./progress.ts";
+import { startForwarder } from "./start-forwarder.ts";
 import { controlGroup, kindName, takeDown } from "./take-down.ts";
 import { withLock } from "./with-lock.ts";
 
@@ -19,6 +23,10 @@ export interface BringUpOptions {
   name: string;
   /** It goes when this process ends, however that comes: for test runs. */
   bound?: boolean;
+  /** Whether Wherry is installed in it, or upgraded; default: yes. */
+  install?: boolean;
+  /** Of the chart. */
+  chartValues?: ChartValues;
 }
 
 /** Bytes that a path of a Unix socket may have, less what is appended to it. */
@@ -26,25 +34,43 @@ const MAX_SOCKET_PATH = 95;
 /** Linux's number of the capability without which no namespaces can be made. */
 const ROOT = 0;
 
+/** Brings a Kubernetes up and installs Wherry in it, or upgrades what is there. */
+export async function bringUp(options: BringUpOptions): Promise<Cluster> {
+  return withLock(`cluster-${options.name}`, `it brings the cluster "${options.name}" up or down`, async () => {
+    const cluster = await bringUpBare(options);
+    if (options.install ?? true) {
+      await progress(`Installing Wherry in "${options.name}"`, () => installWherry(cluster, options.chartValues));
+      await leadIn(options);
+    }
+    return cluster;
+  });
+}
+
+/** Starts the process that leads ports of this machine to Wherry, where it does not run yet. */
+async function leadIn({ name, bound = false }: BringUpOptions): Promise<void> {
+  const state = readState(name);
+  if (state === undefined) return;
+  if (state.forwarder !== undefined && stillRunning([state.forwarder.process]).length === 1) return;
+  writeState({ ...state, forwarder: await startForwarder(name, { bound }) });
+}
+
 /**
  * Brings a bare Kubernetes up, or finds the one of that name that is up. In this order: the one that KUBECONFIG names,
  * kind on the machine's Docker daemon, kind on a Docker daemon in namespaces of its own.
  */
-export async function bringUpBare(options: BringUpOptions): Promise<Cluster> {
-  return withLock(`cluster-${options.name}`, `it brings the cluster "${options.name}" up or down`, async () => {
-    const found = readState(options.name);
-    if (found?.isReady === true && isThere(found)) return openCluster(found);
-    if (found !== undefined) await takeDown(options.name);
-    const way = await chooseWay();
-    try {
-      const state = await progress(`Bringing up the cluster "${options.name}"`, () => BRING_UP[way](options));
-      writeState({ ...state, isReady: true });
-      return openCluster(state);
-    } catch (error) {
-      await takeDown(options.name).catch((cause: unknown) => say(`and it could not be taken down: ${String(cause)}`));
-      throw error;
-    }
-  });
+async function bringUpBare(options: BringUpOptions): Promise<Cluster> {
+  const found = readState(options.name);
+  if (found?.isReady === true && isThere(found)) return openCluster(found);
+  if (found !== undefined) await takeDown(options.name);
+  const way = await chooseWay();
+  try {
+    const state = await progress(`Bringing up the cluster "${options.name}"`, () => BRING_UP[way](options));
+    writeState({ ...state, isReady: true });
+    return openCluster(state);
+  } catch (error) {
+    await takeDown(options.name).catch((cause: unknown) => say(`and it could not be taken down: ${String(cause)}`));
+    throw error;
+  }
 }
 
 const BRING_UP: Record<ClusterWay, (options: BringUpOptions) => Promise<ClusterState>> = {
@@ -53,7 +79,8 @@ const BRING_UP: Record<ClusterWay, (options: BringUpOptions) => Promise<ClusterS
   namespaces: createInNamespaces,
 };
 
-async function chooseWay(): Promise<ClusterWay> {
+/** How a cluster would come to be on this machine now. */
+export async function chooseWay(): Promise<ClusterWay> {
   if ((process.env["KUBECONFIG"] ?? "") !== "") return "given";
   const docker = await runProgram("docker", ["info"], { timeoutMs: 10_000 }).catch(() => undefined);
   return docker?.code === 0 ? "docker" : "namespaces";

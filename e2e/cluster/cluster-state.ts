@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
+import type { Process } from "../lib/processes.ts";
 import { cacheFolder } from "./folders.ts";
 import { areAlive, type Namespaces } from "./machine/namespaces.ts";
 
@@ -11,6 +12,18 @@ export type ClusterWay =
   | "docker"
   /** kind on a Docker daemon in namespaces of its own. */
   | "namespaces";
+
+/** Where Wherry is reached from this machine, without a trailing slash. */
+export interface ClusterUrls {
+  functions: string;
+  management: string;
+}
+
+/** The process that leads ports of this machine into a cluster, and where it does. */
+export interface Forwarder {
+  process: Process;
+  urls: ClusterUrls;
+}
 
 /** What is written down of a cluster, so that another process finds it. */
 export interface ClusterState {
@@ -25,7 +38,9 @@ export interface ClusterState {
   /** The node's gateway: the address at which pods reach what listens beside the Docker daemon. */
   gateway: string;
   namespaces?: Namespaces;
-  /** Set once all is up. */
+  /** Once Wherry is installed. */
+  forwarder?: Forwarder;
+  /** Set once the node is up. */
   isReady: boolean;
 }
 

@@ -1,12 +1,10 @@
-import path from "node:path";
 import { CommandFailed, runProgram, type CommandOptions, type CommandResult, type Start } from "./command.ts";
-import { clusterFolder, type ClusterState, type ClusterWay } from "./cluster-state.ts";
-import { DOCKER_HOST } from "./machine/docker-daemon.ts";
+import { readState, type ClusterState, type ClusterUrls, type ClusterWay } from "./cluster-state.ts";
 import { forward, type Forward } from "./machine/forward.ts";
 import type { Address, Machine } from "./machine/machine.ts";
-import { machineOf } from "./machine/namespaces.ts";
+import { machineOfState } from "./machine/machine-of-state.ts";
 import { portForward } from "./machine/port-forward.ts";
-import { thisMachine } from "./machine/this-machine.ts";
+import { takeDown } from "./take-down.ts";
 
 /** A real Kubernetes, as a test or a person uses it. */
 export interface Cluster {
@@ -34,8 +32,12 @@ export interface Cluster {
   forward(address: Address): Promise<Forward>;
   /** The same for a Service's port: each connection goes wherever the Service leads it then. */
   forwardService(service: { namespace: string; name: string; port: number }): Promise<Forward>;
+  /** Where Wherry is reached from this machine. @throws Error when it is not installed */
+  urls(): ClusterUrls;
   /** Makes a listener of this process's machine reachable for pods: its URL there, and what ends it. */
   publish(ours: Address, port?: number): Promise<{ url: string; close: () => Promise<void> }>;
+  /** Ends it, and removes every trace. One that KUBECONFIG named stays. */
+  down(): Promise<void>;
 }
 
 /** The cluster of a state that was written down. */
@@ -72,31 +74,11 @@ export function openCluster(state: ClusterState): Cluster {
       const { address, close } = await machine.publish({ host: gateway, port }, ours);
       return { url: `http://${address.host}:${address.port}`, close };
     },
+    urls() {
+      const urls = readState(name)?.forwarder?.urls;
+      if (urls === undefined) throw new Error(`Wherry is not installed in the cluster "${name}": run \`npm run cluster -- --name ${name} up\`.`);
+      return urls;
+    },
+    down: () => takeDown(name),
   };
-}
-
-/** Where the relay of a cluster in namespaces listens. */
-export function relaySocket(name: string): string {
-  return path.join(clusterFolder(name), "relay.sock");
-}
-
-/** The machine of a cluster, with its programs in PATH. */
-export function machineOfState(state: ClusterState): Machine {
-  const environment: Record<string, string> = { KUBECONFIG: state.kubeconfig, PATH: searchPath(state.programs) };
-  if (state.namespaces === undefined) {
-    const start: Start = (command, args, options) => {
-      return thisMachine.start(command, args, { ...options, env: { ...(options.env ?? process.env), ...environment } });
-    };
-    return { ...thisMachine, start };
-  }
-  return machineOf(state.namespaces, {
-    socket: relaySocket(state.name),
-    // What kubectl, helm and docker keep at home goes when the cluster goes. No proxy of the machine is in reach.
-    environment: { ...environment, DOCKER_HOST, HOME: path.join(clusterFolder(state.name), "home"), NO_PROXY: "*", no_proxy: "*" },
-  });
-}
-
-function searchPath(programs: string): string {
-  const own = process.env["PATH"] ?? "";
-  return programs === "" ? own : `${programs}${path.delimiter}${own}`;
 }

@@ -1,8 +1,9 @@
 import { rm } from "node:fs/promises";
 import { runProgram } from "./command.ts";
-import { machineOfState } from "./cluster.ts";
 import { clusterFolder, readState, type ClusterState, type ClusterWay } from "./cluster-state.ts";
+import { machineOfState } from "./machine/machine-of-state.ts";
 import { endNamespaces, removeControlGroup } from "./machine/namespaces.ts";
+import { endForwarder } from "./start-forwarder.ts";
 
 /** kind's name of a cluster: it cannot be one that a person made. */
 export function kindName(name: string): string {
@@ -18,6 +19,7 @@ export function controlGroup(name: string): string {
 export async function takeDown(name: string): Promise<void> {
   const folder = clusterFolder(name);
   const state = readState(name);
+  if (state?.forwarder !== undefined) endForwarder(state.forwarder);
   if (state !== undefined) await END[state.way](state);
   await rm(folder, { recursive: true, force: true });
 }

@@ -1,16 +1,20 @@
 /**
- * `npm test`: installs what the tests need from the system, then runs the type check, lint, verify and jest.
+ * `npm test`: installs what the tests need from the system, then runs the type check, lint, verify and jest; at last it
+ * brings up a Kubernetes and runs the suites that need it.
  * `npm test -- router …` runs the test files alone whose paths match. The last line of the output is always
  * `N passed, N failed`: each jest test counts, and each other step counts as one.
  */
+import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
+import { prepareKubernetesPrograms, withTestCluster } from "./cluster-steps.ts";
 import { countResults } from "./count-results.ts";
 import type { Counts, JestResults } from "./count-results.ts";
 import { installPackages } from "./install-packages.ts";
 import { systemPackages } from "./packages.ts";
-import { runCommand } from "./run-command.ts";
+import { root, runCommand, toolEnvironment } from "./run-command.ts";
 
 /** The longest test file takes about three minutes on two cores, and prints its line at its end. */
 const SILENCE_MINUTES = 12;
@@ -22,11 +26,11 @@ async function runChecked(command: string, args: string[]): Promise<Counts> {
   return { passed: good ? 1 : 0, failed: good ? 0 : 1, remarks: [] };
 }
 
-async function runJest(paths: readonly string[]): Promise<Counts> {
+async function runJest(options: readonly string[]): Promise<Counts> {
   const folder = mkdtempSync(path.join(tmpdir(), "wherry-jest-"));
   const outputFile = path.join(folder, "results.json");
   try {
-    const code = await runCommand("jest", ["--ci", "--json", `--outputFile=${outputFile}`, ...paths], SILENCE_MINUTES);
+    const code = await runCommand("jest", ["--ci", "--json", `--outputFile=${outputFile}`, ...options], SILENCE_MINUTES);
     const counts = readResults(outputFile);
     if (code !== 0 && counts.failed === 0) {
       return { ...counts, failed: 1, remarks: [...counts.remarks, `jest ended with code ${code}`] };
@@ -45,15 +49,41 @@ function readResults(file: string): Counts {
   }
 }
 
-function steps(paths: readonly string[]): Step[] {
-  const tests: Step = { name: "tests", run: () => runJest(paths) };
-  if (paths.length > 0) return [tests];
-  return [
+async function steps(paths: readonly string[]): Promise<Step[]> {
+  const files = await testFiles(paths);
+  const onCluster = files.filter(needsCluster);
+  const others = files.filter((file) => !needsCluster(file));
+  const checks: Step[] = [
     { name: "type check", run: () => runChecked("tsc", ["--noEmit", "-p", "."]) },
     { name: "lint", run: () => runChecked("node", ["e2e/setup/lint.ts"]) },
-    { name: "verify", run: () => runChecked("node", ["e2e/setup/verify.ts"]) },
-    tests,
   ];
+  const verify: Step = { name: "verify", run: () => runChecked("node", ["e2e/setup/verify.ts"]) };
+  const programs: Step = { name: "Kubernetes programs", run: () => prepareKubernetesPrograms("cluster") };
+  const tests: Step = { name: "tests", run: () => runJest(others.length === 0 ? paths : ["--runTestsByPath", ...others]) };
+  const clusterTests: Step = { name: "tests on a cluster", run: () => withTestCluster(() => runJest(["--runInBand", "--runTestsByPath", ...onCluster])) };
+  const isWhole = paths.length === 0;
+  return [
+    ...(isWhole ? checks : []),
+    ...(files.some(needsPrograms) ? [programs] : []),
+    ...(isWhole ? [verify] : []),
+    ...(others.length > 0 || onCluster.length === 0 ? [tests] : []),
+    ...(onCluster.length > 0 ? [clusterTests] : []),
+  ];
+}
+
+/** The test files whose paths match, relative to the root; all of them without paths. */
+async function testFiles(paths: readonly string[]): Promise<string[]> {
+  const { stdout } = await promisify(execFile)("jest", ["--listTests", ...paths], { cwd: root, env: toolEnvironment() });
+  return stdout.split("\n").filter((line) => line !== "").map((file) => path.relative(root, file));
+}
+
+function needsCluster(file: string): boolean {
+  return file.startsWith("e2e/cluster-suites/");
+}
+
+/** Those parts have tests on a real API server, or on the chart as helm renders it. */
+function needsPrograms(file: string): boolean {
+  return needsCluster(file) || /^(kube|crds|operator|manager|e2e\/chart|e2e\/cluster)\//.test(file);
 }
 
 async function runStep({ name, run }: Step): Promise<Counts> {
@@ -72,7 +102,7 @@ async function main(paths: readonly string[]): Promise<void> {
     console.error("npm test takes paths only. For jest's options: npm exec -- jest <options>");
     results.push({ passed: 0, failed: 1, remarks: [] });
   } else if (await installPackages(systemPackages)) {
-    for (const step of steps(paths)) results.push(await runStep(step));
+    for (const step of await steps(paths)) results.push(await runStep(step));
   } else {
     results.push({ passed: 0, failed: 1, remarks: [] });
   }

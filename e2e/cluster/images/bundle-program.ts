@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { build, type Plugin } from "esbuild";
+import { build as esbuild, type Plugin } from "esbuild";
 import { mustRun } from "../command.ts";
 import { root, toolEnvironment } from "../../setup/run-command.ts";
 import type { ProgramImage } from "./image-table.ts";
@@ -30,7 +30,7 @@ export async function bundleProgram(image: ProgramImage, folder: string): Promis
 /** @returns the threads' programs that it starts: names and files */
 async function bundle(image: ProgramImage, { input, output }: { input: string; output: string }): Promise<Map<string, string>> {
   const workers = new Map<string, string>();
-  await build({
+  await esbuild({
     absWorkingDir: root,
     entryPoints: [input],
     outfile: output,
@@ -53,8 +53,8 @@ async function bundle(image: ProgramImage, { input, output }: { input: string; o
 function carryWorkers(found: Map<string, string>): Plugin {
   return {
     name: "workers",
-    setup({ onLoad }) {
-      onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
+    setup(build) {
+      build.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
         const text = await readFile(file, "utf8");
         const contents = text.replace(WORKER, (_match, _quote, relative: string) => {
           const name = path.basename(relative);

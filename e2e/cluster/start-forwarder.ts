@@ -1,0 +1,24 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { descendants, stillRunning } from "../lib/processes.ts";
+import type { ClusterUrls, Forwarder } from "./cluster-state.ts";
+
+/** Starts it; it outlives this process unless it is bound. */
+export async function startForwarder(name: string, { bound }: { bound: boolean }): Promise<Forwarder> {
+  const program = [process.execPath, path.join(import.meta.dirname, "forwarder.ts"), name];
+  const [command = "", ...args] = bound ? ["setpriv", "--pdeathsig", "KILL", ...program] : program;
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"], detached: true });
+  const ended = once(child, "exit").then(() => Promise.reject(new Error("the process that leads to the cluster's Services ended")));
+  ended.catch(() => undefined);
+  const [line] = (await Promise.race([once(child.stdout, "data"), ended])) as [Buffer];
+  child.stdout.destroy();
+  child.unref();
+  const found = descendants(process.pid).find(({ pid }) => pid === child.pid);
+  if (found === undefined) throw new Error("the process that leads to the cluster's Services ended");
+  return { process: found, urls: JSON.parse(line.toString()) as ClusterUrls };
+}
+
+export function endForwarder({ process: forwarder }: Forwarder): void {
+  for (const { pid } of stillRunning([forwarder])) process.kill(pid, "SIGKILL");
+}
