@@ -147,14 +147,14 @@ export const routerUpSchema = z.discriminatedUnion('type', [
   /** Embedded only, first: it listens on the function port, or why it cannot; then it ends itself with exit code 1. */
   z.strictObject({ type: z.literal('listening'), port: z.int() }),
   z.strictObject({ type: z.literal('failed'), message: z.string() }),
-  /** It has applied this version. */
+  /** It has applied this version; also its answer to each heartbeat, by which the operator knows that it is there. */
   z.strictObject({ type: z.literal('applied'), version: z.int() }),
   /** Calls in flight and waiting by function; at once when a call begins to wait, else each second when it differs. */
   z.strictObject({
     type: z.literal('demand'),
     functions: z.record(z.string(), z.strictObject({ inFlight: z.int(), waiting: z.int() })),
   }),
-  /** Embedded only: in a cluster telemetry goes to the manager's internal listener. */
+  /** Log entries, and how many were dropped since the last message of these. */
   z.strictObject({ type: z.literal('logs'), entries: z.array(logEntry), dropped: z.int() }),
 ]);
 export type RouterUp = z.infer<typeof routerUpSchema>;
@@ -192,7 +192,10 @@ export type RuntimeState = z.infer<typeof runtimeState>;
 
 /** Down to a runtime. */
 export const runtimeDownSchema = z.discriminatedUnion('type', [
-  /** Once: what this process is for. It loads the artifact, listens, and reports. */
+  /**
+   * First on a connection: what this process is for. It loads the artifact, listens, and reports. One that connects again
+   * is told again, takes the state and the token alone, and reports again.
+   */
   z.strictObject({
     type: z.literal('start'),
     revision: z.string(),
@@ -217,7 +220,6 @@ export const runtimeUpSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('failed'), reason: z.enum(['ExportError', 'LoadError']), message: z.string() }),
   /** Its answer to each heartbeat: a runtime whose event loop is blocked gives none, and is killed for it (S3). */
   z.strictObject({ type: z.literal('alive') }),
-  /** Embedded only, as with routers. */
   z.strictObject({ type: z.literal('logs'), entries: z.array(logEntry), dropped: z.int() }),
 ]);
 export type RuntimeUp = z.infer<typeof runtimeUpSchema>;
