@@ -35,7 +35,6 @@ const builder = z
   .strictObject({
     image: z.string().max(512).default('').describe('Another image for it.'),
     resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '3Gi' }).describe('Of its container. Up to four builds run at once, each within 512 MiB.'),
-    cacheSize: quantity.default('2Gi').describe('Limit of the folder in which npm packages are kept between builds.'),
     env: texts('More environment variables, by name: [configuration](../reference/config.md).'),
   })
   .describe("The builder: a container in the operator's pod, without a token and without keys.");
