@@ -20,31 +20,32 @@ export const importTable = {
 const parts = [...Object.keys(importTable), "bench"];
 const anyPart = `^(${parts.join("|")})/`;
 const testFiles = "\\.test\\.tsx?$|^core/src/contracts/";
-/** The programs that may load the Kubernetes adapter, lazily. */
-const kubePrograms = ["operator", "manager"];
+/** What a cluster's programs may load beside, in their main.ts alone, and only with import(): Kubernetes' client takes half a second. */
+const lazyParts = { operator: ["kube", "builder"], manager: ["kube"] };
 
 function importRule([part, allowed]) {
-  const lazyKube = kubePrograms.includes(part) ? [{
-    name: `${part}-loads-kube-lazily`,
-    comment: `Only ${part}/src/main.ts may import kube, and only with import(): loading its client takes half a second.`,
+  const lazy = lazyParts[part] ?? [];
+  const lazyRules = lazy.flatMap((other) => [{
+    name: `${part}-loads-${other}-lazily`,
+    comment: `Only ${part}/src/main.ts may import ${other}, and only with import().`,
     severity: "error",
     from: { path: `^${part}/`, pathNot: testFiles },
-    to: { path: "^kube/", dependencyTypesNot: ["dynamic-import"] },
+    to: { path: `^${other}/`, dependencyTypesNot: ["dynamic-import"] },
   }, {
-    name: `${part}-only-main-loads-kube`,
-    comment: `Only ${part}/src/main.ts, and tests against a real API server, may import kube.`,
+    name: `${part}-only-main-loads-${other}`,
+    comment: `Only ${part}/src/main.ts, and tests against a real API server, may import ${other}.`,
     severity: "error",
     from: { path: `^${part}/`, pathNot: `^${part}/src/main\\.ts$|${testFiles}` },
-    to: { path: "^kube/" },
-  }] : [];
-  const reachable = [part, ...allowed, ...(lazyKube.length > 0 ? ["kube"] : [])];
+    to: { path: `^${other}/` },
+  }]);
+  const reachable = [part, ...allowed, ...lazy];
   return [{
     name: `${part}-imports`,
     comment: `${part} may import ${allowed.join(", ") || "no other part"}.`,
     severity: "error",
     from: { path: `^${part}/` },
     to: { path: anyPart, pathNot: `^(${reachable.join("|")})/` },
-  }, ...lazyKube];
+  }, ...lazyRules];
 }
 
 export default {
