@@ -3,6 +3,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
+import { unavailable } from './status-error.ts';
 
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 /** How long credentials are used before their files are read again: a rotated token's forerunner lives for minutes. */
@@ -91,7 +92,9 @@ export class Connection {
   }
 
   async #load(): Promise<Loaded> {
-    const { headers, tls } = await readCredentials(readConfig(this.#kubeconfig));
+    const { headers, tls } = await readCredentials(readConfig(this.#kubeconfig)).catch(() => {
+      throw unavailable('The credentials for the API server cannot be read: check the kubeconfig or the service account');
+    });
     return { headers, agent: this.#agentFor(tls) };
   }
 

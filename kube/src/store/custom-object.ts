@@ -1,4 +1,4 @@
-import { KINDS, type Kind, type KindTypes, type Resource } from '@wherry/core/resources/kinds.ts';
+import { KINDS, type Kind, type Resource } from '@wherry/core/resources/kinds.ts';
 import { API_VERSION, type ObjectMeta } from '@wherry/core/resources/meta.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 
