@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import { eventually, Harness, routerFunction, snapshot, type Answer } from '../testing/harness.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 
@@ -45,6 +47,17 @@ describe('instances', () => {
     for (let n = 0; n < 4; n++) expect((await harness.call('/run/hello', { method: 'POST', body: 'kept' })).body).toBe('kept');
     await eventually(() => harness.logs('exec_end').length === 4);
     expect(harness.logs('exec_start')).toHaveLength(4);
+  });
+
+  it('so is one whose port nobody listens on, as that of a pod which has just gone', async () => {
+    const alive = await harness.instance((req, res) => void req.pipe(res));
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    await once(closed, 'close');
+    await harness.serve([routerFunction({ instances: [{ ...gone('x'), address: { host: '127.0.0.1', port } }, alive] })]);
+    for (let n = 0; n < 4; n++) expect((await harness.call('/run/hello', { method: 'POST', body: 'kept' })).body).toBe('kept');
   });
 
   it('two that are gone are a 502', async () => {
