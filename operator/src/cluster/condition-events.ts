@@ -23,7 +23,7 @@ export function withConditionEvents(store: ResourceStore, events: Events, before
     async updateStatus(object) {
       const had = conditionsOf(before(object.kind, object.metadata.name));
       const written = await store.updateStatus(object);
-      for (const event of eventsOf(had, conditionsOf(object))) events.record(written as Resource, event);
+      for (const event of eventsOf(had, conditionsOf(object))) events.record(written, event);
       return written;
     },
   };

@@ -39,7 +39,9 @@ export function keepUp({ what, work, clock, logger }: UpkeepOptions): () => Prom
 
   function later(ms: number): void {
     if (stopped) return;
-    cancel = clock.after(ms, () => (running = run()));
+    cancel = clock.after(ms, () => {
+      running = run();
+    });
   }
 
   async function run(): Promise<void> {

@@ -1,0 +1,126 @@
+import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { connectKube, type KubeClient } from '@wherry/kube/client/kube-client.ts';
+import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.ts';
+import { startFaultProxy, type FaultProxy } from '@wherry/kube/testing/fault-proxy.ts';
+import { installCrds } from '@wherry/kube/testing/install-crds.ts';
+import { systemClock } from '@wherry/service/clock.ts';
+import { ClusterWorld, conditionText, refusalOf } from '../testing/cluster-world.ts';
+import type { Program } from '../testing/program.ts';
+
+const MINUTE = 60_000;
+/** What the fault table gives an operator to converge. */
+const CONVERGES_MS = 60_000;
+const FUNCTION = { handler: 'api/main.ts', methods: ['GET'] };
+
+let server: ApiServer;
+let client: KubeClient;
+let proxy: FaultProxy;
+let world: ClusterWorld;
+let operator: Program;
+
+beforeAll(async () => {
+  server = await startApiServer();
+  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock, logger: new FakeLogger() });
+  await installCrds(client);
+  proxy = await startFaultProxy(server);
+  world = await ClusterWorld.create(client, 'functions');
+  await world.startBuilder();
+  // The keys and certificates are there once it serves: a manager can start, and the next operator knows where.
+  const first = await world.startOperator(server.kubeconfig);
+  await world.startManager(server.kubeconfig);
+  first.kill('SIGTERM');
+  await first.ended;
+  operator = await world.startOperator(proxy.kubeconfig);
+  await world.upload('api', 'main.ts', 'export default () => "hello";');
+}, 3 * MINUTE);
+afterAll(async () => {
+  await world?.stop();
+  await proxy?.stop();
+  await client?.close();
+  await server?.stop();
+}, MINUTE);
+
+const names = (items: { metadata: { name: string } }[]): string[] => items.map(({ metadata }) => metadata.name);
+
+/** Writes that are no lease and no event. */
+function writes(): string[] {
+  return proxy.requests.filter(({ kind, path }) => kind === 'write' && !/\/(leases|events)(\/|$)/.test(path)).map(({ method, path }) => `${method} ${path}`);
+}
+
+/** One Deployment for each of these functions, all of their current generation. */
+async function untilDeployed(...functions: string[]): Promise<void> {
+  await eventually(async () => {
+    const deployed = (await world.deployments()).map(({ metadata }) => metadata.labels?.['wherry.dev/function']);
+    expect(deployed.sort()).toEqual([...functions].sort());
+    for (const name of functions) expect(conditionText(await world.fn(name), 'CodeReady')).toMatch(/^Unknown Starting/);
+  }, CONVERGES_MS);
+}
+
+describe('the operator against a real API server', () => {
+  it('brings a function into being: Deployment, Service, policy, token, conditions and events', async () => {
+    await world.apply('Function', 'hello', { ...FUNCTION, route: '/hello' });
+    await untilDeployed('hello');
+    const [deployment] = names(await world.deployments());
+    expect(names(await world.list('/api/v1', 'services'))).toEqual([deployment]);
+    expect(names(await world.list('/apis/networking.k8s.io/v1', 'networkpolicies'))).toEqual([deployment]);
+    expect(names(await world.list('/api/v1', 'secrets'))).toEqual(['hello-feed']);
+    expect(names(await world.list('/api/v1', 'configmaps'))).toEqual(['wherry-feed-ca']);
+    const fn = await world.fn('hello');
+    expect(conditionText(fn, 'RouteAccepted')).toBe('True Accepted: ');
+    expect(fn.status?.['url']).toBe('http://functions.example/run/hello');
+    await eventually(async () => {
+      const events = (await world.list('/apis/events.k8s.io/v1', 'events')) as unknown as { regarding: { name: string }; reason: string; type: string }[];
+      const told = events.filter(({ regarding }) => regarding.name === 'hello').map(({ reason, type }) => `${type} ${reason}`);
+      expect(told).toEqual(expect.arrayContaining(['Normal Starting', 'Normal Accepted']));
+    });
+  }, 2 * MINUTE);
+
+  it('gives a route to the older of two functions, and tells the younger who has it', async () => {
+    await world.apply('Function', 'younger', { ...FUNCTION, route: '/hello' });
+    await eventually(async () => {
+      expect(conditionText(await world.fn('younger'), 'RouteAccepted')).toMatch(/^False RouteConflict: The function hello has the route \/hello/);
+    });
+    expect(conditionText(await world.fn('hello'), 'RouteAccepted')).toBe('True Accepted: ');
+    await client.request({ method: 'DELETE', path: world.objects('functions', 'younger') });
+    await untilDeployed('hello');
+  }, 2 * MINUTE);
+
+  it('K5: goes on while one object is refused, and others cannot be built or conflict', async () => {
+    expect(await refusalOf(world.apply('Function', 'wrong', { ...FUNCTION, route: 'no slash' }))).toMatch(/^validation_failed: .*spec\.route/);
+    await world.apply('Function', 'broken', { handler: 'nowhere/main.ts', methods: ['GET'], route: '/broken' });
+    await world.apply('Function', 'second', { ...FUNCTION, route: '/second' });
+    await untilDeployed('hello', 'second');
+    expect(conditionText(await world.fn('broken'), 'Ready')).toMatch(/^False SourceNotFound: There is no code source named nowhere/);
+    for (const name of ['broken', 'second']) await client.request({ method: 'DELETE', path: world.objects('functions', name) });
+    await untilDeployed('hello');
+  }, 2 * MINUTE);
+
+  it('K3: writes nothing for objects that have not changed, not even when it begins anew', async () => {
+    operator.kill('SIGTERM');
+    expect(await operator.ended).toBe(0);
+    proxy.requests.length = 0;
+    operator = await world.startOperator(proxy.kubeconfig);
+    // What comes after them in every queue is done: so all that was to be done for the others is done too.
+    await world.apply('Function', 'last', { ...FUNCTION, route: '/last' });
+    await untilDeployed('hello', 'last');
+    expect(writes().filter((write) => !write.includes('last'))).toEqual([]);
+    await client.request({ method: 'DELETE', path: world.objects('functions', 'last') });
+    await untilDeployed('hello');
+  }, 2 * MINUTE);
+
+  it('two replicas: one leads; when it is killed the other goes on, and makes nothing twice', async () => {
+    const other = await world.startOperator(server.kubeconfig);
+    expect(other.told('leads')).toBeUndefined();
+    operator.kill('SIGKILL');
+    await operator.ended;
+    await world.apply('Function', 'survivor', { ...FUNCTION, route: '/survivor' });
+    await untilDeployed('hello', 'survivor');
+    expect(other.told('leads')).toBe(true);
+    operator = await world.startOperator(proxy.kubeconfig);
+    other.kill('SIGTERM');
+    expect(await other.ended).toBe(0);
+    await client.request({ method: 'DELETE', path: world.objects('functions', 'survivor') });
+    await untilDeployed('hello');
+  }, 3 * MINUTE);
+});
