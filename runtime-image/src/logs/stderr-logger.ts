@@ -3,8 +3,9 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 
 /**
- * The platform's own log lines of a pod, as JSON on standard error. Not pino: the runtime carries no package that it can do
- * without. To the descriptor, because `process.stderr` is the handler's.
+ * The platform's own warnings of a pod, as JSON on standard error. Not pino: the runtime carries no package that it can do
+ * without. To the descriptor, because `process.stderr` is the handler's. No more than warnings: the last lines of a pod that
+ * died are taken for what Node said of it.
  */
 export function createStderrLogger(name: string, clock: Pick<Clock, 'now'>, bound: object = {}): Logger {
   const line = (level: string) => (fields: object, msg: string): void => {
@@ -17,7 +18,7 @@ export function createStderrLogger(name: string, clock: Pick<Clock, 'now'>, boun
   };
   return {
     debug: () => undefined,
-    info: line('info'),
+    info: () => undefined,
     warn: line('warn'),
     error: line('error'),
     child: (fields) => createStderrLogger(name, clock, { ...bound, ...fields }),
