@@ -1,12 +1,17 @@
+import { operatorEnvironment } from '@wherry/operator/config.ts';
 import { routerEnvironment } from '@wherry/router/config.ts';
 import { runtimeEnvironment } from '@wherry/runtime/config.ts';
 import { embeddedEnvironment } from '../config.ts';
 import { columnOf, readReferenceTable } from './reference-table.ts';
 
+/** What has to be set has no default. */
+const { WHERRY_FUNCTION_URL: _url, WHERRY_RUNTIME_IMAGE: _image, ...operatorDefaults } = operatorEnvironment.parse({ WHERRY_FUNCTION_URL: 'http://localhost', WHERRY_RUNTIME_IMAGE: 'runtime' });
+
 describe('docs/reference/config.md', () => {
   const programs = [
     { heading: 'The service', variables: Object.keys(embeddedEnvironment.shape), defaults: embeddedEnvironment.parse({}) as object },
     { heading: 'The router', variables: Object.keys(routerEnvironment.shape), defaults: routerEnvironment.parse({}) as object },
+    { heading: 'The operator', variables: Object.keys(operatorEnvironment.shape), defaults: operatorDefaults as object },
     { heading: 'An instance', variables: Object.keys(runtimeEnvironment.shape), defaults: runtimeEnvironment.parse({}) as object },
   ];
 

@@ -25,6 +25,13 @@ interface Made {
 const madeIn = ({ part, text }: ProductSource): Made[] =>
   [...text.matchAll(METRIC)].map(([, type = '', name = '', labels = '[]']) => ({ part, type, name: `wherry_${name}`, labels: labelsIn(text, labels).join(', ') || 'none' }));
 
+/** Which processes a file runs in: the router, the one service of one machine, the operator of a cluster. */
+function processesOf({ part, file }: ProductSource): string[] {
+  if (part === 'router') return ['router'];
+  if (part === 'kube' || file.startsWith('operator/src/cluster/')) return ['cluster operator'];
+  return part === 'operator' ? ['service', 'cluster operator'] : ['service'];
+}
+
 describe('docs/reference/metrics.md', () => {
   // `service` is where the port is implemented.
   const sources = productSources().filter(({ part }) => part !== 'service' && part !== 'core');
@@ -35,7 +42,7 @@ describe('docs/reference/metrics.md', () => {
   });
 
   it('finds no name twice in one process, whose registry would refuse it', () => {
-    const names = sources.flatMap((source) => madeIn(source).map(({ part, name }) => `${part === 'router' ? 'router' : 'service'} ${name}`));
+    const names = sources.flatMap((source) => processesOf(source).flatMap((process) => madeIn(source).map(({ name }) => `${process} ${name}`)));
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 

@@ -23,6 +23,7 @@ import { ensureSystemKeys, type SystemKeys } from '../system-keys/system-keys.ts
 import type { ClusterPorts, ClusterWorkloads } from './cluster-ports.ts';
 import { withConditionEvents } from './condition-events.ts';
 import { createTelemetryPoster } from './post-telemetry.ts';
+import { countReplicas } from './replica-figures.ts';
 import { keepUp, untilDone } from './upkeep.ts';
 
 export interface RunOptions {
@@ -60,6 +61,8 @@ export async function runOperator(options: RunOptions): Promise<RunningOperator>
 async function run(options: RunOptions, parts: AsyncDisposableStack): Promise<RunningOperator> {
   const { config, ports, clock, logger, metrics } = options;
   const { election } = ports;
+  parts.defer(() => ports.close());
+  parts.defer(() => ports.events.stop());
   const keys = await readKeys(options, parts);
   const { content, logs } = await connectManager(options, keys.certificates, parts);
   const tokenOf = (uid: string): string => feedToken(keys.feedKeys.current(), uid);
@@ -67,6 +70,7 @@ async function run(options: RunOptions, parts: AsyncDisposableStack): Promise<Ru
   parts.defer(() => workloads.stop());
   parts.defer(() => ports.referencedSecrets.stop());
   await Promise.all([workloads.start(), ports.referencedSecrets.start()]);
+  parts.defer(countReplicas({ workloads, clock, metrics }));
   const { operator, runtimeFeed } = compose(options, { ...keys, content, logs, workloads, builder: ports.builder(content) }, parts);
   await operator.start();
 
