@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
+import { startRegistry } from "../cluster/start-registry.ts";
 import { testCluster } from "../cluster/test-cluster.ts";
 import { eventually } from "../lib/api-client.ts";
 
 /** The cluster itself: what every other suite here takes for granted. */
 
-const NAMESPACE = "bare-truths";
+/** Of this run: an earlier one may be on its way out still. */
+const NAMESPACE = `bare-truths-${Date.now().toString(36)}`;
 const IMAGE = "wherry/runtime:0.1.0";
 const cluster = testCluster();
 
@@ -30,8 +32,14 @@ const pod = (name: string, script: string): object => ({
 /** Runs a script in a pod to its end. @returns what it printed */
 async function runInPod(name: string, script: string): Promise<string> {
   await cluster.apply(JSON.stringify(pod(name, script)));
-  await cluster.kubectl(["wait", "-n", NAMESPACE, `pod/${name}`, "--for=jsonpath={.status.phase}=Succeeded", "--timeout=20s"]);
-  return (await cluster.kubectl(["logs", "-n", NAMESPACE, name])).trim();
+  const phase = await eventually(async () => {
+    const now = await cluster.kubectl(["get", "pod", "-n", NAMESPACE, name, "-o", "jsonpath={.status.phase}"]);
+    if (!["Succeeded", "Failed"].includes(now)) throw new Error(`the pod ${name} has not ended: ${now}`);
+    return now;
+  }, 20_000);
+  const logs = (await cluster.kubectl(["logs", "-n", NAMESPACE, name])).trim();
+  if (phase === "Failed") throw new Error(`the pod ${name} failed:\n${logs}`);
+  return logs;
 }
 
 beforeAll(async () => {
@@ -87,6 +95,16 @@ describe("the cluster", () => {
       await forward.close();
     }
   }, 60_000);
+
+  it("has a registry of npm packages for pods, which have no way out", async () => {
+    const registry = await startRegistry(cluster);
+    try {
+      const script = `fetch("${registry.url}/ms/2.1.3").then((answer) => answer.json()).then(({ name }) => console.log(name))`;
+      expect(await runInPod("npm", script)).toBe("ms");
+    } finally {
+      await registry.stop();
+    }
+  }, 40_000);
 
   it("lets pods reach what a test publishes, and nothing outside", async () => {
     const server = createServer((socket) => socket.end("from the test")).listen(0, "127.0.0.1");

@@ -16,7 +16,8 @@ import { findOrMakeNodeImage } from "./node-image/make-node-image.ts";
 import { findOrBuildPrograms } from "./programs/build-programs.ts";
 import { progress, say } from "./progress.ts";
 import { startForwarder } from "./start-forwarder.ts";
-import { controlGroup, kindName, takeDown } from "./take-down.ts";
+import { controlGroup, kindName } from "./names.ts";
+import { takeDown } from "./take-down.ts";
 import { withLock } from "./with-lock.ts";
 
 export interface BringUpOptions {

@@ -5,7 +5,7 @@
  */
 import { openCluster, type Cluster } from "./cluster.ts";
 import { readState, type ClusterUrls } from "./cluster-state.ts";
-import { SYSTEM_NAMESPACE } from "./install-wherry.ts";
+import { SYSTEM_NAMESPACE } from "./names.ts";
 
 const LOOK_MS = 5000;
 

@@ -3,11 +3,7 @@ import { root } from "../setup/run-command.ts";
 import type { Cluster } from "./cluster.ts";
 import { findOrBuildImages } from "./images/build-images.ts";
 import { progress } from "./progress.ts";
-import { kindName } from "./take-down.ts";
-
-/** The release and its namespace: what the chart's guide says, too. */
-export const RELEASE = "wherry";
-export const SYSTEM_NAMESPACE = "wherry-system";
+import { kindName, RELEASE, SYSTEM_NAMESPACE } from "./names.ts";
 
 const CHART = path.join(root, "charts/wherry");
 const VOLUMES = 3;

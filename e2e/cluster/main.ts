@@ -8,7 +8,7 @@ import { bringUp } from "./bring-up.ts";
 import { openCluster, type Cluster } from "./cluster.ts";
 import { clusterNames, isThere, readState } from "./cluster-state.ts";
 import { makeContexts } from "./images/build-images.ts";
-import { SYSTEM_NAMESPACE } from "./install-wherry.ts";
+import { SYSTEM_NAMESPACE } from "./names.ts";
 import { findOrBuildPrograms } from "./programs/build-programs.ts";
 import { say } from "./progress.ts";
 import { takeDown } from "./take-down.ts";

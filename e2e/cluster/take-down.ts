@@ -3,19 +3,13 @@ import { runProgram } from "./command.ts";
 import { clusterFolder, readState, type ClusterState, type ClusterWay } from "./cluster-state.ts";
 import { machineOfState } from "./machine/machine-of-state.ts";
 import { endNamespaces, removeControlGroup } from "./machine/namespaces.ts";
+import { controlGroup, kindName, RELEASE, SYSTEM_NAMESPACE } from "./names.ts";
 import { endForwarder } from "./start-forwarder.ts";
 
-/** kind's name of a cluster: it cannot be one that a person made. */
-export function kindName(name: string): string {
-  return `wherry-${name}`;
-}
-
-/** The control group of all that runs in a cluster's containers. */
-export function controlGroup(name: string): string {
-  return `wherry-cluster-${name}`;
-}
-
-/** Ends a cluster that was brought up, or what is left of one, and removes every trace. A cluster that KUBECONFIG named stays. */
+/**
+ * Ends a cluster that was brought up, or what is left of one, and removes every trace. From one that KUBECONFIG named,
+ * Wherry alone is removed.
+ */
 export async function takeDown(name: string): Promise<void> {
   const folder = clusterFolder(name);
   const state = readState(name);
@@ -25,7 +19,13 @@ export async function takeDown(name: string): Promise<void> {
 }
 
 const END: Record<ClusterWay, (state: ClusterState) => Promise<void>> = {
-  given: async () => undefined,
+  async given(state) {
+    if (state.forwarder === undefined) return;
+    const { start } = machineOfState(state);
+    const args = ["uninstall", RELEASE, "--namespace", SYSTEM_NAMESPACE, "--ignore-not-found", "--wait"];
+    const { code, stderr } = await runProgram("helm", args, { start });
+    if (code !== 0) throw new Error(`Wherry could not be uninstalled: ${stderr.trim()}`);
+  },
   async docker(state) {
     const { start } = machineOfState(state);
     const { code, stderr } = await runProgram("kind", ["delete", "cluster", "--name", kindName(state.name)], { start });
