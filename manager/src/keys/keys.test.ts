@@ -21,6 +21,42 @@ describe('API keys', () => {
   });
   afterEach(() => manager.stop());
 
+  describe('whose value is in a Kubernetes Secret', () => {
+    const VALUE = 'value-in-a-secret-0';
+    beforeEach(async () => {
+      manager.referencedSecrets.set('vault', { acme: VALUE });
+      const value = { secretKeyRef: { name: 'vault', key: 'acme' } };
+      await manager.store.create({ kind: 'ApiKey', metadata: { name: 'acme' }, spec: { keyGroup: group, displayName: 'acme', enabled: true, value } });
+    });
+    const change = async (body: object): Promise<{ status: number; body: unknown }> => api().put('/api/keys/acme').send(body);
+
+    it('are shown with what it holds now, and without a value where it holds none', async () => {
+      const shown = async (): Promise<string | undefined> => ((await api().get('/api/keys/acme?includeValues=true').expect(200)).body as { key: KeyBody }).key.value;
+      expect(await shown()).toBe(VALUE);
+      manager.referencedSecrets.set('vault', undefined);
+      expect(await shown()).toBeUndefined();
+      expect((await read('acme')).name).toBe('acme');
+    });
+
+    it('keep their value where it is: it cannot be changed here, all else can', async () => {
+      const refusal = await change({ value: 'another-value-0123' });
+      expect(refusal.status).toBe(400);
+      expect(JSON.stringify(refusal.body)).toMatch(/comes from the Secret vault, key acme: change it there/);
+      expect((await change({ name: 'renamed', enabled: false })).status).toBe(200);
+      expect((await manager.store.get('ApiKey', 'acme'))?.spec).toMatchObject({ displayName: 'renamed', value: { secretKeyRef: { name: 'vault', key: 'acme' } } });
+    });
+
+    it('open the management API as their Secret says at once, and share their value with no other key', async () => {
+      await api().put('/api/settings').send({ settings: { 'api.access-groups': `management,${group}` } }).expect(200);
+      const asKey = (value: string): Promise<{ status: number }> => supertest(manager.server).get('/api/keys').set('X-API-Key', value);
+      expect((await asKey(VALUE)).status).toBe(200);
+      manager.referencedSecrets.set('vault', { acme: 'value-in-a-secret-1' });
+      expect((await asKey(VALUE)).status).toBe(401);
+      expect((await asKey('value-in-a-secret-1')).status).toBe(200);
+      expect((await api().post('/api/keys').send({ groupId: group, name: 'other', value: 'value-in-a-secret-1' })).status).toBe(409);
+    });
+  });
+
   it('get a random value of 256 bits, told once', async () => {
     const created = await create({ description: 'd' });
     expect(created).toEqual({ id: expect.any(String), name: 'key', value: expect.stringMatching(/^wh_[A-Za-z0-9_-]{43}$/) });

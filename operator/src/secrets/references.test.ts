@@ -19,12 +19,10 @@ describe('values in Kubernetes Secrets', () => {
     await world.store.create({ kind: 'FunctionSecret', metadata: { name: 'token' }, spec: { name: 'TOKEN', scope: 'function', function: 'hello', value: { secretKeyRef } } });
     world.referencedSecrets.set('vault', { acme: VALUE });
     running = await world.start();
-    await lead();
+    await world.run();
   });
   afterEach(() => world.stop());
 
-  /** Controllers run. */
-  const lead = async (): Promise<void> => world.run();
   const keyCondition = async (): Promise<string> => conditionOf(await world.get('ApiKey', 'acme'), 'Ready');
   const secretCondition = async (): Promise<string> => conditionOf(await world.get('FunctionSecret', 'token'), 'Ready');
   const digests = (): string[] => [...running.router.keys.keys()];
