@@ -14,7 +14,10 @@ export const generators: readonly Generator[] = [
   {
     name: "CustomResourceDefinitions",
     program: "crds/src/generate.ts",
-    outputs: plurals.map((plural) => `crds/generated/${plural}.wherry.dev.yaml`),
+    outputs: [
+      ...plurals.map((plural) => `crds/generated/${plural}.wherry.dev.yaml`),
+      ...["function", "code-source", "key-group", "api-key", "function-secret", "settings"].map((kind) => `docs/spec/${kind}.md`),
+    ],
   },
   {
     name: "Helm chart",

@@ -18,7 +18,7 @@ export const corsSchema = z
       .array(textSchema(1, 512).regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\,]+)$/, 'must be * or scheme://host[:port]'))
       .min(1)
       .max(64)
-      .describe('Who may read answers: * or scheme://host[:port].'),
+      .describe('Whose pages may read answers.'),
     credentials: z.boolean().describe('Whether browsers may send credentials along.').optional(),
     maxAge: z.int().min(0).max(86_400).default(86_400).describe('Seconds for which browsers may keep the answer to a preflight.'),
     allowHeaders: headerNamesSchema.describe('Request headers that browsers may send.').optional(),
@@ -81,8 +81,8 @@ export const functionSpecSchema = z.strictObject({
     .describe('What people call the function. Absent: metadata.name.')
     .optional(),
   description: textSchema(0, 1024).describe('For people.').optional(),
-  handler: handlerSchema.describe('<source name>/<path in the source>. The file need not exist yet.'),
-  route: routeSchema.describe('/a/:b/*: literal segments, parameters, and * for the rest as the last one.'),
+  handler: handlerSchema.describe('Which file answers. It need not exist yet.'),
+  route: routeSchema.describe('Which paths are answered: /a/:b/* has a literal segment, a parameter, and * for the rest.'),
   methods: methodsSchema.describe('Which methods are answered.'),
   keyGroups: z
     .array(nameSchema)

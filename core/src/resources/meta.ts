@@ -26,7 +26,7 @@ export const observedGenerationSchema = z.int().min(0).describe('The metadata.ge
 
 export const conditionSchema = z.strictObject({
   type: textSchema(1, 64).describe('What is judged: Ready, for one.'),
-  status: z.enum(['True', 'False', 'Unknown']),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
   reason: textSchema(1, 128).describe('A constant for programs.'),
   message: textSchema(0, 4096).describe('A sentence for people, which names the object and the field.'),
   lastTransitionTime: timeSchema.describe('When status changed last, RFC 3339.'),

@@ -63,7 +63,7 @@ function parseSegment(part: string, last: boolean): RouteSegment {
   }
   const parameter = PARAMETER.exec(part)?.[1];
   if (parameter !== undefined) return { kind: 'parameter', name: parameter };
-  if (!LITERAL.test(part)) throw new RangeError(`has a segment that is neither literal, :parameter nor *: ${part}`);
+  if (!LITERAL.test(part)) throw new RangeError(`must hold segments that are literal, :parameter or * alone: ${part}`);
   if (FORBIDDEN_ESCAPE.test(part)) throw new RangeError(`must not hold %2F, %5C or %00: ${part}`);
   return { kind: 'literal', value: decodeLiteral(part) };
 }
@@ -73,7 +73,7 @@ function decodeLiteral(part: string): string {
   try {
     value = decodeURIComponent(part);
   } catch {
-    throw new RangeError(`has an escape that is not UTF-8: ${part}`);
+    throw new RangeError(`must hold escapes that are UTF-8: ${part}`);
   }
   if (value === '.' || value === '..') throw new RangeError('must not hold . or .. segments');
   return value;

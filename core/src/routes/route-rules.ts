@@ -26,10 +26,10 @@ export const ROUTE_RULES: readonly CelRule[] = [
   { cel: "!self.contains('/*/')", message: 'may hold * only as its last segment' },
   {
     cel: matches(`^[^/]*(/(${LITERAL}|${PARAMETER}|[*])?)*$`),
-    message: 'has a segment that is neither literal, :parameter nor *',
+    message: 'must hold segments that are literal, :parameter or * alone',
   },
   { cel: `!${matches('(?i)%(2f|5c|00)')}`, message: 'must not hold %2F, %5C or %00' },
-  { cel: matches(`(?i)^([^%]|%[0-7][0-9a-f]|${BEYOND_ASCII})*$`), message: 'has an escape that is not UTF-8' },
+  { cel: matches(`(?i)^([^%]|%[0-7][0-9a-f]|${BEYOND_ASCII})*$`), message: 'must hold escapes that are UTF-8' },
   { cel: `!${matches('(?i)/([.]|%2e){1,2}(/|$)')}`, message: 'must not hold . or .. segments' },
   {
     // Comparing a list's parts with each other would cost more than Kubernetes allows.

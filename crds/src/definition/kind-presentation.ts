@@ -69,7 +69,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       { name: 'Files', type: 'integer', jsonPath: '.status.files', priority: 1 },
       AGE,
     ],
-    conditions: { Ready: ['Stored', 'Disabled', 'TreeNotFound', 'NotSupported', 'DecryptionFailed'] },
+    conditions: { Ready: ['Stored', 'Disabled', 'TreeNotFound', 'NotSupported'] },
   },
   KeyGroup: {
     singular: 'keygroup',
@@ -94,7 +94,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       REASON,
       AGE,
     ],
-    conditions: { Ready: ['Ready', 'DecryptionFailed'] },
+    conditions: { Ready: ['Ready', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'Invalid'] },
   },
   FunctionSecret: {
     singular: 'functionsecret',
@@ -109,7 +109,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       { name: 'Key', type: 'string', jsonPath: '.spec.apiKey', priority: 1 },
       AGE,
     ],
-    conditions: { Ready: ['Ready', 'DecryptionFailed'] },
+    conditions: { Ready: ['Ready', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound'] },
   },
   Settings: {
     singular: 'settings',

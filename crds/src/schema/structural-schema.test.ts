@@ -7,7 +7,7 @@ const text = z.string().max(9);
 describe('structuralSchema', () => {
   it('says bounds, defaults, null, descriptions and what is required', () => {
     const schema = z.strictObject({
-      a: text.min(1).regex(/^\/$/).describe('An a.'),
+      a: text.min(1).regex(/^\/$/, 'must be a slash').describe('An a.'),
       b: z.int().min(1).max(2).nullable().default(null),
       c: z.array(z.enum(['x', 'y'])).max(3).optional(),
       d: z.strictObject({ e: z.boolean().default(true) }).prefault({}),
@@ -16,7 +16,7 @@ describe('structuralSchema', () => {
       type: 'object',
       required: ['a'],
       properties: {
-        a: { description: 'An a.', type: 'string', minLength: 1, maxLength: 9, pattern: '^/$' },
+        a: { description: 'An a. Must be a slash.', type: 'string', minLength: 1, maxLength: 9, pattern: '^/$' },
         b: { type: 'integer', nullable: true, minimum: 1, maximum: 2 },
         c: { type: 'array', maxItems: 3, items: { type: 'string', enum: ['x', 'y'] } },
         d: { type: 'object', default: { e: true }, properties: { e: { type: 'boolean', default: true } } },
@@ -49,7 +49,7 @@ describe('structuralSchema', () => {
     ['an open map', z.strictObject({ a: z.record(text, text) }), 'spec.a'],
     ['a union', z.strictObject({ a: z.union([text, z.int()]) }), 'spec.a: anyOf'],
     ['a figure with an open end', z.strictObject({ a: z.int().gt(1) }), 'spec.a: exclusiveMinimum'],
-    ['what RE2 does not know', z.strictObject({ a: text.regex(/^(?!a)/) }), 'look-around'],
+    ['what RE2 does not know', z.strictObject({ a: text.regex(/^(?!a)/, 'must be') }), 'look-around'],
   ])('refuses %s', (_what, schema, problem) => {
     expect(() => structuralSchema(schema, 'spec')).toThrow(problem);
   });

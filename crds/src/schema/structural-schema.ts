@@ -34,7 +34,8 @@ const DROPPED = new Set(['$schema', 'additionalProperties', 'format', 'const']);
 
 /**
  * A zod schema as Kubernetes takes it: no references, unions or open maps, patterns in RE2, every string and list
- * bounded (the cost of CEL rules is reckoned by those bounds), refinements as rules in CEL.
+ * bounded (the cost of CEL rules is reckoned by those bounds), refinements as rules in CEL, the words for a pattern in the
+ * description.
  * @param name stands in errors
  * @throws RangeError for what cannot be said so
  */
@@ -43,8 +44,9 @@ export function structuralSchema(schema: z.ZodType, name: string): StructuralSch
     target: 'openapi-3.0',
     io: 'input',
     override: ({ zodSchema, jsonSchema, path }) => {
-      const { rules, keywords } = refinementsOf(zodSchema, [name, ...path].join('.'));
-      Object.assign(jsonSchema, keywords, rules.length > 0 && { 'x-kubernetes-validations': rules });
+      const { rules, keywords, forms } = refinementsOf(zodSchema, [name, ...path].join('.'));
+      const description = forms.reduce(withForm, jsonSchema.description);
+      Object.assign(jsonSchema, keywords, description !== undefined && { description }, rules.length > 0 && { 'x-kubernetes-validations': rules });
     },
   });
   return convert(made, name);
@@ -67,6 +69,13 @@ function convert(source: Record<string, unknown>, where: string): StructuralSche
   }
   requireBounds(source, schema, where);
   return schema;
+}
+
+/** Kubernetes shows the pattern alone to those who miss it: the description says what it means. */
+function withForm(description: string | undefined, form: string): string {
+  const sentence = `${form.charAt(0).toUpperCase()}${form.slice(1)}.`;
+  if (description === undefined) return sentence;
+  return description.endsWith(sentence) ? description : `${description} ${sentence}`;
 }
 
 function defaultsOf(fields: Record<string, StructuralSchema>): object {

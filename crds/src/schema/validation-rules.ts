@@ -12,11 +12,14 @@ export interface ValidationRule {
 export interface Refinements {
   rules: ValidationRule[];
   keywords: Record<string, unknown>;
+  /** What the patterns of a string mean, in words. */
+  forms: string[];
 }
 
 /** The part of a zod check that is read here; zod does not export its type. */
 interface CheckDefinition {
   check: string;
+  format?: string;
   path?: string[];
   params?: { kubernetes?: KubernetesRule };
   error?: (issue: { code: string; input: unknown }) => string | { message: string } | undefined;
@@ -28,7 +31,8 @@ interface CheckDefinition {
  */
 export function refinementsOf(schema: z.core.$ZodType, where: string): Refinements {
   const checks = (schema._zod.def.checks ?? []).map((check) => check._zod.def as unknown as CheckDefinition);
-  const found: Refinements = { rules: [], keywords: {} };
+  const patterns = checks.filter(({ check, format }) => check === 'string_format' && format === 'regex');
+  const found: Refinements = { rules: [], keywords: {}, forms: patterns.map((pattern) => messageOf(pattern, where)) };
   for (const definition of checks.filter(({ check }) => check === 'custom')) {
     const rule = definition.params?.kubernetes;
     if (rule === undefined) throw new RangeError(`${where}: a refinement has no rule for Kubernetes: give it params: inKubernetes(…)`);
@@ -44,6 +48,6 @@ export function refinementsOf(schema: z.core.$ZodType, where: string): Refinemen
 function messageOf({ error }: CheckDefinition, where: string): string {
   const made = error?.({ code: 'custom', input: undefined });
   const message = typeof made === 'object' ? made.message : made;
-  if (message === undefined) throw new RangeError(`${where}: a refinement has no message`);
+  if (message === undefined) throw new RangeError(`${where}: a refinement or a pattern has no message`);
   return message;
 }

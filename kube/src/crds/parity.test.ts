@@ -8,10 +8,11 @@ import type { Kind } from '@wherry/core/resources/kinds.ts';
 import { connectKube } from '../client/kube-client.ts';
 import { startApiServer, type ApiServer } from '../testing/api-server.ts';
 import { installCrds } from '../testing/install-crds.ts';
-import { BAD, GOOD, type Sample } from './sample-objects.ts';
-import { DryRun, tryStatusWithZod, tryWithZod } from './try-object.ts';
+import { BAD, GOOD, type Sample } from './testing/sample-objects.ts';
+import { DryRun, tryStatusWithZod, tryWithZod } from './testing/try-object.ts';
 
 const GENERATED = path.join(import.meta.dirname, '../../../crds/generated');
+const PAGES = path.join(import.meta.dirname, '../../../docs/spec');
 let server: ApiServer;
 let dryRun: DryRun;
 
@@ -36,6 +37,13 @@ describe('what the schemas refuse, kube-apiserver refuses, and the other way rou
   it.each(BAD)('both refuse, naming %s, a %s %j', async (field, ...sample) => {
     expect(tryWithZod(sample)).toContain(field);
     expect(await dryRun.create(sample)).toContain(field);
+  });
+
+  it.each(readdirSync(PAGES))('both take the example of docs/spec/%s', async (page) => {
+    const example = /```yaml\n([\s\S]*?)```/.exec(readFileSync(path.join(PAGES, page), 'utf8'))?.[1] ?? '';
+    const { kind, metadata, spec } = parse(example) as { kind: Kind; metadata: { name: string }; spec: unknown };
+    const sample: Sample = [kind, spec, metadata.name];
+    expect({ zod: tryWithZod(sample), kubernetes: await dryRun.create(sample) }).toEqual({ zod: undefined, kubernetes: undefined });
   });
 
   it('every rule of the definitions refuses one of those objects', async () => {

@@ -4,7 +4,7 @@ import { API_VERSION } from '@wherry/core/resources/meta.ts';
 import { applyCreate, applyStatus } from '@wherry/core/store/transitions.ts';
 import type { NewResource } from '@wherry/core/ports/resource-store.ts';
 import { Agent, fetch } from 'undici';
-import type { ApiServer } from '../testing/api-server.ts';
+import type { ApiServer } from '../../testing/api-server.ts';
 import type { Sample } from './sample-objects.ts';
 
 const NAMESPACE = 'default';
