@@ -18,6 +18,7 @@ interface Running {
   desired: DesiredWorkload;
   instances: Instance[];
   failure?: WorkloadFailure;
+  waiting?: string;
 }
 
 /** Workloads without processes: a test says which instances get ready, fail and die. */
@@ -55,13 +56,14 @@ export class FakeWorkloads implements Workloads {
   }
 
   list(): ObservedWorkload[] {
-    return [...this.#running.values()].map(({ desired, instances, failure }) => ({
+    return [...this.#running.values()].map(({ desired, instances, failure, waiting }) => ({
       name: desired.name,
       functionName: desired.functionName,
       revision: desired.revision,
       replicas: desired.replicas,
       instances: instances.map(({ id, address, ready }) => ({ id, ready, ...(address === undefined ? {} : { address: { ...address } }) })),
       ...(failure === undefined ? {} : { failure: { ...failure } }),
+      ...(waiting === undefined ? {} : { waiting }),
     }));
   }
 
@@ -81,6 +83,7 @@ export class FakeWorkloads implements Workloads {
     const running = this.#find(name);
     for (const instance of running.instances.filter(({ ready }) => !ready).slice(0, count)) this.#start(instance);
     delete running.failure;
+    delete running.waiting;
     this.#tell(running);
   }
 
@@ -88,6 +91,14 @@ export class FakeWorkloads implements Workloads {
   fail(name: string, failure: WorkloadFailure): void {
     const running = this.#find(name);
     running.failure = failure;
+    for (const instance of running.instances) instance.ready = false;
+    this.#tell(running);
+  }
+
+  /** Something keeps the workload's instances from starting; `markReady` ends it. */
+  hold(name: string, waiting: string): void {
+    const running = this.#find(name);
+    running.waiting = waiting;
     for (const instance of running.instances) instance.ready = false;
     this.#tell(running);
   }

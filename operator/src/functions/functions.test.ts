@@ -33,6 +33,19 @@ describe('a function', () => {
     expect(new Set(record?.instances.map(({ token }) => token)).size).toBe(1);
   });
 
+  it('says what keeps its instances from starting', async () => {
+    await deployed();
+    const { activeWorkload = '' } = (await world.fn('hello')).status;
+    world.workloads.hold(activeWorkload, 'No node takes the pod x: too little memory');
+    await world.run();
+    const message = 'False Starting: 0 of 2 instances take calls. No node takes the pod x: too little memory';
+    expect(conditionOf(await world.fn('hello'), 'Available')).toBe(message);
+    expect(conditionOf(await world.fn('hello'), 'Ready')).toBe(message);
+    world.workloads.markReady(activeWorkload);
+    await world.run();
+    expect(conditionOf(await world.fn('hello'), 'Ready')).toBe('True Ready: ');
+  });
+
   it('K3: is not written again when nothing of it changed', async () => {
     const { operator, metrics } = await deployed();
     const { writes } = world.store;
