@@ -1,68 +1,105 @@
-import { isDomainError } from '@wherry/core/errors.ts';
+import { conflict, isDomainError } from '@wherry/core/errors.ts';
 import type { KubeClient } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../workloads/names.ts';
 
-/** The data of a Secret or ConfigMap, and the state that it is of. */
-export interface SystemObject {
-  data: Record<string, Buffer>;
+/** A Secret or ConfigMap as it was read or written. */
+export interface SystemObject<V> {
+  name: string;
+  data: Record<string, V>;
+  /** The state that an update must still find. */
   resourceVersion: string;
+  labels: Record<string, string>;
 }
 
-/** Secrets, or ConfigMaps, of one namespace, by name. */
-export interface SystemObjects {
-  get(name: string): Promise<SystemObject | undefined>;
-  /** @throws DomainError `conflict` when there is one of the name. */
-  create(name: string, data: Record<string, Buffer>): Promise<SystemObject>;
-  /** Replaces the data; labels and annotations of others stay. @throws DomainError `conflict` when it is not of that state any more. */
-  update(name: string, data: Record<string, Buffer>, resourceVersion: string): Promise<SystemObject>;
+/** Objects of one kind in one namespace that hold data by keys. Every method rejects with a DomainError. */
+export interface SystemObjects<V> {
+  get(name: string): Promise<SystemObject<V> | undefined>;
+  /** Rejects with `conflict` where there is one of that name: nothing is ever overwritten by it. */
+  create(name: string, data: Record<string, V>, labels?: Record<string, string>): Promise<SystemObject<V>>;
+  /** Replaces all data; what else is in it stays. `conflict` where another write came after that resourceVersion. */
+  update(name: string, data: Record<string, V>, resourceVersion: string): Promise<SystemObject<V>>;
 }
 
-interface DataObject extends KubeObject {
-  data?: Record<string, string>;
-}
-
-interface Options {
+export interface SystemObjectsOptions {
   client: KubeClient;
   namespace: string;
 }
 
-/** Secrets that Wherry makes for itself. */
-export function createSystemSecrets({ client, namespace }: Options): SystemObjects {
-  return systemObjects(client, { path: `/api/v1/namespaces/${namespace}/secrets`, kind: 'Secret', encoding: 'base64' });
+/** How a kind's data is written. */
+interface Coding<V> {
+  kind: 'Secret' | 'ConfigMap';
+  encode(value: V): string;
+  decode(text: string): V;
 }
 
-/** ConfigMaps that Wherry makes for itself; their data is text. */
-export function createSystemConfigMaps({ client, namespace }: Options): SystemObjects {
-  return systemObjects(client, { path: `/api/v1/namespaces/${namespace}/configmaps`, kind: 'ConfigMap', encoding: 'utf8' });
+interface RawObject extends KubeObject {
+  data?: Record<string, string>;
 }
 
-function systemObjects(client: KubeClient, { path, kind, encoding }: { path: string; kind: string; encoding: 'base64' | 'utf8' }): SystemObjects {
-  const encode = (data: Record<string, Buffer>): Record<string, string> => Object.fromEntries(Object.entries(data).map(([key, bytes]) => [key, bytes.toString(encoding)]));
-  const decode = ({ metadata, data = {} }: DataObject): SystemObject => ({
-    resourceVersion: metadata.resourceVersion,
-    data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, encoding)])),
-  });
+/** The Secrets of a namespace that are Wherry's own: keys and certificates. */
+export function createSystemSecrets(options: SystemObjectsOptions): SystemObjects<Buffer> {
+  const coding = { kind: 'Secret' as const, encode: (value: Buffer) => value.toString('base64'), decode: (text: string) => Buffer.from(text, 'base64') };
+  return new KeyedObjects(options, coding);
+}
 
-  return {
-    async get(name) {
-      try {
-        return decode(await client.request<DataObject>({ method: 'GET', path: `${path}/${name}` }));
-      } catch (error) {
-        if (isDomainError(error, 'not_found')) return undefined;
-        throw error;
-      }
-    },
-    async create(name, data) {
-      const metadata = { name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } };
-      return decode(await client.request<DataObject>({ method: 'POST', path, body: { apiVersion: 'v1', kind, metadata, data: encode(data) } }));
-    },
-    async update(name, data, resourceVersion) {
-      // A merge: what stands at other entries and fields, others may have put there. Entries that are no more go by null.
-      const before = await client.request<DataObject>({ method: 'GET', path: `${path}/${name}` });
-      const gone = Object.keys(before.data ?? {}).filter((key) => !(key in data));
-      const body = { metadata: { resourceVersion }, data: { ...encode(data), ...Object.fromEntries(gone.map((key) => [key, null])) } };
-      return decode(await client.request<DataObject>({ method: 'PATCH', path: `${path}/${name}`, contentType: 'application/merge-patch+json', body }));
-    },
-  };
+/** The ConfigMaps of a namespace that are Wherry's own. */
+export function createSystemConfigMaps(options: SystemObjectsOptions): SystemObjects<string> {
+  return new KeyedObjects(options, { kind: 'ConfigMap', encode: (value: string) => value, decode: (text: string) => text });
+}
+
+class KeyedObjects<V> implements SystemObjects<V> {
+  readonly #client: KubeClient;
+  readonly #path: string;
+  readonly #coding: Coding<V>;
+
+  constructor({ client, namespace }: SystemObjectsOptions, coding: Coding<V>) {
+    this.#client = client;
+    this.#coding = coding;
+    this.#path = `/api/v1/namespaces/${namespace}/${coding.kind.toLowerCase()}s`;
+  }
+
+  async get(name: string): Promise<SystemObject<V> | undefined> {
+    try {
+      return this.#decode(await this.#read(name));
+    } catch (error) {
+      if (isDomainError(error, 'not_found')) return undefined;
+      throw error;
+    }
+  }
+
+  async create(name: string, data: Record<string, V>, labels: Record<string, string> = {}): Promise<SystemObject<V>> {
+    const body = { apiVersion: 'v1', kind: this.#coding.kind, metadata: { name, labels }, data: this.#encode(data) };
+    return this.#decode(await this.#client.request({ method: 'POST', path: this.#path, body }));
+  }
+
+  async update(name: string, data: Record<string, V>, resourceVersion: string): Promise<SystemObject<V>> {
+    const raw = await this.#read(name);
+    if (raw.metadata.resourceVersion !== resourceVersion) {
+      throw conflict(`${this.#coding.kind} "${name}" has been changed since it was read: read it and try again`);
+    }
+    const body = { ...raw, data: this.#encode(data) };
+    return this.#decode(await this.#client.request({ method: 'PUT', path: this.#pathOf(name), body }));
+  }
+
+  #read(name: string): Promise<RawObject> {
+    return this.#client.request({ method: 'GET', path: this.#pathOf(name) });
+  }
+
+  #pathOf(name: string): string {
+    return `${this.#path}/${encodeURIComponent(name)}`;
+  }
+
+  #encode(data: Record<string, V>): Record<string, string> {
+    return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, this.#coding.encode(value)]));
+  }
+
+  #decode({ metadata, data = {} }: RawObject): SystemObject<V> {
+    const decoded = Object.entries(data).map(([key, text]) => [key, this.#coding.decode(text)]);
+    return {
+      name: metadata.name,
+      data: Object.fromEntries(decoded) as Record<string, V>,
+      resourceVersion: metadata.resourceVersion,
+      labels: metadata.labels ?? {},
+    };
+  }
 }

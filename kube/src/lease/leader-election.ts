@@ -1,0 +1,164 @@
+import { isDomainError } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Gauge, Metrics } from '@wherry/core/ports/metrics.ts';
+import type { KubeClient } from '../client/kube-client.ts';
+import { LeaseRecord, type Lease } from './lease-record.ts';
+
+export interface LeaderTimes {
+  /** How long others wait for a holder that says nothing more. Whole seconds, as a Lease has them. */
+  durationSeconds: number;
+  /** When a holder that could not renew stops leading: well before others may begin. */
+  renewDeadlineMs: number;
+  /** How often it is tried to renew, or to become the holder. */
+  retryMs: number;
+}
+/** As Kubernetes' own controllers have them. */
+export const LEADER_TIMES: LeaderTimes = { durationSeconds: 15, renewDeadlineMs: 10_000, retryMs: 2000 };
+
+export interface LeaderElectionOptions {
+  client: KubeClient;
+  namespace: string;
+  /** Of the Lease. */
+  name: string;
+  /** Who we are, for people: the pod's name. Each start is a candidate of its own. */
+  identity: string;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  times?: LeaderTimes;
+}
+
+/** One of several that lead in turns, by a Lease. Never do two lead at once, as far as their clocks run alike. */
+export interface LeaderElection {
+  start(): void;
+  /**
+   * Leads no more, and releases the Lease, so that another can lead at once: stop first whatever only a leader may do.
+   * Never rejects: where the release fails, the Lease runs out.
+   */
+  stop(): Promise<void>;
+  isLeader(): boolean;
+  /** Calls back when it begins and when it ceases to lead. Returns how to stop. */
+  onChange(callback: (leads: boolean) => void): () => void;
+}
+
+export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
+  return new LeaseElection(options);
+}
+
+class LeaseElection implements LeaderElection {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #times: LeaderTimes;
+  readonly #record: LeaseRecord;
+  readonly #gauge: Gauge;
+  readonly #callbacks = new Set<(leads: boolean) => void>();
+  readonly #stopping = new AbortController();
+  /** Monotonic: until when what we last wrote is ours to lead by. */
+  #until = 0;
+  #told = false;
+  #cancel: () => void = () => undefined;
+  /** What we last saw, and when it was new to us. */
+  #seen: { lease: Lease; at: number } | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor({ client, namespace, name, identity, clock, logger, metrics, times = LEADER_TIMES }: LeaderElectionOptions) {
+    this.#clock = clock;
+    this.#logger = logger.child({ lease: name });
+    this.#times = times;
+    // A request that hangs must leave time for another one.
+    const timeoutMs = times.renewDeadlineMs / 2;
+    this.#record = new LeaseRecord({ client, namespace, name, identity, clock, durationSeconds: times.durationSeconds, timeoutMs });
+    this.#gauge = metrics.gauge('leader', '1 where this process leads, else 0.');
+    this.#gauge.set(0);
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    const held = this.isLeader() ? this.#seen?.lease : undefined;
+    this.#leadUntil(0);
+    if (held === undefined) return;
+    await this.#record.release(held).catch((error: unknown) => {
+      this.#logger.warn({ err: error }, 'the lease could not be released: it runs out');
+    });
+  }
+
+  isLeader(): boolean {
+    // Asked of the clock and not of a timer: an event loop that stood still must not lead on.
+    return this.#clock.monotonic() < this.#until;
+  }
+
+  onChange(callback: (leads: boolean) => void): () => void {
+    this.#callbacks.add(callback);
+    return () => this.#callbacks.delete(callback);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await this.#tryOnce();
+      } catch (error) {
+        // A conflict is another's turn, or a write of our own whose answer was lost: the next read tells.
+        this.#seen = this.#seen && { ...this.#seen, lease: { ...this.#seen.lease, isStale: true } };
+        if (!isDomainError(error, 'conflict')) this.#logger.warn({ err: error, leads: this.isLeader() }, 'the lease could not be read or written');
+      }
+      await this.#clock.sleep(this.#times.retryMs * (0.9 + Math.random() / 5), signal).catch(() => undefined);
+    }
+  }
+
+  async #tryOnce(): Promise<void> {
+    // What we know of a Lease that is ours is the newest, unless a write told otherwise.
+    const known = this.isLeader() && this.#seen?.lease.isStale !== true ? this.#seen?.lease : undefined;
+    const lease = known ?? this.#observe(await this.#record.read());
+    if (!this.#mayTake(lease)) {
+      this.#leadUntil(0);
+      return;
+    }
+    const began = this.#clock.monotonic();
+    const written = await this.#record.take(lease);
+    this.#seen = { lease: written, at: this.#clock.monotonic() };
+    this.#leadUntil(began + this.#times.renewDeadlineMs);
+  }
+
+  /** A Lease that changes is alive; only for how long it has not, by our own clock, counts: clocks differ. */
+  #observe(lease: Lease | undefined): Lease | undefined {
+    if (lease === undefined) this.#seen = undefined;
+    else if (lease.version === this.#seen?.lease.version) this.#seen = { ...this.#seen, lease };
+    else this.#seen = { lease, at: this.#clock.monotonic() };
+    return lease;
+  }
+
+  #mayTake(lease: Lease | undefined): boolean {
+    if (lease === undefined || lease.holder === '' || lease.holder === this.#record.identity) return true;
+    const silentMs = this.#clock.monotonic() - (this.#seen?.at ?? Infinity);
+    return silentMs >= lease.durationSeconds * 1000;
+  }
+
+  #leadUntil(until: number): void {
+    this.#cancel();
+    this.#until = until;
+    const left = until - this.#clock.monotonic();
+    if (left > 0) this.#cancel = this.#clock.after(left, () => this.#leadUntil(0));
+    this.#tell(left > 0);
+  }
+
+  #tell(leads: boolean): void {
+    if (leads === this.#told) return;
+    this.#told = leads;
+    this.#gauge.set(leads ? 1 : 0);
+    this.#logger.info({ leads }, leads ? 'leads from now on' : 'leads no more');
+    for (const callback of this.#callbacks) {
+      try {
+        callback(leads);
+      } catch (error) {
+        this.#logger.error({ err: error }, 'a handler of leadership threw');
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { isDomainError } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { KubeClient } from '../client/kube-client.ts';
+import type { KubeObject } from '../client/kube-object.ts';
+
+/** coordination.k8s.io/v1 Lease, as far as we use it. */
+interface RawLease extends KubeObject {
+  spec?: { holderIdentity?: string; leaseDurationSeconds?: number; leaseTransitions?: number; acquireTime?: string; renewTime?: string };
+}
+
+/** A Lease as it was read or written. */
+export interface Lease {
+  raw: RawLease;
+  /** Changes with each write. */
+  version: string;
+  /** Empty for a released one. */
+  holder: string;
+  durationSeconds: number;
+  /** A write from it was refused, or went who knows where: read it again. */
+  isStale?: boolean;
+}
+
+export interface LeaseRecordOptions {
+  client: KubeClient;
+  namespace: string;
+  name: string;
+  identity: string;
+  clock: Clock;
+  durationSeconds: number;
+  timeoutMs: number;
+}
+
+/** Reads and writes one Lease; each write is refused (`conflict`) when another came first. */
+export class LeaseRecord {
+  /** What stands in the Lease when it is ours: a pod that is started anew must not take it for its own. */
+  readonly identity: string;
+  readonly #options: LeaseRecordOptions;
+  readonly #path: string;
+
+  constructor(options: LeaseRecordOptions) {
+    this.#options = options;
+    this.identity = `${options.identity}_${randomUUID()}`;
+    this.#path = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
+  }
+
+  async read(): Promise<Lease | undefined> {
+    try {
+      return toLease(await this.#request('GET', `${this.#path}/${this.#options.name}`));
+    } catch (error) {
+      if (isDomainError(error, 'not_found')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Makes it ours, or renews it. */
+  async take(lease: Lease | undefined): Promise<Lease> {
+    const now = microTime(this.#options.clock.now());
+    const own = { holderIdentity: this.identity, leaseDurationSeconds: this.#options.durationSeconds, renewTime: now };
+    if (lease === undefined) {
+      const spec = { ...own, acquireTime: now, leaseTransitions: 0 };
+      const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: this.#options.name }, spec };
+      return toLease(await this.#request('POST', this.#path, body));
+    }
+    if (lease.holder === this.identity) return this.#write(lease, own);
+    return this.#write(lease, { ...own, acquireTime: now, leaseTransitions: (lease.raw.spec?.leaseTransitions ?? 0) + 1 });
+  }
+
+  /** Leaves it to whoever comes next. */
+  async release(lease: Lease): Promise<void> {
+    await this.#write(lease, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#options.clock.now()) });
+  }
+
+  async #write({ raw }: Lease, spec: RawLease['spec']): Promise<Lease> {
+    return toLease(await this.#request('PUT', `${this.#path}/${this.#options.name}`, { ...raw, spec: { ...raw.spec, ...spec } }));
+  }
+
+  #request(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<RawLease> {
+    return this.#options.client.request({ method, path, timeoutMs: this.#options.timeoutMs, ...(body !== undefined && { body }) });
+  }
+}
+
+function toLease(raw: RawLease): Lease {
+  return {
+    raw,
+    version: raw.metadata.resourceVersion,
+    holder: raw.spec?.holderIdentity ?? '',
+    durationSeconds: raw.spec?.leaseDurationSeconds ?? 0,
+  };
+}
+
+/** Kubernetes' MicroTime. */
+function microTime(now: number): string {
+  return new Date(now).toISOString().replace('Z', '000Z');
+}

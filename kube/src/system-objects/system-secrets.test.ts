@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { systemClock } from '@wherry/service/clock.ts';
+import { connectKube, type KubeClient } from '../client/kube-client.ts';
+import { startApiServer, type ApiServer } from '../testing/api-server.ts';
+import { makeNamespace } from '../testing/install-crds.ts';
+import { createSystemConfigMaps, createSystemSecrets } from './system-secrets.ts';
+
+let server: ApiServer;
+let client: KubeClient;
+let namespace: string;
+beforeAll(async () => {
+  server = await startApiServer();
+  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock, logger: new FakeLogger() });
+}, 120_000);
+beforeEach(async () => {
+  namespace = await makeNamespace(client, 'system');
+});
+afterAll(async () => {
+  await client.close();
+  await server.stop();
+});
+
+describe('system Secrets', () => {
+  it('keep any bytes, with labels, and tell an absent one as undefined', async () => {
+    const secrets = createSystemSecrets({ client, namespace });
+    const bytes = randomBytes(300);
+    expect(await secrets.get('keys')).toBeUndefined();
+    const created = await secrets.create('keys', { 'keys.json': bytes, empty: Buffer.alloc(0) }, { team: 'a' });
+    expect(created).toMatchObject({ name: 'keys', labels: { team: 'a' } });
+    expect(await secrets.get('keys')).toEqual(created);
+    expect(created.data).toEqual({ 'keys.json': bytes, empty: Buffer.alloc(0) });
+  });
+
+  it('are created once: of many who make them, one wins, and all read the same', async () => {
+    const secrets = createSystemSecrets({ client, namespace });
+    const make = () => secrets.create('keys', { key: randomBytes(32) });
+    const settled = await Promise.allSettled(Array.from({ length: 10 }, make));
+    const won = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const lost = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    expect(won).toHaveLength(1);
+    expect(lost).toHaveLength(9);
+    for (const error of lost) expect(error).toMatchObject({ code: 'conflict', message: 'secrets "keys" already exists' });
+    expect(await secrets.get('keys')).toEqual(won[0]);
+  });
+
+  it('are updated only from the state that was read; labels of others stay', async () => {
+    const secrets = createSystemSecrets({ client, namespace });
+    const created = await secrets.create('keys', { a: Buffer.from('1'), b: Buffer.from('2') }, { team: 'a' });
+    const updated = await secrets.update('keys', { a: Buffer.from('3') }, created.resourceVersion);
+    expect(updated).toMatchObject({ data: { a: Buffer.from('3') }, labels: { team: 'a' } });
+    expect(updated.data).not.toHaveProperty('b');
+    await expect(secrets.update('keys', {}, created.resourceVersion)).rejects.toMatchObject({ code: 'conflict' });
+    const both = await Promise.allSettled([1, 2].map((n) => secrets.update('keys', { n: Buffer.from(String(n)) }, updated.resourceVersion)));
+    expect(both.filter((one) => one.status === 'fulfilled')).toHaveLength(1);
+    await expect(secrets.update('absent', {}, '1')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('ConfigMaps likewise, as text', async () => {
+    const maps = createSystemConfigMaps({ client, namespace });
+    const created = await maps.create('ca', { 'ca.crt': '-----BEGIN' });
+    const updated = await maps.update('ca', { 'ca.crt': 'ä' }, created.resourceVersion);
+    expect(await maps.get('ca')).toEqual(updated);
+    expect(updated.data).toEqual({ 'ca.crt': 'ä' });
+  });
+});
