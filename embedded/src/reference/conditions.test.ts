@@ -19,7 +19,8 @@ describe('docs/reference/conditions.md', () => {
   });
 
   it('holds no reason that no part gives', () => {
-    const text = productSources().filter(({ file }) => file !== 'core/src/conditions.ts').map((source) => source.text).join('\n');
+    // crds lists the reasons for its pages.
+    const text = productSources().filter(({ part, file }) => part !== 'crds' && file !== 'core/src/conditions.ts').map((source) => source.text).join('\n');
     expect(REASONS.filter((reason) => !text.includes(`'${reason}'`))).toEqual([]);
   });
 });

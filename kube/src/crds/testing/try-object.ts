@@ -8,6 +8,7 @@ import type { ApiServer } from '../../testing/api-server.ts';
 import type { Sample } from './sample-objects.ts';
 
 const NAMESPACE = 'default';
+const DRY_RUN = 'dryRun=All&fieldValidation=Strict';
 const STAMP = { namespace: NAMESPACE, resourceVersion: '2', uid: 'u', now: 0 };
 
 /** What one of the two said: undefined when it takes the object. */
@@ -63,8 +64,18 @@ export class DryRun {
   /** Stores an object, for its status to be tried; gives it as it is stored. */
   async keep(sample: Sample): Promise<object> {
     const path = this.#path(sample[0]);
-    const created = await this.#send('POST', path, objectOf(sample), '');
+    const created = await this.#send('POST', path, objectOf(sample), { query: '' });
     return created.status === 201 ? created.body : (await this.#send('GET', `${path}/sample`)).body;
+  }
+
+  /** Any request of the namespace's objects of a kind; a write is kept. */
+  async request<T>(method: string, kind: Kind, { path = '', body, accept }: { path?: string; body?: object; accept?: string } = {}): Promise<T> {
+    return (await this.#send(method, `${this.#path(kind)}${path}`, body, { query: '', accept })).body as T;
+  }
+
+  /** The kinds of the group, as kubectl discovers them. */
+  async discover(): Promise<object[]> {
+    return ((await this.#send('GET', `/apis/${API_VERSION}`)).body as { resources: object[] }).resources;
   }
 
   async close(): Promise<void> {
@@ -75,11 +86,11 @@ export class DryRun {
     return `/apis/${API_VERSION}/namespaces/${NAMESPACE}/${KINDS[kind].plural}`;
   }
 
-  async #send(method: string, path: string, body?: object, query = 'dryRun=All&fieldValidation=Strict'): Promise<Answer> {
+  async #send(method: string, path: string, body?: object, { query = DRY_RUN, accept = 'application/json' }: { query?: string; accept?: string | undefined } = {}): Promise<Answer> {
     const answer = await fetch(`${this.#server.url}${path}?${query}`, {
       method,
       dispatcher: this.#dispatcher,
-      headers: { authorization: `Bearer ${this.#server.token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${this.#server.token}`, 'content-type': 'application/json', accept },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const { status } = answer;

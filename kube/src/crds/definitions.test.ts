@@ -119,6 +119,53 @@ describe('both judge alike what is drawn', () => {
   }, 120_000);
 });
 
+describe('the kinds, as kubectl sees them', () => {
+  it('have their short names and the category wherry', async () => {
+    const found = (await dryRun.discover()).filter((resource) => !(resource as { name: string }).name.includes('/'));
+    const named = (found as { kind: string; name: string; singularName: string; shortNames: string[]; categories: string[] }[]).sort((a, b) => (a.name < b.name ? -1 : 1));
+    expect(named.map(({ kind, name, singularName, shortNames, categories }) => [kind, name, singularName, ...shortNames, ...categories])).toEqual([
+      ['ApiKey', 'apikeys', 'apikey', 'ak', 'wherry'],
+      ['CodeSource', 'codesources', 'codesource', 'cs', 'wherry'],
+      ['Function', 'functions', 'function', 'fn', 'wherry'],
+      ['FunctionSecret', 'functionsecrets', 'functionsecret', 'fsec', 'wherry'],
+      ['KeyGroup', 'keygroups', 'keygroup', 'kg', 'wherry'],
+      ['Settings', 'settings', 'settings', 'wset', 'wherry'],
+    ]);
+  });
+
+  it('show whether a function is up, where, and on which code', async () => {
+    const spec = { handler: 'api/hello.ts', route: '/up', methods: ['GET'] };
+    const metadata = { name: 'up', namespace: 'default' };
+    const made = await dryRun.request<object>('POST', 'Function', { body: { apiVersion: 'wherry.dev/v1alpha1', kind: 'Function', metadata, spec } });
+    const status = { conditions: [condition('Ready')], url: 'http://f/up', activeRevision: 'a'.repeat(64), replicas: 3, readyReplicas: 2 };
+    await dryRun.request('PUT', 'Function', { path: '/up/status', body: { ...made, status } });
+    const table = await dryRun.request<Table>('GET', 'Function', { path: '/up', accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
+    const shown = table.columnDefinitions.flatMap(({ name, priority }, at) => (priority === 0 ? [[name, table.rows[0]?.cells[at]]] : []));
+    expect(Object.fromEntries(shown)).toEqual({
+      Name: 'up', Ready: 'True', Reason: 'Ready', URL: 'http://f/up', Revision: 'a'.repeat(64), Replicas: 2, Age: expect.stringMatching(/s$/) as string,
+    });
+  });
+
+  it('are scaled by kubectl scale within their limits, and not beyond', async () => {
+    const spec = { handler: 'api/hello.ts', route: '/scaled', methods: ['GET'], scaling: { minReplicas: 1, maxReplicas: 3 } };
+    const metadata = { name: 'scaled', namespace: 'default' };
+    await dryRun.request('POST', 'Function', { body: { apiVersion: 'wherry.dev/v1alpha1', kind: 'Function', metadata, spec } });
+    const scaleTo = async (replicas: number): Promise<{ spec?: { replicas: number }; message?: string }> => {
+      const scale = await dryRun.request<{ spec: object }>('GET', 'Function', { path: '/scaled/scale' });
+      return dryRun.request('PUT', 'Function', { path: '/scaled/scale', body: { ...scale, spec: { replicas } } });
+    };
+    expect((await scaleTo(3)).spec).toEqual({ replicas: 3 });
+    const scaled = await dryRun.request<{ spec: { scaling: object } }>('GET', 'Function', { path: '/scaled' });
+    expect(scaled.spec.scaling).toMatchObject({ minReplicas: 3, maxReplicas: 3 });
+    expect((await scaleTo(4)).message).toContain('spec.scaling.maxReplicas');
+  });
+});
+
+interface Table {
+  columnDefinitions: { name: string; priority: number }[];
+  rows: { cells: unknown[] }[];
+}
+
 function condition(type: string): object {
   return { type, status: 'True', reason: type, message: '', lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 };
 }
