@@ -15,7 +15,7 @@ const JOINS = 80 * HOUR;
 /** Certificates are looked at in the present, whatever the clock: so a world's past is chosen, and it ends now. */
 class World {
   readonly secrets = new FakeSystemObjects();
-  readonly configMaps = new FakeSystemObjects();
+  readonly configMaps = new FakeSystemObjects<string>();
   readonly clock = { time: 0, now: (): number => this.clock.time };
   readonly certificates: InternalCertificates = this.operator();
 
@@ -69,6 +69,8 @@ async function handshake(server: Material, client: Partial<Material>, servername
     listener.close();
   }
 }
+
+const bytes = (data: Record<string, string>): Record<string, Buffer> => Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text)]));
 
 const FEED = 'wherry-feed.wherry-system.svc';
 const MANAGER = 'wherry-manager.wherry-system.svc';
@@ -145,8 +147,8 @@ describe('the internal certificates', () => {
 
   it.each([
     ['deleted', (world: World) => world.secrets.remove('wherry-router-tls')],
-    ['spoiled', (world: World) => world.secrets.put('wherry-router-tls', { 'tls.crt': 'x', 'tls.key': 'y', 'ca.crt': 'z' })],
-    ['mixed up with another program\'s key', (world: World) => world.secrets.put('wherry-router-tls', { 'tls.crt': world.mounted('router').cert, 'tls.key': world.mounted('operator').key, 'ca.crt': world.mounted('router').ca })],
+    ['spoiled', (world: World) => world.secrets.put('wherry-router-tls', bytes({ 'tls.crt': 'x', 'tls.key': 'y', 'ca.crt': 'z' }))],
+    ['mixed up with another program\'s key', (world: World) => world.secrets.put('wherry-router-tls', bytes({ 'tls.crt': world.mounted('router').cert, 'tls.key': world.mounted('operator').key, 'ca.crt': world.mounted('router').ca }))],
   ])('are issued again when one was %s', async (_what, spoil) => {
     const world = new World();
     await world.live(0);
@@ -158,7 +160,7 @@ describe('the internal certificates', () => {
   it('refuse to go on with an authority that cannot be read: names the Secret, holds no key', async () => {
     const world = new World();
     await world.live(0);
-    world.secrets.put('wherry-internal-ca', { '1.crt': world.secrets.text('wherry-internal-ca', '1.crt') });
+    world.secrets.put('wherry-internal-ca', bytes({ '1.crt': world.secrets.text('wherry-internal-ca', '1.crt') }));
     await expect(world.certificates.upkeep()).rejects.toThrow('The Secret wherry-system/wherry-internal-ca cannot be read');
   });
 });

@@ -12,7 +12,7 @@ export interface InternalCertificatesOptions {
   /** Of the system's namespace. */
   secrets: SystemObjects;
   /** Of the functions' namespace: their pods are told whom to trust. */
-  configMaps: SystemObjects;
+  configMaps: SystemObjects<string>;
   /** Prefix of the objects' names. */
   name: string;
   systemNamespace: string;
@@ -52,7 +52,7 @@ export function createInternalCertificates(options: InternalCertificatesOptions)
     async upkeep() {
       const authorities = await keepAuthorities(options);
       const ca = bundleOf(authorities);
-      await ensureObject(configMaps, `${name}-feed-ca`, (data) => (data?.['ca.crt']?.toString('utf8') === ca ? data : { 'ca.crt': Buffer.from(ca) }));
+      await ensureObject(configMaps, `${name}-feed-ca`, (data) => (data?.['ca.crt'] === ca ? data : { 'ca.crt': ca }));
       for (const leaf of leaves) {
         const material = await keepLeaf(options, leaf, authorities);
         if (leaf.program === 'operator') take(material);

@@ -40,7 +40,7 @@ export interface ClusterPorts {
   /** Of the system's namespace. */
   systemSecrets: SystemObjects;
   /** Of the functions' namespace. */
-  configMaps: SystemObjects;
+  configMaps: SystemObjects<string>;
   referencedSecrets: ReferencedSecrets & Running;
   events: Events & { stop(): void | Promise<void> };
   election: Election;

@@ -10,11 +10,11 @@ const ATTEMPTS = 10;
  * @param decide pure: what the data should be, given what they are; the same object, to leave them.
  * @throws DomainError when the API server cannot take it, or others write again and again.
  */
-export async function ensureObject(
-  objects: SystemObjects,
+export async function ensureObject<T>(
+  objects: SystemObjects<T>,
   name: string,
-  decide: (data: Record<string, Buffer> | undefined) => Record<string, Buffer>,
-): Promise<Record<string, Buffer>> {
+  decide: (data: Record<string, T> | undefined) => Record<string, T>,
+): Promise<Record<string, T>> {
   for (let attempt = 1; ; attempt += 1) {
     const found = await objects.get(name);
     const wanted = decide(found?.data);
@@ -27,10 +27,10 @@ export async function ensureObject(
   }
 }
 
-function write(
-  objects: SystemObjects,
+function write<T>(
+  objects: SystemObjects<T>,
   name: string,
-  { found, wanted }: { found: SystemObject | undefined; wanted: Record<string, Buffer> },
-): Promise<SystemObject> {
+  { found, wanted }: { found: SystemObject<T> | undefined; wanted: Record<string, T> },
+): Promise<SystemObject<T>> {
   return found === undefined ? objects.create(name, wanted) : objects.update(name, wanted, found.resourceVersion);
 }

@@ -1,14 +1,14 @@
 /** The data of a Secret or ConfigMap, and the state that it is of. */
-export interface SystemObject {
-  data: Record<string, Buffer>;
+export interface SystemObject<T = Buffer> {
+  data: Record<string, T>;
   resourceVersion: string;
 }
 
-/** Secrets, or ConfigMaps, of one namespace, by name. */
-export interface SystemObjects {
-  get(name: string): Promise<SystemObject | undefined>;
+/** Secrets (of bytes) or ConfigMaps (of text) of one namespace, by name. */
+export interface SystemObjects<T = Buffer> {
+  get(name: string): Promise<SystemObject<T> | undefined>;
   /** @throws DomainError `conflict` when there is one of the name. */
-  create(name: string, data: Record<string, Buffer>): Promise<SystemObject>;
+  create(name: string, data: Record<string, T>): Promise<SystemObject<T>>;
   /** Replaces the data. @throws DomainError `conflict` when it is not of that state any more. */
-  update(name: string, data: Record<string, Buffer>, resourceVersion: string): Promise<SystemObject>;
+  update(name: string, data: Record<string, T>, resourceVersion: string): Promise<SystemObject<T>>;
 }

@@ -64,7 +64,7 @@ describe('the system keys', () => {
     ['wherry-management-key', 'key', 'short'],
   ])('E4: refuses to start with a Secret %s whose %s is %j, names it, and replaces nothing', async (name, entry, text) => {
     await ensure();
-    secrets.put(name, { [entry]: text });
+    secrets.put(name, { [entry]: Buffer.from(text) });
     const writes = secrets.writes;
     await expect(ensure()).rejects.toMatchObject({ name: 'StartError', message: expect.stringContaining(`The Secret wherry-system/${name} (`) });
     expect(secrets.writes).toBe(writes);

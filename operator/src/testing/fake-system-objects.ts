@@ -1,32 +1,35 @@
 import { conflict } from '@wherry/core/errors.ts';
 import type { SystemObject, SystemObjects } from '../cluster/system-objects.ts';
 
-/** Secrets or ConfigMaps in memory, which count their writes. */
-export class FakeSystemObjects implements SystemObjects {
+/** Secrets (of bytes) or ConfigMaps (of text) in memory, which count their writes. */
+export class FakeSystemObjects<T extends Buffer | string = Buffer> implements SystemObjects<T> {
   writes = 0;
-  readonly #objects = new Map<string, SystemObject>();
+  readonly #objects = new Map<string, SystemObject<T>>();
 
-  async get(name: string): Promise<SystemObject | undefined> {
+  async get(name: string): Promise<SystemObject<T> | undefined> {
     await Promise.resolve();
     const found = this.#objects.get(name);
-    return found && structuredCopy(found);
+    return found && { ...found, data: { ...found.data } };
   }
 
-  async create(name: string, data: Record<string, Buffer>): Promise<SystemObject> {
+  async create(name: string, data: Record<string, T>): Promise<SystemObject<T>> {
     await Promise.resolve();
     if (this.#objects.has(name)) throw conflict(`${name} exists.`);
-    return this.#put(name, data);
+    return this.put(name, data);
   }
 
-  async update(name: string, data: Record<string, Buffer>, resourceVersion: string): Promise<SystemObject> {
+  async update(name: string, data: Record<string, T>, resourceVersion: string): Promise<SystemObject<T>> {
     await Promise.resolve();
     if (this.#objects.get(name)?.resourceVersion !== resourceVersion) throw conflict(`${name} was changed meanwhile.`);
-    return this.#put(name, data);
+    return this.put(name, data);
   }
 
   /** As a person with kubectl does. */
-  put(name: string, data: Record<string, string>): void {
-    this.#put(name, Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text)])));
+  put(name: string, data: Record<string, T>): SystemObject<T> {
+    this.writes += 1;
+    const object = { data: { ...data }, resourceVersion: String(this.writes) };
+    this.#objects.set(name, object);
+    return { ...object, data: { ...data } };
   }
 
   remove(name: string): void {
@@ -38,17 +41,6 @@ export class FakeSystemObjects implements SystemObjects {
   }
 
   text(name: string, key: string): string {
-    return this.#objects.get(name)?.data[key]?.toString('utf8') ?? '';
+    return this.#objects.get(name)?.data[key]?.toString() ?? '';
   }
-
-  #put(name: string, data: Record<string, Buffer>): SystemObject {
-    this.writes += 1;
-    const object = structuredCopy({ data, resourceVersion: String(this.writes) });
-    this.#objects.set(name, object);
-    return structuredCopy(object);
-  }
-}
-
-function structuredCopy({ data, resourceVersion }: SystemObject): SystemObject {
-  return { data: Object.fromEntries(Object.entries(data).map(([key, bytes]) => [key, Buffer.from(bytes)])), resourceVersion };
 }
