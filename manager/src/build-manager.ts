@@ -79,7 +79,8 @@ export function buildManager(options: ManagerOptions): Manager {
   const settings = createInformer({ ...watched, kind: 'Settings' });
   const functions = createInformer({ ...watched, kind: 'Function' });
   // Requests are answered in time; what is followed in the background may take its time.
-  const store = options.storeLimitMs === undefined ? options.store : boundedStore(options.store, clock, options.storeLimitMs);
+  const bounded = options.storeLimitMs === undefined ? undefined : boundedStore(options.store, clock, options.storeLimitMs);
+  const store = bounded ?? options.store;
   const informers = [keys, groups, settings, functions];
 
   const reader = createConfidentialReader(keyRing, options.referencedSecrets);
@@ -121,6 +122,7 @@ export function buildManager(options: ManagerOptions): Manager {
       await Promise.all(informers.map((informer) => informer.start()));
     },
     async stop() {
+      bounded?.stop();
       stopRetention();
       access.stop();
       await Promise.all(informers.map((informer) => informer.stop()));

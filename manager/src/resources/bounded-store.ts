@@ -1,29 +1,92 @@
-import { DomainError } from '@wherry/core/errors.ts';
+import { DomainError, isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
+
+/** How often a store that has fallen silent is asked whether it is back. */
+const PROBE_MS = 1000;
 
 /**
  * The same store, each of whose calls ends in time: with `unavailable` where it would take longer, so that a caller of
- * the API has an answer. What a write that took too long did is unknown, as after any 503. Watches are as before.
+ * the API has an answer. From then on every call is refused at once, for writes wait for each other and would add their
+ * waits up, until the store answers again. What a write that took too long did is unknown, as after any 503. Watches
+ * are as before.
  */
-export function boundedStore(store: ResourceStore, clock: Clock, limitMs: number): ResourceStore {
-  async function bounded<T>(call: Promise<T>): Promise<T> {
+export function boundedStore(store: ResourceStore, clock: Clock, limitMs: number): ResourceStore & { stop(): void } {
+  const silence = createSilence(() => store.get('Settings', SETTINGS_NAME), clock);
+
+  async function bounded<T>(call: () => Promise<T>): Promise<T> {
+    if (silence.isSilent()) throw silent();
     const late = Promise.withResolvers<never>();
-    const cancel = clock.after(limitMs, () => late.reject(new DomainError('unavailable', 'The store of the objects does not answer in time; try again later.')));
+    const cancel = clock.after(limitMs, () => {
+      silence.begin();
+      late.reject(silent());
+    });
     try {
-      return await Promise.race([call, late.promise]);
+      return await Promise.race([silence.heard(call()), late.promise]);
     } finally {
       cancel();
     }
   }
+
   return {
     namespace: store.namespace,
-    get: (kind, name) => bounded(store.get(kind, name)),
-    list: (kind) => bounded(store.list(kind)),
-    create: (object) => bounded(store.create(object)),
-    update: (object) => bounded(store.update(object)),
-    updateStatus: (object) => bounded(store.updateStatus(object)),
-    delete: (kind, name, preconditions) => bounded(store.delete(kind, name, preconditions)),
+    get: (kind, name) => bounded(() => store.get(kind, name)),
+    list: (kind) => bounded(() => store.list(kind)),
+    create: (object) => bounded(() => store.create(object)),
+    update: (object) => bounded(() => store.update(object)),
+    updateStatus: (object) => bounded(() => store.updateStatus(object)),
+    delete: (kind, name, preconditions) => bounded(() => store.delete(kind, name, preconditions)),
     watch: (kind, options) => store.watch(kind, options),
+    stop: () => silence.stop(),
   };
+}
+
+/** Whether a store has fallen silent, which it is until any answer of it arrives. */
+function createSilence(probe: () => Promise<unknown>, clock: Clock) {
+  let isSilent = false;
+  let stopped = false;
+  let cancel = (): void => undefined;
+
+  /** The same call; whatever answer it brings ends the silence. */
+  async function heard<T>(call: Promise<T>): Promise<T> {
+    try {
+      const answer = await call;
+      end();
+      return answer;
+    } catch (error) {
+      if (!isDomainError(error, 'unavailable')) end();
+      throw error;
+    }
+  }
+
+  function end(): void {
+    isSilent = false;
+    cancel();
+  }
+
+  /** Asks again and again, without waiting for answers: one that was lost must not hold up the next. */
+  function ask(): void {
+    if (!isSilent || stopped) return;
+    heard(probe()).catch(() => undefined);
+    cancel = clock.after(PROBE_MS, ask);
+  }
+
+  return {
+    isSilent: () => isSilent,
+    heard,
+    begin() {
+      if (isSilent) return;
+      isSilent = true;
+      ask();
+    },
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
+
+function silent(): DomainError {
+  return new DomainError('unavailable', 'The store of the objects does not answer in time; try again later.');
 }

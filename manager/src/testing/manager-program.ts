@@ -1,0 +1,131 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { newKey, serializeKeysJson } from '@wherry/service/keys/keys-json.ts';
+import { TestAuthority, writeTlsFiles } from '@wherry/service/testing/test-certificates.ts';
+import type { TlsMaterial } from '@wherry/service/tls/tls-files.ts';
+
+const PROGRAM = path.join(import.meta.dirname, '../main.ts');
+const READY_MS = 30_000;
+export const MANAGEMENT_KEY = 'the-first-management-key';
+
+export interface Answer {
+  status: number;
+  body: unknown;
+}
+
+/** What lies in the folders that a manager's pod mounts, and how to start the program with them. */
+export class ManagerPlace {
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'wherry-manager-'));
+  readonly authority = new TestAuthority();
+  readonly operator: TlsMaterial = this.authority.issue('operator');
+  readonly #keys = [newKey(1, 0)];
+  readonly #running = new Set<ManagerProgram>();
+
+  constructor() {
+    for (const name of ['tls', 'keys', 'data']) mkdirSync(path.join(this.folder, name));
+    writeTlsFiles(path.join(this.folder, 'tls'), this.authority.issue('manager', ['127.0.0.1', 'localhost']));
+    writeFileSync(path.join(this.folder, 'management-key'), `${MANAGEMENT_KEY}\n`);
+    this.#writeKeys();
+  }
+
+  get keys(): { version: number; secret: string }[] {
+    return this.#keys;
+  }
+
+  /** Adds a version, as a rotation does. */
+  rotateKeys(): void {
+    this.#keys.push(newKey(this.#keys.length + 1, 0));
+    this.#writeKeys();
+  }
+
+  start(environment: Record<string, string>): ManagerProgram {
+    const at = (name: string): string => path.join(this.folder, name);
+    const program = new ManagerProgram({
+      MANAGEMENT_HOST: '127.0.0.1', MANAGEMENT_PORT: '0', WHERRY_INTERNAL_PORT: '0', OPS_PORT: '0',
+      WHERRY_FUNCTION_URL: 'http://functions.test', WHERRY_DATA_DIR: at('data'), WHERRY_TLS_DIRECTORY: at('tls'),
+      WHERRY_KEYS_DIRECTORY: at('keys'), WHERRY_MANAGEMENT_KEY_FILE: at('management-key'), WHERRY_LAME_DUCK_SECONDS: '0',
+      ...environment,
+    });
+    this.#running.add(program);
+    return program;
+  }
+
+  async stop(): Promise<void> {
+    for (const program of this.#running) await program.kill();
+    this.#running.clear();
+  }
+
+  async remove(): Promise<void> {
+    await this.stop();
+    this.authority.remove();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #writeKeys(): void {
+    const current = this.#keys.length;
+    writeFileSync(path.join(this.folder, 'keys', 'keys.json'), serializeKeysJson({ format: 1, current, keys: this.#keys }));
+  }
+}
+
+/** The manager's program, in a process of its own. */
+export class ManagerProgram {
+  readonly child: ChildProcess;
+  readonly exited: Promise<unknown[]>;
+  said = '';
+
+  constructor(environment: Record<string, string>) {
+    this.child = spawn(process.execPath, [PROGRAM], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+    this.exited = once(this.child, 'exit');
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => { this.said += text; });
+  }
+
+  /** Its ports, once it listens. */
+  async ports(): Promise<{ management: number; internal: number; ops: number }> {
+    const end = performance.now() + READY_MS;
+    for (;;) {
+      const line = this.said.split('\n').find((text) => text.includes('"the manager listens"'));
+      if (line !== undefined) return JSON.parse(line) as { management: number; internal: number; ops: number };
+      if (this.child.exitCode !== null || performance.now() > end) throw new Error(`the manager does not listen: ${this.said}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  async readiness(): Promise<string> {
+    return (await fetch(`http://127.0.0.1:${(await this.ports()).ops}/readyz`)).text();
+  }
+
+  /** Resolves once it is ready. */
+  async ready(): Promise<this> {
+    const end = performance.now() + READY_MS;
+    while ((await this.readiness()) !== 'ok\n') {
+      if (performance.now() > end) throw new Error(`the manager is not ready: ${await this.readiness()} ${this.said}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return this;
+  }
+
+  async api(method: string, target: string, body?: unknown, key = MANAGEMENT_KEY): Promise<Answer> {
+    const { management } = await this.ports();
+    const answer = await fetch(`http://127.0.0.1:${management}${target}`, {
+      method,
+      headers: { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+  }
+
+  async terminate(): Promise<unknown[]> {
+    this.child.kill('SIGTERM');
+    return this.exited;
+  }
+
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+}
