@@ -39,6 +39,11 @@ const codeChecks: Check[] = [
 
 /** While there never was a good revision. */
 const firstCodeChecks: Check[] = [
+  // Built again by an operator that has just begun, while the instances of what was built before it are being started.
+  ({ code, fn, workloads }) => {
+    const before = findCondition(fn.status.conditions, 'CodeReady');
+    return code.state === 'building' && workloads.length > 0 && before?.reason === 'Starting' ? (before as Verdict) : undefined;
+  },
   ({ code }) => (code.state === 'building' ? unknown('Building', 'The code is being built.') : undefined),
   ({ code, workloads }) =>
     code.state === 'found'

@@ -49,7 +49,7 @@ export function decideRollout(facts: FunctionFacts): Rollout {
   const candidate = wanted?.name === activeWorkload ? undefined : wanted;
   const common = {
     ensure: [activeDesired(fn), candidate].filter((desired) => desired !== undefined),
-    keep: new Set([activeWorkload ?? '', candidate?.name ?? '']),
+    keep: new Set([activeWorkload ?? '', candidate?.name ?? '', ...perhapsAskedFor(facts)]),
     rejections,
     rejection: rejections.find(({ workload }) => workload === asked?.name),
   };
@@ -59,6 +59,14 @@ export function decideRollout(facts: FunctionFacts): Rollout {
   }
   const next = { revision: candidate.revision, workload: candidate.name };
   return { ...common, active: next, revisions: remember(facts, candidate.revision), starting: false };
+}
+
+/**
+ * Until it is known what the code builds to, any workload may be what is asked for: an operator that has just begun must
+ * not end the start that the one before it began.
+ */
+function perhapsAskedFor({ code, workloads }: FunctionFacts): string[] {
+  return code.state === 'building' ? workloads.map(({ name }) => name) : [];
 }
 
 function activePair({ status }: FunctionResource): Rollout['active'] {
