@@ -1,3 +1,5 @@
+import { builderEnvironment } from '@wherry/builder/config.ts';
+import { managerEnvironment } from '@wherry/manager/config.ts';
 import { operatorEnvironment } from '@wherry/operator/config.ts';
 import { routerEnvironment } from '@wherry/router/config.ts';
 import { runtimeEnvironment } from '@wherry/runtime/config.ts';
@@ -6,12 +8,15 @@ import { columnOf, readReferenceTable } from './reference-table.ts';
 
 /** What has to be set has no default. */
 const { WHERRY_FUNCTION_URL: _url, WHERRY_RUNTIME_IMAGE: _image, ...operatorDefaults } = operatorEnvironment.parse({ WHERRY_FUNCTION_URL: 'http://localhost', WHERRY_RUNTIME_IMAGE: 'runtime' });
+const { WHERRY_FUNCTION_URL: _base, ...managerDefaults } = managerEnvironment.parse({ WHERRY_FUNCTION_URL: 'http://localhost' });
 
 describe('docs/reference/config.md', () => {
   const programs = [
     { heading: 'The service', variables: Object.keys(embeddedEnvironment.shape), defaults: embeddedEnvironment.parse({}) as object },
     { heading: 'The router', variables: Object.keys(routerEnvironment.shape), defaults: routerEnvironment.parse({}) as object },
     { heading: 'The operator', variables: Object.keys(operatorEnvironment.shape), defaults: operatorDefaults as object },
+    { heading: 'The manager', variables: Object.keys(managerEnvironment.shape), defaults: managerDefaults as object },
+    { heading: 'The builder', variables: Object.keys(builderEnvironment.shape), defaults: builderEnvironment.parse({}) as object },
     { heading: 'An instance', variables: Object.keys(runtimeEnvironment.shape), defaults: runtimeEnvironment.parse({}) as object },
   ];
 
