@@ -13,24 +13,47 @@ export type ChartValues = Record<string, unknown>;
 
 /** Builds the images and puts them on the node, makes volumes, and installs or upgrades the release with these values. */
 export async function installWherry(cluster: Cluster, values: ChartValues = {}): Promise<void> {
-  await loadImages(cluster);
+  const images = await loadImages(cluster);
   if (cluster.way === "namespaces") await makeVolumes(cluster);
   await progress("  helm upgrade --install", async () => {
     const where = ["--namespace", SYSTEM_NAMESPACE, "--create-namespace"];
     // JSON is YAML.
-    const input = JSON.stringify(values);
-    await cluster.helm(["upgrade", "--install", RELEASE, CHART, ...where, "--values", "-", "--wait", "--timeout", "5m"], { input });
+    const args = ["--values", "-", ...restartOn(images), "--wait", "--timeout", "5m"];
+    const { code, stderr } = await cluster.run("helm", ["upgrade", "--install", RELEASE, CHART, ...where, ...args], { input: JSON.stringify(values) });
+    if (code !== 0) throw new Error(`Wherry could not be installed: ${stderr.trim()}\n${await explain(cluster)}`);
   });
 }
 
-/** A cluster that KUBECONFIG named gets its images from a registry, which its values name. */
-async function loadImages(cluster: Cluster): Promise<void> {
-  if (cluster.way === "given") return;
+/** The images' tag stays the same when they change: pods start anew by an annotation that does not. */
+function restartOn(images: string): string[] {
+  if (images === "") return [];
+  return ["operator", "router", "manager"].flatMap((part) => ["--set-string", `${part}.podAnnotations.wherry\\.dev/images=${images}`]);
+}
+
+/** What the programs' pods are like, and what they said last. */
+async function explain(cluster: Cluster): Promise<string> {
+  const inSystem = ["--namespace", SYSTEM_NAMESPACE];
+  const asked = [
+    ["get", "pods", ...inSystem, "-o", "wide"],
+    ["get", "events", ...inSystem, "--field-selector", "type=Warning", "--sort-by", ".lastTimestamp"],
+    ["logs", ...inSystem, "--selector", "app.kubernetes.io/part-of=wherry", "--all-containers", "--prefix", "--tail", "10"],
+  ];
+  const answers = await Promise.all(asked.map((args) => cluster.run("kubectl", args, { timeoutMs: 20_000 })));
+  return answers.map(({ stdout, stderr }) => stdout + stderr).join("\n");
+}
+
+/**
+ * A cluster that KUBECONFIG named gets its images from a registry, which its values name.
+ * @returns what tells these images from others; empty when none were loaded
+ */
+async function loadImages(cluster: Cluster): Promise<string> {
+  if (cluster.way === "given") return "";
   const { archive } = await findOrBuildImages(cluster.start);
   await progress("  images to the node", async () => {
     const { code, stderr } = await cluster.run("kind", ["load", "image-archive", archive, "--name", kindName(cluster.name)]);
     if (code !== 0) throw new Error(`The images could not be loaded: ${stderr.trim()}`);
   });
+  return path.basename(archive, ".tar");
 }
 
 /** Nothing provisions volumes on our node: these lie on its disk, and go with it. */
