@@ -1,10 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { eventually } from '@wherry/core/contracts/eventually.ts';
 import type { BuildResult } from '@wherry/core/ports/builder.ts';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { systemClock as clock } from '@wherry/service/clock.ts';
+import { createPackageRoom } from './packages/create-package-room.ts';
+import { startTestRegistry, type TestRegistry } from './packages/testing/test-registry.ts';
 import { buildBench, buildLeaders, groupMembers, type BuildBench, type Sources } from './testing/build-bench.ts';
 
 const HELLO: Sources = { api: { 'hello.ts': "export default (c) => c.text('hello');\n" } };
@@ -162,4 +168,120 @@ function expectOtherUser(leader: number): void {
   writeFileSync(file, 'the key', { mode: 0o600 });
   expect(() => execFileSync('/bin/cat', [file], { ...IDENTITY, stdio: 'pipe' })).toThrow('Permission denied');
   rmSync(folder, { recursive: true });
+}
+
+describe('a build and the disk (B1)', () => {
+  const CACHE_BYTES = 8 * MIB;
+  const TARBALL_BYTES = 4 * MIB;
+  let registry: TestRegistry;
+  let cache: string;
+  let room: ReturnType<typeof createPackageRoom>;
+  let bench: BuildBench;
+  beforeAll(async () => {
+    registry = await startTestRegistry();
+    // What does not compress: each nearly as large as a tarball may be, together three times what the cache may hold.
+    for (const n of packageNumbers) await registry.publish({ name: `big-${n}`, version: '1.0.0', files: { 'data.js': `module.exports = '${randomBytes(1.3 * MIB).toString('hex')}';` } });
+    await registry.publish({ name: 'too-big', version: '1.0.0', files: { 'data.js': `module.exports = '${randomBytes(5 * MIB).toString('hex')}';` } });
+    await registry.publish({ name: 'bomb', version: '1.0.0', files: { 'data.js': `module.exports = '${'0'.repeat(300 * MIB)}';` } });
+  }, 120_000);
+  afterAll(() => registry.stop());
+  beforeEach(() => {
+    cache = mkdtempSync(path.join(tmpdir(), 'wherry-disk-'));
+    const limits = { cacheBytes: CACHE_BYTES, tarballBytes: TARBALL_BYTES };
+    room = createPackageRoom({ cacheDirectory: cache, registry: { url: registry.url }, limits, clock, logger: new FakeLogger(), metrics: new FakeMetrics() });
+    bench = buildBench({ packages: async () => room });
+  });
+  afterEach(async () => {
+    await bench.builder.stop();
+    await room.stop();
+    rmSync(cache, { recursive: true, force: true });
+  });
+
+  const packageNumbers = Array.from({ length: 16 }, (_, index) => index);
+  const asking = (name: string, text = ''): Sources => ({ api: { 'h.ts': `import data from 'npm:${name}@1.0.0/data.js'; export default () => data.length; ${text}` } });
+
+  /** Builds, and looks all the while at what lies in the cache and at which files the processes write. */
+  async function watched(handler: string, sources: Sources): Promise<{ result: BuildResult; mostBytes: number; writes: string[] }> {
+    let mostBytes = 0;
+    const writes = new Set<string>();
+    let looks = 0;
+    const look = (): void => {
+      looks += 1;
+      mostBytes = Math.max(mostBytes, sizeOf(cache));
+      for (const pid of descendants(process.pid)) for (const file of filesWritten(pid)) writes.add(file);
+    };
+    const looking = setInterval(look, 20);
+    try {
+      const result = await bench.build(handler, sources);
+      look();
+      expect(looks).toBeGreaterThan(1);
+      return { result, mostBytes, writes: [...writes] };
+    } finally {
+      clearInterval(looking);
+    }
+  }
+
+  it('B1: packages do not make the cache grow beyond its bound, however many are asked for', async () => {
+    for (const n of packageNumbers) {
+      const { result, mostBytes, writes } = await watched('api/h.ts', asking(`big-${n}`));
+      expect(result).toMatchObject({ ok: true });
+      // Beside what may stay there, the one that is being written.
+      expect(mostBytes).toBeLessThanOrEqual(CACHE_BYTES + TARBALL_BYTES);
+      expect(writes).toEqual([]);
+    }
+    expect(sizeOf(cache)).toBeGreaterThan(CACHE_BYTES / 2);
+    expect(sizeOf(cache)).toBeLessThanOrEqual(CACHE_BYTES + TARBALL_BYTES);
+  }, 120_000);
+
+  it.each(['too-big', 'bomb'])('B1: a tarball that is too large, packed or unpacked, leaves nothing on the disk (%s)', async (name) => {
+    const { result, mostBytes, writes } = await watched('api/h.ts', asking(name));
+    expect(result).toMatchObject({ ok: false, reason: 'PackageTooLarge' });
+    expect(mostBytes).toBeLessThanOrEqual(TARBALL_BYTES);
+    expect(writes).toEqual([]);
+  }, 60_000);
+
+  it.each([
+    ['an output over its limit', { 'h.ts': `${Array.from({ length: 4 }, (_, n) => `import t${n} from './${n}.txt';`).join('')} export default () => [t0, t1, t2, t3];`, ...Object.fromEntries([0, 1, 2, 3].map((n) => [`${n}.txt`, `${n}`.repeat(8 * MIB)])) }],
+    ['3000 modules', { 'h.ts': "import './m0.js'; export default () => 0;", ...Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`m${n}.js`, n < 2999 ? `import './m${n + 1}.js'; console.log(${n});` : ''])) }],
+  ])('B1: nothing is written for %s', async (_what, files) => {
+    const { result, mostBytes, writes } = await watched('api/h.ts', { api: files });
+    expect(result.ok || ['BuildTooLarge', 'BuildTimeout', 'BuildOutOfMemory'].includes(result.reason)).toBe(true);
+    expect([mostBytes, writes]).toEqual([0, []]);
+  }, 90_000);
+});
+
+function sizeOf(folder: string): number {
+  let bytes = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    if (entry.isFile()) bytes += statSync(path.join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0;
+  }
+  return bytes;
+}
+
+/** Processes below this one that build or install; the registry of the test is none of them. */
+function descendants(parent: number): number[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+      const isChild = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
+      if (!isChild || readFileSync(`/proc/${name}/cmdline`, 'latin1').includes('verdaccio')) return [];
+      return [Number(name), ...descendants(Number(name))];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Regular files that a process holds open for writing. */
+function filesWritten(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+      const file = readlinkSync(`/proc/${pid}/fd/${fd}`);
+      if (!file.startsWith('/') || file.startsWith('/dev/') || file.startsWith('/proc/')) return [];
+      const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'latin1'))?.[1] ?? '0', 8);
+      return (flags & 0o3) === 0 ? [] : [file];
+    });
+  } catch {
+    return [];
+  }
 }

@@ -30,18 +30,23 @@ type Outcome = { artifact: string } | { failure: BuildFailure };
 /**
  * Makes one ES module of a handler and all that it reaches. The same trees and locks give the same bytes.
  * It reads sources through `files` and packages through `tools` alone, and does not throw for what authors can cause.
+ * @param onPackages told what packages are read with, before the first of them is.
  */
-export async function bundle(order: BuildOrder, files: SourceFiles, tools: Tools): Promise<BundleResult> {
-  const outcome = await attempt(order, files, tools);
+export async function bundle(order: BuildOrder, files: SourceFiles, tools: Tools, onPackages?: (input: PluginInput) => void): Promise<BundleResult> {
+  const input = await inputOf(order, files, tools);
+  const outcome = 'failure' in input ? input : await attempt(input, onPackages);
   return { ...outcome, inputs: files.inputs() };
 }
 
-async function attempt(order: BuildOrder, files: SourceFiles, tools: Tools): Promise<Outcome> {
+async function inputOf(order: BuildOrder, files: SourceFiles, tools: Tools): Promise<PluginInput | { failure: BuildFailure }> {
   const missing = handlerProblem(order, files);
   if (missing !== undefined) return { failure: missing };
   const language = await readLanguage(order.source, files, tools);
-  if ('failure' in language) return language;
-  const input = makeInput(order, files, { tools, language });
+  return 'failure' in language ? language : makeInput(order, files, { tools, language });
+}
+
+async function attempt(input: PluginInput, onPackages?: (input: PluginInput) => void): Promise<Outcome> {
+  const { tools } = input;
   // The first pass finds out which packages are asked for; where there are none, it is the last one.
   const first = await runPass(input);
   if (!('errors' in first)) return first;
@@ -50,7 +55,7 @@ async function attempt(order: BuildOrder, files: SourceFiles, tools: Tools): Pro
   if (asks === undefined) return { failure: describeErrors(first.errors.filter((error) => !isAsk(error))) };
   const layouts = Object.keys(asks).length === 0 ? {} : await tools.packages.layouts(asks);
   const second = withPackages(input, layouts);
-  tools.onPackages?.(second);
+  onPackages?.(second);
   fetchAsked(first.errors, second.packages);
   const outcome = await runPass(second);
   return 'errors' in outcome ? { failure: await described(outcome.errors, second) } : outcome;

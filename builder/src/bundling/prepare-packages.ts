@@ -22,11 +22,9 @@ export async function preparePackages({ layouts, tarballs, maxBytes }: WarmPacka
     [source]: Object.fromEntries(Object.entries(files).map(([path, content]) => [path, [path, Buffer.byteLength(content)]])),
   };
   let input: PluginInput | undefined;
-  await bundle({ type: 'build', source, path: 'warm.js', trees, maxBytes }, sourceFiles(trees, async (path) => Buffer.from(files[path] ?? '')), {
-    ...tools,
-    packages: { ...tools.packages, layouts: () => Promise.resolve(layouts) },
-    onPackages: (second) => (input = second),
-  });
+  const order: BuildOrder = { type: 'build', source, path: 'warm.js', trees, maxBytes };
+  const own: Tools = { ...tools, packages: { ...tools.packages, layouts: () => Promise.resolve(layouts) } };
+  await bundle(order, sourceFiles(trees, async (path) => Buffer.from(files[path] ?? '')), own, (second) => (input = second));
   return input && { key: preparedKey(layouts, input.language, maxBytes), packages: input.packages, loaded: await readable(input.loaded) };
 }
 

@@ -1,6 +1,5 @@
 import type * as Esbuild from 'esbuild';
 import type { AskedSpecifier, PackageLayout } from '../packages/package-room.ts';
-import type { PluginInput } from './sources-plugin.ts';
 import type { PreparedPackages } from './prepared-packages.ts';
 
 /** What a build uses of the installation and of the service. */
@@ -11,8 +10,6 @@ export interface Tools {
   packages: PackageService;
   /** What was made ready before the order came. */
   prepared?: PreparedPackages | undefined;
-  /** Told what the packages are read with. */
-  onPackages?: (input: PluginInput) => void;
   /** Frees esbuild's memory: it is called once all is bundled, before the artifact is put together. */
   release?: () => void;
 }
