@@ -76,8 +76,15 @@ export default {
       name: "dev-package-in-product",
       comment: "What runs in production comes from `dependencies`, not from `devDependencies`.",
       severity: "error",
-      from: { path: "^[^/]+/src/", pathNot: testFiles },
+      from: { path: "^[^/]+/src/", pathNot: `${testFiles}|^kube/src/testing/` },
       to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"], pathNot: "node_modules/@types/" },
+    },
+    {
+      name: "test-server-in-product",
+      comment: "The API server and the proxy of kube/src/testing are for tests.",
+      severity: "error",
+      from: { path: "^[^/]+/src/", pathNot: `${testFiles}|/testing/` },
+      to: { path: "^kube/src/testing/" },
     },
     {
       name: "part-by-relative-path",

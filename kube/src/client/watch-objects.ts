@@ -45,13 +45,14 @@ export async function* watchObjects<T extends KubeObject>(
     const timeoutSeconds = Math.ceil(limits.requestSeconds * (1 + 0.3 * Math.random()));
     const request = { path, signal, timeoutSeconds, query: { ...query, resourceVersion: position, allowWatchBookmarks: true } };
     for await (const raw of client.watch(request)) {
-      const { metadata } = raw.object as T;
+      const { metadata } = raw.object as Partial<T>;
+      if (metadata === undefined) throw unavailable(`The API server sent an event of ${describePath(path)} without an object`);
       if (BigInt(metadata.resourceVersion) < BigInt(position)) throw wentBack(path);
       position = metadata.resourceVersion;
       yield eventOf<T>(raw, path);
       if (signal.aborted) return;
     }
-    await clock.sleep(limits.pauseMs - (clock.monotonic() - began), signal).catch(() => undefined);
+    await clock.sleep(Math.max(0, limits.pauseMs - (clock.monotonic() - began)), signal).catch(() => undefined);
   }
 }
 
