@@ -4,6 +4,7 @@ import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import type { DomainError } from '@wherry/core/errors.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { startApiServer, type ApiServer } from '../testing/api-server.ts';
+import { startFaultProxy } from '../testing/fault-proxy.ts';
 import { applyObject } from './apply-object.ts';
 import { connectKube, type KubeClient, type RawEvent } from './kube-client.ts';
 import type { KubeList, KubeObject } from './kube-object.ts';
@@ -103,10 +104,19 @@ describe('KubeClient', () => {
   });
 
   it('gives up after its limit, and when it is told to', async () => {
-    const late = await refusal(client.request({ method: 'GET', path: MAPS, timeoutMs: 0 }));
-    expect(late).toMatchObject({ code: 'unavailable', message: 'The API server did not answer in 0 s for configmaps in namespace "default"' });
+    const proxy = await startFaultProxy(server);
+    proxy.inject({ when: () => true, fault: { type: 'silence' } });
+    const silent = await connect(proxy.kubeconfig);
+    const late = await refusal(silent.request({ method: 'GET', path: MAPS, timeoutMs: 100 }));
+    expect(late).toMatchObject({ code: 'unavailable', message: 'The API server did not answer in 0.1 s for configmaps in namespace "default"' });
+    const stop = new AbortController();
     const reason = new Error('enough');
-    await expect(client.request({ method: 'GET', path: MAPS, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    const asking = silent.request({ method: 'GET', path: MAPS, signal: stop.signal });
+    stop.abort(reason);
+    await expect(asking).rejects.toBe(reason);
+    await expect(silent.request({ method: 'GET', path: MAPS, signal: stop.signal })).rejects.toBe(reason);
+    await silent.close();
+    await proxy.stop();
   });
 
   it('tells a server that is not there, and one with another certificate, as unavailable', async () => {
