@@ -123,4 +123,51 @@ describe('the operator against a real API server', () => {
     await client.request({ method: 'DELETE', path: world.objects('functions', 'survivor') });
     await untilDeployed('hello');
   }, 3 * MINUTE);
+
+  it.each(['drop', 'drop-answer'] as const)('killed at each of its writes in turn (%s): what takes over converges, with no orphan and no duplicate', async (type) => {
+    let writesSeen = 0;
+    for (let at = 1; at <= writesSeen + 1; at += 1) {
+      writesSeen = Math.max(writesSeen, await liveThrough(`kill-${at}`, { type, at }));
+    }
+    // Secret, policy, Service, Deployment, statuses; and what goes with the function.
+    expect(writesSeen).toBeGreaterThanOrEqual(6);
+  }, 8 * MINUTE);
 });
+
+/** Makes a function and deletes it; the operator is killed at that write of it. @returns how many writes there were. */
+async function liveThrough(name: string, { type, at }: { type: 'drop' | 'drop-answer'; at: number }): Promise<number> {
+  let count = 0;
+  let replaced: Promise<void> | undefined;
+  const remove = proxy.inject({
+    when({ kind, path }) {
+      if (kind !== 'write' || /\/(leases|events)(\/|$)/.test(path)) return false;
+      count += 1;
+      if (count !== at) return false;
+      replaced = replaceOperator();
+      return true;
+    },
+    fault: { type },
+    times: 1,
+  });
+  await world.apply('Function', name, { ...FUNCTION, route: `/${name}` });
+  await untilDeployed('hello', name);
+  await client.request({ method: 'DELETE', path: world.objects('functions', name) });
+  await untilDeployed('hello');
+  // No garbage collector runs here: what is not the operator's own to delete must have an owner, by whom it goes.
+  for (const [group, kind] of [['/api/v1', 'services'], ['/apis/networking.k8s.io/v1', 'networkpolicies'], ['/api/v1', 'secrets']] as const) {
+    const orphans = (await world.list(group, kind)).filter(({ metadata }) => (metadata.ownerReferences ?? []).length === 0);
+    expect(names(orphans)).toEqual([]);
+  }
+  await replaced;
+  remove();
+  return count;
+}
+
+/** Kill -9, and another one; the lease is not waited for, which takes fifteen seconds each time. */
+async function replaceOperator(): Promise<void> {
+  const killed = operator;
+  killed.kill('SIGKILL');
+  await killed.ended;
+  await client.request({ method: 'DELETE', path: `/apis/coordination.k8s.io/v1/namespaces/${world.systemNamespace}/leases/wherry-operator` });
+  operator = await world.startOperator(proxy.kubeconfig);
+}

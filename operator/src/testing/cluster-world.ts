@@ -15,7 +15,7 @@ export interface Api {
 }
 
 export interface KubeItem {
-  metadata: { name: string; uid: string; resourceVersion: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  metadata: { name: string; uid: string; resourceVersion: string; labels?: Record<string, string>; annotations?: Record<string, string>; ownerReferences?: object[] };
   status?: { conditions?: { type: string; status: string; reason: string; message: string }[]; [field: string]: unknown };
   spec?: Record<string, unknown>;
   data?: Record<string, string>;
