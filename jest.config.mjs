@@ -2,7 +2,7 @@
 // worker threads, where signals, umask and chdir are missing and a test's process.exit() hangs the whole run.
 // It knows no testTimeout: e2e/setup/jest-setup.ts gives every test its deadline.
 export default {
-  runner: "jest-light-runner/child-process",
+  runner: "<rootDir>/e2e/setup/jest-runner.js",
   testMatch: ["**/*.test.ts", "**/*.test.tsx"],
   extensionsToTreatAsEsm: [".ts", ".tsx"],
   moduleFileExtensions: ["ts", "tsx", "js", "mjs", "cjs", "json"],

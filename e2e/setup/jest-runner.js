@@ -1,0 +1,103 @@
+/**
+ * Runs test files in processes of their own making, each in bare Node by jest-light-runner's code for it. Its own pool of
+ * processes (tinypool) now and then lost a file, and the run then waited for ever: here a file has a deadline, a process
+ * that misses it or dies is replaced, and what it was doing is told.
+ */
+import { fork } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+/** The longest file takes about three minutes on two cores; those on a cluster take longer. */
+const FILE_DEADLINE_MS = 15 * 60_000;
+/** For a report of a process that hangs. */
+const REPORT_MS = 2000;
+const CHILD = path.join(import.meta.dirname, "jest-child.js");
+
+export default class ProcessRunner {
+  #globalConfig;
+
+  constructor(globalConfig) {
+    this.#globalConfig = globalConfig;
+  }
+
+  async runTests(tests, ...[, onStart, onResult, onFailure]) {
+    const queue = [...tests];
+    const lanes = Array.from({ length: Math.min(this.#globalConfig.maxWorkers, tests.length) }, async (_, index) => {
+      const lane = new Lane(this.#globalConfig, index + 1);
+      for (let test = queue.shift(); test !== undefined; test = queue.shift()) {
+        await onStart(test);
+        await lane.run(test).then((result) => onResult(test, result), (error) => onFailure(test, error));
+      }
+      lane.end();
+    });
+    await Promise.all(lanes);
+  }
+}
+
+/** One process after the other, each for as many files as it survives. */
+class Lane {
+  #globalConfig;
+  #index;
+  #child;
+
+  constructor(globalConfig, index) {
+    this.#globalConfig = globalConfig;
+    this.#index = index;
+  }
+
+  async run(test) {
+    this.#child ??= this.#start(test.context.config);
+    const child = this.#child;
+    const { promise, resolve, reject } = Promise.withResolvers();
+    const onMessage = (message) => (message.error === undefined ? resolve(message.result) : reject(message.error));
+    const onExit = (code, signal) => reject(failure(`The process of the tests ended (${signal ?? `code ${code}`}).`));
+    const late = setTimeout(() => void this.#giveUp(child).then(reject), FILE_DEADLINE_MS);
+    child.process.on("message", onMessage).on("exit", onExit);
+    child.process.send({ path: test.path });
+    try {
+      return await promise;
+    } catch (error) {
+      // It may be in any state.
+      this.end();
+      throw error;
+    } finally {
+      clearTimeout(late);
+      child.process.off("message", onMessage).off("exit", onExit);
+    }
+  }
+
+  end() {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined) return;
+    child.process.kill("SIGKILL");
+    rmSync(child.reports, { recursive: true, force: true });
+  }
+
+  #start(projectConfig) {
+    const reports = mkdtempSync(path.join(tmpdir(), "wherry-jest-report-"));
+    const execArgv = ["--report-on-signal", "--report-signal=SIGUSR2", `--report-directory=${reports}`, "--report-exclude-env"];
+    const env = { ...process.env, JEST_WORKER_ID: String(this.#index) };
+    const child = fork(CHILD, { execArgv, env, serialization: "json", stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    child.send({ workerData: { globalConfig: this.#globalConfig, projectConfig, runtime: "child_process" } });
+    return { process: child, reports };
+  }
+
+  async #giveUp(child) {
+    child.process.kill("SIGUSR2");
+    await new Promise((resolve) => setTimeout(resolve, REPORT_MS));
+    return failure(`Not done after ${FILE_DEADLINE_MS / 60_000} minutes.\n${whatItDid(child.reports)}`);
+  }
+}
+
+const failure = (message) => ({ message, stack: message });
+
+/** Where it stood and what it waited for, from Node's own report; none from a process whose event loop is blocked in C++. */
+function whatItDid(folder) {
+  const [file] = readdirSync(folder);
+  if (file === undefined) return "It gave no report.";
+  const { javascriptStack, libuv } = JSON.parse(readFileSync(path.join(folder, file), "utf8"));
+  const waits = libuv.filter((handle) => handle.is_active && handle.is_referenced);
+  return JSON.stringify({ stack: javascriptStack.stack, waits }, undefined, 1);
+}
