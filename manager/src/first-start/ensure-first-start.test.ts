@@ -38,6 +38,19 @@ describe('the first start', () => {
     expect(await names()).toEqual([['wherry'], [], []]);
   });
 
+  it('is not done again when the Settings are deleted: no key gets an old value, and none that was deleted comes back', async () => {
+    const { managementKey } = await start();
+    await store.delete('Settings', 'wherry');
+    expect(await start('another-key-value')).toEqual({});
+    const [key] = (await store.list('ApiKey')).items;
+    expect(openConfidential(keyRing, key!, 'spec.value')).toBe(managementKey!.value);
+    await store.create({ kind: 'ApiKey', metadata: { name: 'mine' }, spec: { ...key!.spec, displayName: 'mine' } });
+    await store.delete('ApiKey', key!.metadata.name);
+    await store.delete('Settings', 'wherry');
+    expect(await start()).toEqual({});
+    expect(await names()).toEqual([['wherry'], ['management'], ['mine']]);
+  });
+
   it('takes a given key, and says what is wrong with a bad one', async () => {
     await expect(start('too short')).rejects.toThrow('WHERRY_MANAGEMENT_KEY must be 16 to 256 letters, digits, dashes and underscores.');
     expect(await start('a-good-key-value-0')).toEqual({ managementKey: { value: 'a-good-key-value-0', generated: false } });
@@ -55,6 +68,7 @@ describe('the first start', () => {
     dying.create = guard(store.create.bind(store));
     dying.update = guard(store.update.bind(store));
     dying.get = store.get.bind(store);
+    dying.list = store.list.bind(store);
     await expect(ensureFirstStart({ store: Object.assign(dying, { namespace: store.namespace }), keyRing, clock })).rejects.toThrow('killed');
     const { managementKey } = await start();
     const keys = (await store.list('ApiKey')).items;

@@ -13,6 +13,8 @@ import { stampNew } from '../resources/writes.ts';
 
 /** On the Settings object once the first start is done: what it made and was deleted since does not come back. */
 const DONE = 'wherry.dev/first-start';
+/** The same, for whoever makes the object anew when somebody deleted it. */
+export const FIRST_START_DONE = { [DONE]: 'done' };
 const KEY_NAME = 'bootstrap';
 
 export interface FirstStartOptions {
@@ -34,7 +36,7 @@ export interface FirstStartOptions {
 export async function ensureFirstStart(
   options: FirstStartOptions,
 ): Promise<{ managementKey?: { value: string; generated: boolean } }> {
-  const settings = await ensureSettings(options);
+  const settings = (await options.store.get('Settings', SETTINGS_NAME)) ?? (await makeSettings(options));
   const isDone = settings.metadata.annotations?.[DONE] !== undefined;
   if (isDone && !(options.whenNoneIsLeft === true && (await isLockedOut(options, settings)))) return {};
   const value = options.managementKey ?? generateKeyValue();
@@ -59,12 +61,16 @@ function checkValue(value: string): void {
   throw new DomainError('validation_failed', `WHERRY_MANAGEMENT_KEY ${checked.error.issues[0]?.message ?? 'is not valid'}.`);
 }
 
-async function ensureSettings({ store, clock }: FirstStartOptions): Promise<SettingsResource> {
-  const found = await store.get('Settings', SETTINGS_NAME);
-  if (found !== undefined) return found;
+/**
+ * With kubectl the object can be deleted, and the mark with it. Keys that may manage show that it was there: their first
+ * start is not done again, which would bring back a key that was deleted.
+ */
+async function makeSettings({ store, clock }: FirstStartOptions): Promise<SettingsResource> {
+  const { items } = await store.list('ApiKey');
+  const mark = items.some(({ spec }) => spec.keyGroup === MANAGEMENT_GROUP) ? FIRST_START_DONE : {};
   return store.create({
     kind: 'Settings',
-    metadata: { name: SETTINGS_NAME, annotations: stampNew(clock) },
+    metadata: { name: SETTINGS_NAME, annotations: { ...stampNew(clock), ...mark } },
     spec: { values: {} },
   });
 }
@@ -99,7 +105,7 @@ async function markDone({ store }: FirstStartOptions): Promise<void> {
   for (;;) {
     const settings = await store.get('Settings', SETTINGS_NAME);
     if (settings === undefined) throw new DomainError('internal_error', 'The Settings object went away during the first start.');
-    const annotations = { ...settings.metadata.annotations, [DONE]: 'done' };
+    const annotations = { ...settings.metadata.annotations, ...FIRST_START_DONE };
     try {
       await store.update({ ...settings, metadata: { ...settings.metadata, annotations } });
       return;

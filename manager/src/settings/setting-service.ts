@@ -1,18 +1,23 @@
-import { DomainError, notFound, type ErrorDetail } from '@wherry/core/errors.ts';
+import { conflict, DomainError, isDomainError, type ErrorDetail } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { accessGroups, SETTINGS, settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
+import { FIRST_START_DONE } from '../first-start/ensure-first-start.ts';
 import type { Principal } from '../http/principal.ts';
 import { refused } from '../http/validate.ts';
 import type { KeyedLock } from '../resources/keyed-lock.ts';
 import { compareCodePoints } from '../resources/shape.ts';
-import { changeResource } from '../resources/writes.ts';
+import { changeResource, stampNew } from '../resources/writes.ts';
 import type { WriteBarrier } from '../resources/write-barrier.ts';
 import type { SettingView } from './setting-schemas.ts';
 
 const NAMES = (Object.keys(SETTINGS) as SettingName[]).sort(compareCodePoints);
 const ACCESS_GROUPS = 'api.access-groups';
+
+/** Values by name; null is the default. */
+type Wanted = Record<string, string | null>;
 
 export interface SettingServiceOptions {
   store: ResourceStore;
@@ -45,18 +50,33 @@ export class SettingService {
    * @throws DomainError `validation_failed` with a detail for each bad one; `forbidden` when a key empties the list of
    *   groups that may use the management API: nobody but a signed-in user could undo it.
    */
-  async update(wanted: Record<string, string | null>, principal: Principal | undefined): Promise<void> {
+  async update(wanted: Wanted, principal: Principal | undefined): Promise<void> {
     // With the deletion of groups: a group that is named here must not go meanwhile.
     await this.#options.lock.run('keys', async () => {
       const problems = Object.entries(wanted).flatMap(([name, value]) => problemOf(name, value));
       if (problems.length > 0) throw refused(problems);
       await this.#checkAccessGroups(wanted[ACCESS_GROUPS], principal);
-      const missing = (): DomainError => notFound('There are no settings: the first start is not done.');
-      const written = await changeResource(this.#options, { kind: 'Settings', id: SETTINGS_NAME, missing }, ({ spec }) => ({
-        values: changed(spec.values, wanted),
-      }));
+      const written = (await this.#make(wanted)) ?? (await this.#change(wanted));
       await this.#options.barrier.seen(written);
     });
+  }
+
+  #change(wanted: Wanted): Promise<SettingsResource> {
+    const missing = (): DomainError => conflict('The Settings object is being deleted; try again.');
+    return changeResource(this.#options, { kind: 'Settings', id: SETTINGS_NAME, missing }, ({ spec }) => ({ values: changed(spec.values, wanted) }));
+  }
+
+  /** With kubectl the object can be deleted. It is made anew when there is something to keep in it. @returns undefined: it is there */
+  async #make(wanted: Wanted): Promise<SettingsResource | undefined> {
+    const { store, clock } = this.#options;
+    if ((await store.get('Settings', SETTINGS_NAME)) !== undefined) return undefined;
+    try {
+      const metadata = { name: SETTINGS_NAME, annotations: { ...stampNew(clock), ...FIRST_START_DONE } };
+      return await store.create({ kind: 'Settings', metadata, spec: { values: changed({}, wanted) } });
+    } catch (error) {
+      if (isDomainError(error, 'conflict')) return undefined;
+      throw error;
+    }
   }
 
   async #checkAccessGroups(value: string | null | undefined, principal: Principal | undefined): Promise<void> {
@@ -87,7 +107,7 @@ function isSetting(name: string): name is SettingName {
 }
 
 /** Only what differs from the default is kept, so that a new default reaches everybody who never chose. */
-function changed(values: Record<string, string>, wanted: Record<string, string | null>): Record<string, string> {
+function changed(values: Record<string, string>, wanted: Wanted): Record<string, string> {
   const all = Object.entries({ ...values, ...wanted });
   return Object.fromEntries(
     all.flatMap(([name, value]) => (value === null || !isSetting(name) || SETTINGS[name].default === value ? [] : [[name, value]])),

@@ -39,6 +39,15 @@ describe('settings', () => {
     expect(await value('server.name')).toBe('Wherry');
   });
 
+  it('that somebody deleted with kubectl are the defaults, and are made anew by the next change, as those of a start that was done', async () => {
+    await put({ 'log.level': 'warn' }).expect(200);
+    await manager.store.delete('Settings', 'wherry');
+    expect(await value('log.level')).toBe('info');
+    await put({ 'server.name': 'Mine' }).expect(200);
+    expect([await value('log.level'), await value('server.name')]).toEqual(['info', 'Mine']);
+    expect((await manager.store.get('Settings', 'wherry'))!.metadata.annotations).toMatchObject({ 'wherry.dev/first-start': 'done' });
+  });
+
   it.each([[{}, 400], [{ 'log.level': 1 }, 400], [{ 'toString': 'x' }, 400], [[], 400], [null, 400]])('refuse %j', async (settings, status) => {
     await put(settings).expect(status);
   });
