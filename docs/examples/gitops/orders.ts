@@ -1,2 +1,2 @@
-export default (c, ctx) =>
-  c.json({ order: ctx.params.id, payable: ctx.getSecret('PAYMENT_TOKEN') !== undefined });
+export default async (c, ctx) =>
+  c.json({ order: ctx.params.id, payable: (await ctx.getSecret('PAYMENT_TOKEN')) !== undefined });
