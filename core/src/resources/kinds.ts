@@ -64,7 +64,8 @@ export const KINDS: { [K in Kind]: KindDefinition<K> } = {
   CodeSource: {
     kind: 'CodeSource',
     plural: 'codesources',
-    shortName: 'cs',
+    // Not cs: kubectl takes that for componentstatuses.
+    shortName: 'csrc',
     name: nameSchema,
     spec: codeSourceSpecSchema,
     status: codeSourceStatusSchema,

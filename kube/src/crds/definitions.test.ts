@@ -125,7 +125,7 @@ describe('the kinds, as kubectl sees them', () => {
     const named = (found as { kind: string; name: string; singularName: string; shortNames: string[]; categories: string[] }[]).sort((a, b) => (a.name < b.name ? -1 : 1));
     expect(named.map(({ kind, name, singularName, shortNames, categories }) => [kind, name, singularName, ...shortNames, ...categories])).toEqual([
       ['ApiKey', 'apikeys', 'apikey', 'ak', 'wherry'],
-      ['CodeSource', 'codesources', 'codesource', 'cs', 'wherry'],
+      ['CodeSource', 'codesources', 'codesource', 'csrc', 'wherry'],
       ['Function', 'functions', 'function', 'fn', 'wherry'],
       ['FunctionSecret', 'functionsecrets', 'functionsecret', 'fsec', 'wherry'],
       ['KeyGroup', 'keygroups', 'keygroup', 'kg', 'wherry'],
