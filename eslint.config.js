@@ -96,7 +96,7 @@ const pureGlobals = [
 ].map((name) => ({ name, message: "core is pure: no I/O, no timers, no environment." }));
 
 export default defineConfig(
-  globalIgnores(["**/node_modules/", "**/fixtures/", "**/dist/", "coverage/", "data/", ".cache/"]),
+  globalIgnores(["docs/examples/", "**/node_modules/", "**/fixtures/", "**/dist/", "coverage/", "data/", ".cache/"]),
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
   // What TypeScript checks itself (an undefined name) is switched off again by the next entry.
   { files: ["**/*.{ts,tsx,js,mjs}"], extends: [js.configs.recommended] },
