@@ -10,7 +10,7 @@ const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8
 
 describe('docs/reference/requirements.md', () => {
   const explained = [...read('docs/reference/requirements.md').matchAll(/^\| ([A-Z]\d+) \|/gm)].map(([, number = '']) => number);
-  const sources = globSync('{*/src,e2e/suites}/**/*.ts', { cwd: ROOT }).filter((file) => !/node_modules|fixtures/.test(file));
+  const sources = globSync('{*/src,e2e/{suites,cluster-suites,chart}}/**/*.ts', { cwd: ROOT }).filter((file) => !/node_modules|fixtures/.test(file));
 
   it('explains every number that sources and tests name', () => {
     const unknown = sources.flatMap((file) => numbersIn(read(file)).filter((number) => !explained.includes(number)).map((number) => `${file}: ${number}`));
