@@ -10,7 +10,7 @@ export const nameSchema = z
   .string()
   .min(1)
   .max(63)
-  .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label: lowercase letters, digits and dashes');
+  .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be a DNS label: 1 to 63 lowercase letters, digits and dashes');
 
 /** Lowercase hexadecimal SHA-256. */
 export const digestSchema = z

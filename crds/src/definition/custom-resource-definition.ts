@@ -59,12 +59,8 @@ function rootSchema(kind: Kind): object {
 }
 
 /** The rules of a name stand at the root: of `metadata`, rules see the name alone. */
-function nameRules({ pattern = '', ...name }: StructuralSchema): object[] {
-  const said = [
-    { rule: `self.matches('${pattern}')`, message: 'must be a DNS label: 1 to 63 lowercase letters, digits and dashes' },
-    ...(name['x-kubernetes-validations'] ?? []),
-  ];
-  return said.map(({ rule, message }) => ({
+function nameRules(name: StructuralSchema): object[] {
+  return (name['x-kubernetes-validations'] ?? []).map(({ rule, message }) => ({
     rule: rule.replace(/\bself\b/g, 'self.metadata.name'),
     message: `metadata.name ${message}`,
   }));

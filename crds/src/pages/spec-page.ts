@@ -25,7 +25,7 @@ export function specPage(kind: Kind, example: string): string {
     `\`\`\`yaml\n${example.trim()}\n\`\`\``,
     '## Spec',
     "kube-apiserver refuses what does not keep to this, naming the field. Wherry's own API keeps to the same rules.",
-    ['- `metadata.name` must be a DNS label: 1 to 63 lowercase letters, digits and dashes.', ...nameRules, ...specRules].join('\n'),
+    [...nameRules, ...specRules].join('\n'),
     fieldTable(spec),
     '## Status',
     'The operator writes it, and nobody else.',

@@ -16,7 +16,7 @@ describe('structuralSchema', () => {
       type: 'object',
       required: ['a'],
       properties: {
-        a: { description: 'An a. Must be a slash.', type: 'string', minLength: 1, maxLength: 9, pattern: '^/$' },
+        a: { description: 'An a.', type: 'string', minLength: 1, maxLength: 9, 'x-kubernetes-validations': [{ rule: 'self.matches(r"^/$")', message: 'must be a slash' }] },
         b: { type: 'integer', nullable: true, minimum: 1, maximum: 2 },
         c: { type: 'array', maxItems: 3, items: { type: 'string', enum: ['x', 'y'] } },
         d: { type: 'object', default: { e: true }, properties: { e: { type: 'boolean', default: true } } },
@@ -49,6 +49,7 @@ describe('structuralSchema', () => {
     ['an open map', z.strictObject({ a: z.record(text, text) }), 'spec.a'],
     ['a union', z.strictObject({ a: z.union([text, z.int()]) }), 'spec.a: anyOf'],
     ['a figure with an open end', z.strictObject({ a: z.int().gt(1) }), 'spec.a: exclusiveMinimum'],
+    ['a pattern with flags', z.strictObject({ a: text.regex(/a/i, 'must be') }), 'a: a pattern has flags'],
     ['what RE2 does not know', z.strictObject({ a: text.regex(/^(?!a)/, 'must be') }), 'look-around'],
   ])('refuses %s', (_what, schema, problem) => {
     expect(() => structuralSchema(schema, 'spec')).toThrow(problem);

@@ -33,9 +33,8 @@ const KEYWORDS = [
 const DROPPED = new Set(['$schema', 'additionalProperties', 'format', 'const']);
 
 /**
- * A zod schema as Kubernetes takes it: no references, unions or open maps, patterns in RE2, every string and list
- * bounded (the cost of CEL rules is reckoned by those bounds), refinements as rules in CEL, the words for a pattern in the
- * description.
+ * A zod schema as Kubernetes takes it: no references, unions or open maps, every string and list bounded (the cost of CEL
+ * rules is reckoned by those bounds), refinements and patterns as rules in CEL, in RE2.
  * @param name stands in errors
  * @throws RangeError for what cannot be said so
  */
@@ -44,9 +43,10 @@ export function structuralSchema(schema: z.ZodType, name: string): StructuralSch
     target: 'openapi-3.0',
     io: 'input',
     override: ({ zodSchema, jsonSchema, path }) => {
-      const { rules, keywords, forms } = refinementsOf(zodSchema, [name, ...path].join('.'));
-      const description = forms.reduce(withForm, jsonSchema.description);
-      Object.assign(jsonSchema, keywords, description !== undefined && { description }, rules.length > 0 && { 'x-kubernetes-validations': rules });
+      const { rules, keywords } = refinementsOf(zodSchema, [name, ...path].join('.'));
+      Object.assign(jsonSchema, keywords, rules.length > 0 && { 'x-kubernetes-validations': rules });
+      // It is among the rules. What is left is the pattern of a format, which has no words of ours.
+      if (rules.length > 0) delete jsonSchema.pattern;
     },
   });
   return convert(made, name);
@@ -69,13 +69,6 @@ function convert(source: Record<string, unknown>, where: string): StructuralSche
   }
   requireBounds(source, schema, where);
   return schema;
-}
-
-/** Kubernetes shows the pattern alone to those who miss it: the description says what it means. */
-function withForm(description: string | undefined, form: string): string {
-  const sentence = `${form.charAt(0).toUpperCase()}${form.slice(1)}.`;
-  if (description === undefined) return sentence;
-  return description.endsWith(sentence) ? description : `${description} ${sentence}`;
 }
 
 function defaultsOf(fields: Record<string, StructuralSchema>): object {

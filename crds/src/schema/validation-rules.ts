@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { KubernetesRule } from '@wherry/core/resources/kubernetes-rule.ts';
+import { toRe2 } from './re2.ts';
 
 /** One entry of `x-kubernetes-validations`. */
 export interface ValidationRule {
@@ -12,37 +13,44 @@ export interface ValidationRule {
 export interface Refinements {
   rules: ValidationRule[];
   keywords: Record<string, unknown>;
-  /** What the patterns of a string mean, in words. */
-  forms: string[];
 }
 
 /** The part of a zod check that is read here; zod does not export its type. */
 interface CheckDefinition {
   check: string;
   format?: string;
+  pattern?: RegExp;
   path?: string[];
   params?: { kubernetes?: KubernetesRule };
   error?: (issue: { code: string; input: unknown }) => string | { message: string } | undefined;
 }
 
 /**
- * Reads the refinements of a schema.
+ * Reads the refinements of a schema, and its patterns: of a pattern, Kubernetes would show people the regular expression
+ * that they missed, of a rule it shows our words.
  * @throws RangeError for one that does not say itself in Kubernetes' terms (`inKubernetes`).
  */
 export function refinementsOf(schema: z.core.$ZodType, where: string): Refinements {
-  const checks = (schema._zod.def.checks ?? []).map((check) => check._zod.def as unknown as CheckDefinition);
-  const patterns = checks.filter(({ check, format }) => check === 'string_format' && format === 'regex');
-  const found: Refinements = { rules: [], keywords: {}, forms: patterns.map((pattern) => messageOf(pattern, where)) };
-  for (const definition of checks.filter(({ check }) => check === 'custom')) {
-    const rule = definition.params?.kubernetes;
-    if (rule === undefined) throw new RangeError(`${where}: a refinement has no rule for Kubernetes: give it params: inKubernetes(…)`);
-    Object.assign(found.keywords, rule.keywords);
-    for (const { cel, message } of rule.cel ?? []) {
-      const path = definition.path === undefined ? {} : { fieldPath: `.${definition.path.join('.')}` };
-      found.rules.push({ rule: cel, message: message ?? messageOf(definition, where), ...path });
-    }
+  const found: Refinements = { rules: [], keywords: {} };
+  for (const { _zod } of schema._zod.def.checks ?? []) {
+    const definition = _zod.def as unknown as CheckDefinition;
+    if (definition.check === 'custom') addCustom(found, definition, where);
+    else if (definition.format === 'regex') found.rules.push({ rule: matching(definition.pattern, where), message: messageOf(definition, where) });
   }
   return found;
+}
+
+function addCustom(found: Refinements, definition: CheckDefinition, where: string): void {
+  const rule = definition.params?.kubernetes;
+  if (rule === undefined) throw new RangeError(`${where}: a refinement has no rule for Kubernetes: give it params: inKubernetes(…)`);
+  Object.assign(found.keywords, rule.keywords);
+  const path = definition.path === undefined ? {} : { fieldPath: `.${definition.path.join('.')}` };
+  for (const { cel, message } of rule.cel ?? []) found.rules.push({ rule: cel, message: message ?? messageOf(definition, where), ...path });
+}
+
+function matching(pattern: RegExp | undefined, where: string): string {
+  if (pattern === undefined || pattern.flags !== '' || pattern.source.includes('"')) throw new RangeError(`${where}: a pattern has flags or a quotation mark`);
+  return `self.matches(r"${toRe2(pattern.source)}")`;
 }
 
 function messageOf({ error }: CheckDefinition, where: string): string {
