@@ -1,0 +1,111 @@
+import { Agent, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+
+/** What a call brought: a whole answer, or why there is none. */
+export interface Outcome {
+  status: number;
+  text: string;
+  /** Bytes that were posted; 0 for a GET. */
+  posted: number;
+}
+
+export interface LoadOptions {
+  url: string;
+  /** What is wrong with an answer; undefined where nothing is. A call without an answer is always a failure. */
+  fault: (outcome: Outcome) => string | undefined;
+  headers?: Record<string, string>;
+  /** How many call, each on a connection of its own that it keeps alive as long as the server does. Default 3. */
+  callers?: number;
+  /** Between an answer and the caller's next call, in milliseconds. Default 40. */
+  pauseMs?: number;
+  /** Each caller's so-manieth call posts 1 MiB. Default 12. */
+  postEvery?: number;
+}
+
+export interface LoadReport {
+  calls: number;
+  posts: number;
+  /** Every failure: seconds since the load began, and what it was. */
+  failures: string[];
+  /** The longest time without a good answer, in milliseconds. */
+  longestGapMs: number;
+  slowestMs: number;
+}
+
+const MIB = Buffer.alloc(1024 * 1024, 'x');
+/** A call that brings nothing by then is a failure. */
+const LIMIT_MS = 15_000;
+
+/** Calls that go on while a test does something else. None is repeated: what fails here fails for a caller. */
+export class SteadyLoad {
+  readonly #options: Required<LoadOptions>;
+  readonly #ending = new AbortController();
+  readonly #loops: Promise<void>[];
+  readonly #began = performance.now();
+  #lastGood = performance.now();
+  readonly #report: LoadReport = { calls: 0, posts: 0, failures: [], longestGapMs: 0, slowestMs: 0 };
+
+  constructor(options: LoadOptions) {
+    this.#options = { headers: {}, callers: 3, pauseMs: 40, postEvery: 12, ...options };
+    this.#loops = Array.from({ length: this.#options.callers }, (_, index) => this.#loop(index));
+  }
+
+  /** What has come so far. */
+  get report(): LoadReport {
+    return { ...this.#report, failures: [...this.#report.failures] };
+  }
+
+  /** Lets the running calls end. @returns what became of all */
+  async stop(): Promise<LoadReport> {
+    this.#ending.abort();
+    await Promise.all(this.#loops);
+    this.#gap();
+    return this.report;
+  }
+
+  async #loop(index: number): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let turn = index; !this.#ending.signal.aborted; turn++) {
+      const isPost = turn % this.#options.postEvery === 0;
+      await this.#call(agent, isPost);
+      await new Promise((resolve) => setTimeout(resolve, this.#options.pauseMs));
+    }
+    agent.destroy();
+  }
+
+  async #call(agent: Agent, isPost: boolean): Promise<void> {
+    const began = performance.now();
+    const fault = await this.#exchange(agent, isPost).then(this.#options.fault, (error: unknown) => `${isPost ? 'POST' : 'GET'} ${String(error)}`);
+    const tookMs = performance.now() - began;
+    this.#report.calls++;
+    if (isPost) this.#report.posts++;
+    this.#report.slowestMs = Math.max(this.#report.slowestMs, Math.round(tookMs));
+    if (fault === undefined) this.#gap();
+    else this.#report.failures.push(`${((performance.now() - this.#began) / 1000).toFixed(1)} s: ${fault} (after ${Math.round(tookMs)} ms)`);
+  }
+
+  #gap(): void {
+    const now = performance.now();
+    this.#report.longestGapMs = Math.max(this.#report.longestGapMs, Math.round(now - this.#lastGood));
+    this.#lastGood = now;
+  }
+
+  #exchange(agent: Agent, isPost: boolean): Promise<Outcome> {
+    const body = isPost ? MIB : Buffer.alloc(0);
+    const headers = { ...this.#options.headers, ...(isPost ? { 'content-length': body.length, 'content-type': 'application/octet-stream' } : {}) };
+    return new Promise((resolve, reject) => {
+      const call = request(this.#options.url, { agent, method: isPost ? 'POST' : 'GET', headers, signal: AbortSignal.timeout(LIMIT_MS) });
+      call.once('error', reject);
+      call.once('response', (answer) => {
+        textOf(answer).then((text) => resolve({ status: answer.statusCode ?? 0, text, posted: body.length }), reject);
+      });
+      call.end(body);
+    });
+  }
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
