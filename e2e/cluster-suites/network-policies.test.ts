@@ -1,0 +1,191 @@
+import { kindName } from '../cluster/names.ts';
+import { portForward } from '../cluster/machine/port-forward.ts';
+import { enforcePolicies, type PolicyEnforcement } from '../cluster/policies/enforce-policies.ts';
+import { testCluster } from '../cluster/test-cluster.ts';
+import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
+import { evaluateIn, functionPod, programPod, startIdlePod, type PodPlace } from '../lib/cluster-pods.ts';
+import { startPlatform, type Platform } from '../lib/platform.ts';
+
+/*
+ * What the NetworkPolicies mean that are in the cluster, the chart's and those of functions: connections are tried from
+ * everywhere to everywhere. The node's own network enforces none, so they are made rules of its nftables for this suite.
+ */
+
+const cluster = testCluster();
+const FUNCTIONS = 'wherry-functions';
+const SYSTEM = 'wherry-system';
+const OUTSIDE = `outside-${Date.now().toString(36)}`;
+/** Of the internet, as far as addresses say (TEST-NET-2); the node answers there. */
+const INTERNET = '198.51.100.7';
+const NODE = `${kindName(cluster.name)}-control-plane`;
+
+/** Tries all at once. What a policy refuses is not answered. */
+const CONNECT = `
+  const { connect } = require('node:net');
+  const attempt = ([host, port]) => new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 3000 });
+    const end = (result) => (socket.destroy(), resolve(result));
+    socket.on('connect', () => end('open')).on('timeout', () => end('closed')).on('error', ({ code }) => end(code));
+  });
+  Promise.all(JSON.parse(process.argv[1]).map(attempt)).then((all) => console.log(JSON.stringify(all)));`;
+
+const PORTS: Record<string, [host: string, port: number]> = {};
+const FROM: Record<string, PodPlace> = {};
+
+/** From where each of these ports is open; from everywhere else it is closed. */
+const OPEN: Record<string, string[]> = {
+  'router calls': ['outside', 'stranger among the functions'],
+  'router metrics': ['outside'],
+  'manager API': ['outside'],
+  'manager internal': ['operator'],
+  'manager metrics': ['outside'],
+  'operator feed': ['router', 'function'],
+  'operator metrics': ['outside'],
+  'builder metrics': ['outside'],
+  'function calls': ['router'],
+  'function probes': [],
+  'API server': ['operator', 'manager', 'outside', 'stranger among the functions'],
+  "the node's own API server": ['operator', 'manager', 'outside', 'stranger among the functions'],
+  'cluster DNS': ['router', 'manager', 'operator', 'function', 'outside', 'stranger among the functions'],
+  // The registry of npm packages may be there; not on this port but 6443 is the API server's too.
+  internet: ['operator', 'manager', 'function', 'outside', 'stranger among the functions'],
+  'another port of the node': ['outside', 'stranger among the functions'],
+};
+
+let platform: Platform;
+let api: ApiClient;
+let rules: PolicyEnforcement;
+
+const run = (path: string): Promise<Answer> => send(`${platform.functionUrl}/run${path}`);
+
+/** What comes of connections from everywhere to everywhere: `from → to` of those with a result. */
+async function tryAll(): Promise<Record<string, string>> {
+  const targets = Object.entries(PORTS);
+  const results: Record<string, string> = {};
+  const tries = Object.entries(FROM).map(async ([from, place]) => {
+    const all = await evaluateIn<string[]>(cluster, place, CONNECT, JSON.stringify(targets.map(([, address]) => address)));
+    for (const [at, [to]] of targets.entries()) if (!isItself(from, to)) results[`${from} → ${to}`] = all[at]!;
+  });
+  await Promise.all(tries);
+  return results;
+}
+
+/** What a pod sends to itself does not leave it. */
+const isItself = (from: string, to: string): boolean => (to.startsWith(`${from} `) && from !== 'function') || (from === 'operator' && to === 'builder metrics');
+
+/** The same, as it should be. */
+function expected(isOpen: (from: string, to: string) => boolean): Record<string, string> {
+  const pairs = Object.keys(FROM).flatMap((from) => Object.keys(PORTS).map((to) => [from, to] as const));
+  return Object.fromEntries(pairs.filter(([from, to]) => !isItself(from, to)).map(([from, to]) => [`${from} → ${to}`, isOpen(from, to) ? 'open' : 'closed']));
+}
+
+async function serviceAddress(namespace: string, name: string): Promise<string> {
+  return cluster.kubectl(['get', 'service', '-n', namespace, name, '-o', 'jsonpath={.spec.clusterIP}']);
+}
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  api = new ApiClient(platform.managementUrl, platform.managementKey);
+  rules = enforcePolicies(cluster);
+  await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'replace', `${INTERNET}/32`, 'dev', 'lo']);
+  await cluster.kubectl(['create', 'namespace', OUTSIDE]);
+  await eventually(() => cluster.kubectl(['get', 'serviceaccount', '-n', OUTSIDE, 'default']));
+  await api.source('policies', { 'hello.ts': "import dns from 'node:dns/promises'; export default async (c) => c.json(await dns.lookup(c.req.query('name')));" });
+  const make = (name: string): Promise<string> => api.readyFunction({ name, handler: 'policies/hello.ts', route: `/policies/${name}` });
+  const [caller, called] = [await make('caller'), await make('called')];
+  await startIdlePod(cluster, { namespace: OUTSIDE, pod: 'outsider' });
+  await startIdlePod(cluster, { namespace: FUNCTIONS, pod: 'stranger' }, { app: 'stranger' });
+  await findEverything(caller, called);
+}, 60_000);
+
+async function findEverything(caller: string, called: string): Promise<void> {
+  const pods = { operator: await programPod(cluster, 'operator'), router: await programPod(cluster, 'router'), manager: await programPod(cluster, 'manager') };
+  for (const [name, { metadata }] of Object.entries(pods)) FROM[name] = { namespace: SYSTEM, pod: metadata.name, container: name };
+  FROM.function = { namespace: FUNCTIONS, pod: (await functionPod(cluster, caller)).metadata.name };
+  FROM.outside = { namespace: OUTSIDE, pod: 'outsider' };
+  FROM['stranger among the functions'] = { namespace: FUNCTIONS, pod: 'stranger' };
+  const [router, manager, operator] = [pods.router, pods.manager, pods.operator].map(({ status }) => status.podIP!) as [string, string, string];
+  const other = (await functionPod(cluster, called)).status.podIP!;
+  Object.assign(PORTS, {
+    // By Service where there is one: what is sent to it is held to the pod's policies.
+    'router calls': [await serviceAddress(SYSTEM, 'wherry-router'), 8000],
+    'router metrics': [router, 9464],
+    'manager API': [await serviceAddress(SYSTEM, 'wherry-manager'), 9000],
+    'manager internal': [manager, 9444],
+    'manager metrics': [manager, 9464],
+    'operator feed': [await serviceAddress(SYSTEM, 'wherry-feed'), 9443],
+    'operator metrics': [operator, 9464],
+    'builder metrics': [operator, 9465],
+    'function calls': [other, 8080],
+    'function probes': [other, 8081],
+    'API server': [await serviceAddress('default', 'kubernetes'), 443],
+    "the node's own API server": [cluster.node, 6443],
+    'cluster DNS': [await serviceAddress('kube-system', 'kube-dns'), 53],
+    internet: [INTERNET, 6443],
+    'another port of the node': [cluster.node, 10250],
+  });
+}
+
+afterAll(async () => {
+  await rules?.remove();
+  await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'delete', `${INTERNET}/32`, 'dev', 'lo']);
+  await cluster.kubectl(['delete', 'namespace', OUTSIDE, '--wait=false', '--ignore-not-found']);
+  await cluster.kubectl(['delete', 'pod', '-n', FUNCTIONS, 'stranger', '--wait=false', '--ignore-not-found']);
+  await platform?.dispose();
+}, 30_000);
+
+describe('the NetworkPolicies in the cluster', () => {
+  it('are those of the three programs and of each function, and each of them is tried', async () => {
+    const names = async (namespace: string): Promise<string[]> => (await cluster.kubectl(['get', 'networkpolicies', '-n', namespace, '-o', 'name'])).trim().split('\n').sort();
+    expect(await names(SYSTEM)).toEqual(['manager', 'operator', 'router'].map((name) => `networkpolicy.networking.k8s.io/wherry-${name}`));
+    expect(await names(FUNCTIONS)).toHaveLength(2);
+    expect(Object.keys(OPEN)).toEqual(Object.keys(PORTS));
+  });
+
+  it('not in force: everybody reaches everything, so that a refusal later is theirs', async () => {
+    expect(await tryAll()).toEqual(expected(() => true));
+  });
+
+  it('in force: who may speak to whom is what the guide says, and nobody else', async () => {
+    await rules.refresh();
+    expect(await tryAll()).toEqual(expected((from, to) => OPEN[to]!.includes(from)));
+  });
+
+  it('in force: names are resolved in a function, of the cluster and none of what is not there', async () => {
+    expect((await run('/policies/caller?name=wherry-feed.wherry-system.svc')).body).toMatchObject({ family: 4 });
+    expect((await run('/policies/caller?name=nowhere.invalid')).status).toBe(500);
+  });
+
+  it('in force: a function is made, answers, writes its log, and a new version takes its place', async () => {
+    // From outside of the cluster nobody reaches the management port now; a person takes this way, as the guide says.
+    const way = await portForward(cluster.start, { namespace: SYSTEM, name: 'wherry-manager', port: 9000 });
+    const here = await cluster.forward({ host: '127.0.0.1', port: way.port });
+    try {
+      await makeAndChange(new ApiClient(here.url, platform.managementKey));
+    } finally {
+      await here.close();
+      await way.close();
+    }
+  }, 40_000);
+
+  async function makeAndChange(inside: ApiClient): Promise<void> {
+    await expect(send(`${platform.managementUrl}/api/functions`, { signal: AbortSignal.timeout(2000) })).rejects.toThrow('timeout');
+    const sourceId = await inside.source('enforced', { 'hello.ts': "export default (c) => { console.log('said so'); return c.text('one'); };" });
+    const id = await inside.function({ name: 'enforced', handler: 'enforced/hello.ts', route: '/enforced' });
+    const answers = (text: string): Promise<void> =>
+      eventually(async () => {
+        // Its pods are new to the rules, as they are to an agent.
+        await rules.refresh();
+        expect((await run('/enforced')).text).toBe(text);
+      });
+    await answers('one');
+    await inside.upload(sourceId, 'hello.ts', "export default (c) => c.text('two');");
+    await answers('two');
+    await eventually(async () => expect((await inside.expect('GET', `/api/logs?functionId=${id}`)).text).toContain('said so'));
+  }
+
+  it('taken away again: everybody reaches everything', async () => {
+    await rules.remove();
+    expect(await tryAll()).toEqual(expected(() => true));
+  });
+});
