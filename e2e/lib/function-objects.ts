@@ -1,0 +1,75 @@
+import type { Cluster } from '../cluster/cluster.ts';
+import type { CommandResult } from '../cluster/command.ts';
+
+/** Where the chart puts the six kinds and all that runs of them, unless told otherwise. */
+export const FUNCTIONS_NAMESPACE = 'wherry-functions';
+
+const IN = `--namespace=${FUNCTIONS_NAMESPACE}`;
+
+/** An object of one of the six kinds, as kubectl prints it. */
+export interface FunctionObject {
+  metadata: { name: string; uid: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: any;
+  status?: any;
+}
+
+/** Objects of the six kinds by kubectl, as those have them who never heard of the REST API. */
+export class FunctionObjects {
+  readonly #cluster: Cluster;
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+  }
+
+  /** What kubectl printed, of the namespace of functions. @throws CommandFailed */
+  kubectl(...args: string[]): Promise<string> {
+    return this.#cluster.kubectl([...args, IN]);
+  }
+
+  /** `kubectl apply` of one of the six kinds. @throws CommandFailed */
+  async apply(kind: string, name: string, spec: object): Promise<void> {
+    await this.#cluster.kubectl(['apply', IN, '-f', '-'], { input: manifest(kind, name, spec) });
+  }
+
+  /** The same, for one that may be refused. Nothing is kept of it. */
+  tryApply(kind: string, name: string, spec: object): Promise<CommandResult> {
+    return this.#cluster.run('kubectl', ['apply', IN, '--dry-run=server', '-f', '-'], { input: manifest(kind, name, spec) });
+  }
+
+  /** `kubectl apply` of a Secret, whose values fields refer to. @returns when kubectl was through, by `performance.now()` */
+  async secret(name: string, values: Record<string, string>): Promise<number> {
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: values };
+    await this.#cluster.kubectl(['apply', IN, '-f', '-'], { input: JSON.stringify(secret) });
+    return performance.now();
+  }
+
+  /** @throws CommandFailed when there is none */
+  async get(kind: string, name: string): Promise<FunctionObject> {
+    return JSON.parse(await this.kubectl('get', kind, name, '-o', 'json')) as FunctionObject;
+  }
+
+  async exists(kind: string, name: string): Promise<boolean> {
+    return (await this.kubectl('get', kind, name, '--ignore-not-found', '-o', 'name')) !== '';
+  }
+
+  /** A merge patch. */
+  async patch(kind: string, name: string, patch: object): Promise<void> {
+    await this.kubectl('patch', kind, name, '--type=merge', '-p', JSON.stringify(patch));
+  }
+
+  /** Waits until it is gone. One that is not there is fine. */
+  async delete(kind: string, ...names: string[]): Promise<void> {
+    await this.kubectl('delete', kind, ...names, '--ignore-not-found');
+  }
+
+  /** `<kind>/<name>` of everything in the namespace that a function's name stands in, itself and events left out. */
+  async namedAfter(functionName: string): Promise<string[]> {
+    const kinds = 'deployments,replicasets,pods,services,endpointslices,networkpolicies,poddisruptionbudgets,secrets,configmaps';
+    const names = await this.kubectl('get', kinds, '-o', 'name');
+    return names.split('\n').filter((name) => name.split('/')[1]?.startsWith(functionName));
+  }
+}
+
+function manifest(kind: string, name: string, spec: object): string {
+  return JSON.stringify({ apiVersion: 'wherry.dev/v1alpha1', kind, metadata: { name }, spec });
+}
