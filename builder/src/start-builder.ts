@@ -1,6 +1,6 @@
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
-import { createMetrics } from '@wherry/service/metrics.ts';
+import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { registryOf, type BuilderConfig } from './config.ts';
 import { createProcessBuilder } from './create-process-builder.ts';
@@ -21,7 +21,7 @@ export interface RunningBuilder {
 export async function startBuilder({ config, logger }: { config: BuilderConfig; logger: Logger }): Promise<RunningBuilder> {
   const parts = new AsyncDisposableStack();
   try {
-    const { metrics, registry: figures } = createMetrics();
+    const { metrics, registry: figures } = createProgramMetrics();
     const registry = await registryOf(config.npm);
     let problem: string | undefined = 'The builder does not listen yet.';
     const ops = await startOpsListener({ port: config.opsPort, registry: figures, readyz: () => problem, clock, logger });

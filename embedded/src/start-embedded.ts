@@ -55,14 +55,14 @@ async function compose(
   const router = startRouter({ config, managerSocket, opsSocket, clock, logger });
   running.router = router;
   const { openStores } = await import('./open-stores.ts');
-  const [stores, { createMetrics }, { startOperator }] = await Promise.all([
+  const [stores, { createProgramMetrics }, { startOperator }] = await Promise.all([
     openStores({ ...directory, clock, logger }, parts),
     import('@wherry/service/metrics.ts'),
     import('./start-operator.ts'),
   ]);
   const port = config.functionPort === 0 ? await router.port : config.functionPort;
   const functionUrl = config.publicUrl ?? urlOf(config.functionHost, port);
-  const { metrics, registry } = createMetrics();
+  const { metrics, registry } = createProgramMetrics();
   const shared = { ...stores, functionUrl, clock, logger, metrics };
   const operator = await startOperator({ ...shared, npm: config.npm, run: paths.run, cache: `${paths.root}/cache` }, parts);
   router.serve((channel) => operator.attachRouter(channel));

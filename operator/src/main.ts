@@ -1,6 +1,6 @@
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
-import { createMetrics } from '@wherry/service/metrics.ts';
+import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { requireNode24 } from '@wherry/service/require-node.ts';
 import { isStartError } from '@wherry/service/start-error.ts';
@@ -24,7 +24,7 @@ let stopping = false;
 async function start(): Promise<void> {
   const config = operatorConfig();
   const logger = createLogger({ name: 'operator', level: config.logLevel });
-  const { metrics, registry } = createMetrics();
+  const { metrics, registry } = createProgramMetrics();
   const readyz = (): string | undefined => (running === undefined ? 'the operator is starting' : running.readyz());
   const ops = await startOpsListener({ port: config.ops.port, ...(config.ops.host === undefined ? {} : { host: config.ops.host }), registry, readyz, clock, logger });
   const { runOperator } = await import('./cluster/run-operator.ts');

@@ -1,6 +1,6 @@
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
-import { createMetrics } from '@wherry/service/metrics.ts';
+import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { isStartError } from '@wherry/service/start-error.ts';
 import { buildRouter } from './build-router.ts';
 import { routerConfig } from './config.ts';
@@ -10,7 +10,7 @@ import type { RouterProgram } from './program/router-program.ts';
 async function main(): Promise<void> {
   const config = routerConfig();
   const logger = createLogger({ name: 'router', level: config.WHERRY_LOG_LEVEL });
-  const { metrics, registry } = createMetrics();
+  const { metrics, registry } = createProgramMetrics();
   const router = buildRouter({
     clock,
     logger,

@@ -1,4 +1,4 @@
-import { createMetrics } from './metrics.ts';
+import { createMetrics, createProgramMetrics } from './metrics.ts';
 
 describe('createMetrics', () => {
   it('prints counters, gauges and histograms with prefix, help and labels', async () => {
@@ -20,5 +20,15 @@ describe('createMetrics', () => {
     const { metrics } = createMetrics();
     metrics.gauge('leader', 'One.');
     expect(() => metrics.gauge('leader', 'Two.')).toThrow(/already been registered/);
+  });
+
+  it('tells of a program what every process has, too, beside its own figures', async () => {
+    const { metrics, registry } = createProgramMetrics();
+    metrics.gauge('leader', 'One.');
+    const text = await registry.metrics();
+    expect(Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(1_000_000);
+    expect(text).toMatch(/^process_cpu_seconds_total \S+$/m);
+    expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds \S+$/m);
+    expect(text).toContain('# HELP wherry_leader One.');
   });
 });

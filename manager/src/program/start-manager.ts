@@ -11,7 +11,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import { createMetrics } from '@wherry/service/metrics.ts';
+import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { watchTlsFiles } from '@wherry/service/tls/tls-files.ts';
@@ -70,7 +70,7 @@ export async function startManager(options: StartManagerOptions): Promise<Runnin
 }
 
 async function compose({ config, connect, clock, logger }: StartManagerOptions, parts: AsyncDisposableStack): Promise<RunningManager> {
-  const { metrics, registry } = createMetrics();
+  const { metrics, registry } = createProgramMetrics();
   const state: { problem: string | undefined } = { problem: 'It is starting.' };
   const ops = await startOpsListener({ port: config.opsPort, registry, readyz: () => state.problem, clock, logger });
   parts.defer(() => ops.close());
