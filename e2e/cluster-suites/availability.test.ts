@@ -14,6 +14,8 @@ const FUNCTIONS = 'wherry-functions';
 const AWAY_MS = 35_000;
 /** By then all is as it should be, after what was away is back. */
 const CONVERGED_MS = 30_000;
+/** A pod needs Kubernetes' own controllers and scheduler, which lost their leases: those run out first, and then begin anew. */
+const LEASES_MS = 20_000;
 /** Within this a write is refused, with the API server away. */
 const REFUSED_MS = 5000;
 
@@ -238,16 +240,19 @@ if (cluster.way !== 'given') {
       const back = Date.now();
       await eventually(() => api.expect('PUT', `/api/keys/${keyId}`, { enabled: false }), CONVERGED_MS);
       const writesMs = Date.now() - back;
-      const word = await eventually(upload, CONVERGED_MS);
-      await answers(`${word} ${word} 0`, CONVERGED_MS - (Date.now() - back));
+      opened.push((await call(revoked)).status);
+      await api.expect('PUT', `/api/keys/${keyId}`, { enabled: true });
+      await eventually(async () => expect((await call(revoked)).status).toBe(200), CONVERGED_MS - writesMs);
       const convergedMs = Date.now() - back;
-      const stillRevoked = (await call(revoked)).status;
+      const word = await upload();
+      await answers(`${word} ${word} 0`, CONVERGED_MS + LEASES_MS);
+      const editMs = Date.now() - back;
       const report = await calls.stop();
       say('API server away', away, { 'slowest refusal of a write': Math.max(...refusals) });
-      say('and back', report, { 'writes after': writesMs, 'an edit in force after': convergedMs });
+      say('and back', report, { 'writes after': writesMs, 'a key in force after': convergedMs, 'an edit in force after': editMs });
       expect(report.failures).toEqual([]);
       expect(Math.max(...refusals)).toBeLessThan(REFUSED_MS);
-      expect(new Set([...opened, stillRevoked])).toEqual(new Set([401]));
+      expect(new Set(opened)).toEqual(new Set([401]));
     }, 60_000);
   });
 }

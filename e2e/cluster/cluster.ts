@@ -1,5 +1,6 @@
 import { CommandFailed, runProgram, type CommandOptions, type CommandResult, type Start } from "./command.ts";
 import { readState, type ClusterState, type ClusterUrls, type ClusterWay } from "./cluster-state.ts";
+import { followService } from "./machine/follow-service.ts";
 import { forward, type Forward } from "./machine/forward.ts";
 import type { Address, Machine } from "./machine/machine.ts";
 import { machineOfState } from "./machine/machine-of-state.ts";
@@ -67,8 +68,9 @@ export function openCluster(state: ClusterState): Cluster {
     async forwardService(service) {
       // Only in namespaces of our own do routes lead to the addresses of Services.
       if (way !== "namespaces") return portForward(machine.start, service);
-      const host = await kubectl(["get", "service", "-n", service.namespace, service.name, "-o", "jsonpath={.spec.clusterIP}"]);
-      return forward(() => machine.connect({ host, port: service.port }));
+      const lookUp = (): Promise<string> => kubectl(["get", "service", "-n", service.namespace, service.name, "-o", "jsonpath={.spec.clusterIP}"]);
+      await lookUp();
+      return forward(followService(machine.connect, lookUp, service.port));
     },
     async publish(ours, port = 0) {
       const { address, close } = await machine.publish({ host: gateway, port }, ours);
