@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
-import { eventually, Harness, routerFunction, snapshot, type Answer } from '../testing/harness.ts';
+import { CONTEXT_HEADER, OUTCOME_HEADER, type InvocationContext } from '@wherry/core/feed/invocation.ts';
+import { eventually, Harness, routerFunction, snapshot, type Answer, type CallOptions } from '../testing/harness.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 
 describe('instances', () => {
@@ -192,6 +193,55 @@ describe('the limit of concurrent calls', () => {
     expect((await harness.call('/run/hello')).status).toBe(200);
     await eventually(() => harness.logs('exec_reject').length === 1);
     expect(harness.logs('exec_reject')[0]?.args).toBe('{"reason":"over_capacity"}');
+    await harness.stop();
+  });
+
+  const placesOf = (req: IncomingMessage): number | undefined =>
+    (JSON.parse(Buffer.from(String(req.headers[CONTEXT_HEADER]), 'base64url').toString()) as InvocationContext).places;
+  const full: RequestListener = (_req, res) => void res.writeHead(429, { [OUTCOME_HEADER]: 'full' }).end('{"inner":true}');
+
+  it('is dealt out among the instances, alike by every router', async () => {
+    const harness = await Harness.start();
+    const share: RequestListener = (req, res) => void res.end(JSON.stringify(placesOf(req) ?? null));
+    const instances = [await harness.instance(share, 'b'), await harness.instance(share, 'c'), await harness.instance(share, 'a')];
+    const told = async (maxConcurrency: number | null, of = instances): Promise<Record<string, string>> => {
+      await harness.serve([routerFunction({ maxConcurrency, instances: of })]);
+      return { first: (await harness.call('/run/hello')).body, second: (await harness.call('/run/hello')).body, third: (await harness.call('/run/hello')).body };
+    };
+    expect(Object.values(await told(5)).toSorted()).toEqual(['1', '2', '2']);
+    expect(Object.values(await told(5, instances.toReversed())).toSorted()).toEqual(['1', '2', '2']);
+    expect(Object.values(await told(1))).toEqual(['1', '1', '1']);
+    expect(Object.values(await told(null))).toEqual(['null', 'null', 'null']);
+    await harness.stop();
+  });
+
+  it('is kept to where calls of other routers have taken a place: another instance is tried, once', async () => {
+    const harness = await Harness.start();
+    const free = await harness.instance((_req, res) => void res.end('ok'));
+    await harness.serve([routerFunction({ maxConcurrency: 4, instances: [await harness.instance(full), free] })]);
+    for (let n = 0; n < 4; n++) expect((await harness.call('/run/hello')).body).toBe('ok');
+    await eventually(() => harness.logs('exec_end').length === 4);
+    expect([harness.logs('exec_start').length, harness.logs('exec_reject').length]).toEqual([4, 0]);
+    await harness.stop();
+  });
+
+  it.each<[string, CallOptions, number]>([
+    ['with no instance left that has one', {}, 2],
+    ['with a body, of which something was sent', { method: 'POST', body: 'x'.repeat(100_000) }, 1],
+  ])('refuses a call %s with 429, as one that never ran', async (_what, options, tries) => {
+    const harness = await Harness.start();
+    let asked = 0;
+    const counting: RequestListener = (req, res) => {
+      asked++;
+      full(req, res);
+    };
+    await harness.serve([routerFunction({ maxConcurrency: 9, methods: ['GET', 'POST'], instances: [await harness.instance(counting), await harness.instance(counting), await harness.instance(counting)] })]);
+    const answer = await harness.call('/run/hello', options);
+    expect([answer.status, answer.error.code, answer.headers['retry-after'], answer.headers[OUTCOME_HEADER]]).toEqual([429, 'over_capacity', '1', undefined]);
+    expect(asked).toBe(tries);
+    await eventually(() => harness.logs('exec_reject').length === 1);
+    expect(harness.logs('exec_end')).toEqual([]);
+    expect(harness.metrics.value('function_inflight', { function_namespace: 'default', function_name: 'hello' })).toBe(0);
     await harness.stop();
   });
 

@@ -23,6 +23,8 @@ export interface Waiter {
 export class Balancer {
   readonly #open: OpenUpstream;
   #instances: Instance[] = [];
+  /** Calls at once over all instances; null: no limit. */
+  #max: number | null = null;
   #next = 0;
   readonly #waiters = new Map<Waiter, Instance | undefined>();
 
@@ -36,10 +38,12 @@ export class Balancer {
 
   /**
    * Takes over what the feed says. An instance that stays keeps its connections; one that left finishes its calls.
+   * @param max the function's `maxConcurrency`.
    */
-  update(instances: readonly RouterInstance[]): void {
+  update(instances: readonly RouterInstance[], max: number | null): void {
+    this.#max = max;
     const left = new Map(this.#instances.map((instance) => [instance.id, instance]));
-    this.#instances = instances.map((wanted) => {
+    this.#instances = instances.toSorted(byId).map((wanted) => {
       const known = left.get(wanted.id);
       left.delete(wanted.id);
       if (known !== undefined) return known;
@@ -50,13 +54,23 @@ export class Balancer {
     this.#serveWaiters();
   }
 
-  /** The ready instance with the fewest calls in flight; equals take turns. */
+  /**
+   * How many calls the instance may answer at once. All routers reckon alike, so that together they keep to the function's
+   * limit: it is dealt out among the instances in the order of their ids.
+   */
+  placesOf(instance: Instance): number | undefined {
+    if (this.#max === null) return undefined;
+    const [count, at] = [this.#instances.length, this.#instances.indexOf(instance)];
+    return Math.floor(this.#max / count) + (at < this.#max % count ? 1 : 0);
+  }
+
+  /** The ready instance with the fewest calls in flight, of those that may have one more; equals take turns. */
   pick(not?: Instance): Instance | undefined {
     let best: Instance | undefined;
     this.#next = (this.#next + 1) % Math.max(1, this.#instances.length);
     for (let offset = 0; offset < this.#instances.length; offset++) {
       const instance = this.#instances[(this.#next + offset) % this.#instances.length];
-      if (instance === undefined || instance === not) continue;
+      if (instance === undefined || instance === not || instance.inFlight >= (this.placesOf(instance) ?? Infinity)) continue;
       if (best === undefined || instance.inFlight < best.inFlight) best = instance;
     }
     return best;
@@ -88,4 +102,8 @@ export class Balancer {
       waiter.take(instance);
     }
   }
+}
+
+function byId(a: RouterInstance, b: RouterInstance): number {
+  return a.id < b.id ? -1 : 1;
 }

@@ -43,6 +43,8 @@ class ForwardedCall implements UpstreamReceiver {
   #attempts = 0;
   #outcome: CallOutcome = 'ok';
   #settled = false;
+  /** The instance had no place for it: what it answers is not the call's answer. */
+  #turnedAway = false;
   #stopWaiting: () => void = () => undefined;
   #cancelTimeout: () => void = () => undefined;
 
@@ -66,6 +68,10 @@ class ForwardedCall implements UpstreamReceiver {
     const { id, cors, fn } = this.#call;
     const own = ['X-Request-Id', id, ...cors];
     const answer = responseHeaders(headers, status, { own, replacesCors: fn.spec.cors !== null });
+    if (answer.outcome === 'full') {
+      this.#turnedAway = true;
+      return;
+    }
     this.#outcome = answer.outcome;
     try {
       this.#response.head(status, answer.headers);
@@ -75,10 +81,14 @@ class ForwardedCall implements UpstreamReceiver {
   }
 
   data(chunk: Buffer): boolean {
-    return this.#response.data(chunk, () => this.#exchange?.resume());
+    return this.#turnedAway || this.#response.data(chunk, () => this.#exchange?.resume());
   }
 
   end(): void {
+    if (this.#turnedAway) {
+      this.#findPlace();
+      return;
+    }
     this.#settle(this.#outcome);
     this.#response.end();
     // A body that is still coming has no reader any more.
@@ -96,6 +106,19 @@ class ForwardedCall implements UpstreamReceiver {
       return;
     }
     this.#refuse(new Refusal(failure === 'bad_response' ? 'bad_response' : 'runtime_crashed'), 'error');
+  }
+
+  /** Calls of other routers have taken the place. Where nothing of a body was sent, another instance is tried, once. */
+  #findPlace(): void {
+    this.#turnedAway = false;
+    const full = this.#instance;
+    const other = this.#attempts === 1 && this.#body === null ? this.#call.fn.activity.balancer.pick(full) : undefined;
+    if (other === undefined) {
+      this.#refuse(new Refusal('over_capacity', ['Retry-After', '1']), 'rejected');
+      return;
+    }
+    this.#releaseInstance();
+    this.#send(other);
   }
 
   #findInstance(not: Instance | undefined): void {
@@ -148,7 +171,7 @@ class ForwardedCall implements UpstreamReceiver {
         peer,
         key: auth?.value,
         token: instance.token,
-        context: encodeContext(this.#call),
+        context: encodeContext(this.#call, this.#call.fn.activity.balancer.placesOf(instance)),
       }),
       body: this.#body,
     };
@@ -211,7 +234,7 @@ function noInstance(): Refusal {
   return new Refusal('no_instance', ['Retry-After', '1']);
 }
 
-function encodeContext(call: AdmittedCall): string {
+function encodeContext(call: AdmittedCall, places: number | undefined): string {
   const { id, requestedAt, peer, fn, target, auth } = call;
   const context: InvocationContext = {
     requestId: id,
@@ -219,6 +242,7 @@ function encodeContext(call: AdmittedCall): string {
     timeoutMs: fn.spec.timeoutMs,
     params: pathParameters(fn.segments, target.segments),
     scheme: peer.scheme,
+    ...(places === undefined ? {} : { places }),
     ...(auth === undefined ? {} : { key: keyOf(auth.key) }),
   };
   return Buffer.from(JSON.stringify(context)).toString('base64url');

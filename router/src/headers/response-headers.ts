@@ -5,8 +5,8 @@ import { eachHeader } from './raw-headers.ts';
 /** A function's response headers as the caller gets them. */
 export interface ResponseHeaders {
   headers: string[];
-  /** How the call ended by the runtime's own word: the handler threw, or was too slow. `ok` where it said nothing. */
-  outcome: 'ok' | 'error' | 'timeout';
+  /** How the call ended by the runtime's own word: the handler threw, was too slow, or had no place. `ok` where it said nothing. */
+  outcome: 'ok' | 'error' | 'timeout' | 'full';
 }
 
 /**
@@ -23,7 +23,7 @@ export function responseHeaders(
   const headers: string[] = [];
   let outcome: ResponseHeaders['outcome'] = 'ok';
   eachHeader(rawHeaders, (lower, value, name) => {
-    if (lower === OUTCOME_HEADER && (value === 'error' || value === 'timeout')) outcome = value;
+    if (lower === OUTCOME_HEADER && (value === 'error' || value === 'timeout' || value === 'full')) outcome = value;
     if (endsHere(lower) || isRouters(lower, options.replacesCors)) return;
     if (status === 204 && lower === 'content-length') return;
     headers.push(name, value);

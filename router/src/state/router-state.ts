@@ -128,11 +128,11 @@ export class RouterState {
     }
     this.#table = this.#table.with({ removed, added });
     for (const { activity } of leaving) {
-      activity.balancer.update([]);
+      activity.balancer.update([], null);
       activity.balancer.refuseWaiters(new Refusal('function_not_found'));
     }
     for (const { activity, spec } of added) {
-      activity.balancer.update(spec.instances);
+      activity.balancer.update(spec.instances, spec.maxConcurrency);
       const failure = failureOf(spec);
       if (failure !== undefined) activity.balancer.refuseWaiters(failure);
     }

@@ -81,6 +81,8 @@ export class CallRecorder {
     this.#startedAt.delete(call);
     const ms = this.#clock.monotonic() - startedAt;
     this.#inFlight.inc(functionLabels(call), -1);
+    // The instance had no place for it and did not run it.
+    if (refusal?.code === 'over_capacity') return this.rejected(call, refusal, refusal.code);
     const labels = callLabels(call, refusal === undefined ? answeredCode(call) : String(refusal.status));
     this.#calls.inc(labels);
     this.#seconds.observe(ms / 1000, labels);

@@ -36,6 +36,7 @@ export function callListener(options: AnswerOptions): RequestListener {
     if (!tokens.isShownBy(incoming)) return refuse(outgoing, 'unauthorized', 'This address answers the router alone.');
     const context = readContext(incoming);
     if (context === undefined) return refuse(outgoing, 'bad_context', 'The call does not say what it belongs to.');
+    if (isFull(options.running, context)) return turnAway(outgoing, context);
     const call = startCall(started, context, outgoing);
     const target = incoming.url ?? '/';
     const request = new LazyRequest({
@@ -70,9 +71,31 @@ function refuse(outgoing: ServerResponse, code: RuntimeErrorCode, message: strin
   sendError(outgoing, { code, message, requestId: '' });
 }
 
+/** Whether as many calls are being answered as may be: by calls that came from other routers, mostly. */
+function isFull(running: RunningCalls, { places }: InvocationContext): boolean {
+  return places !== undefined && running.answering >= places;
+}
+
+function turnAway(outgoing: ServerResponse, { requestId }: InvocationContext): void {
+  sendError(outgoing, { code: 'over_capacity', message: 'The function has as many calls running as it may.', requestId, outcome: 'full' });
+}
+
+/** A place is free when its answer is on its way: the next call may come before the connection tells of its end. */
+function takePlace(running: RunningCalls, outgoing: ServerResponse): void {
+  let isTaken = true;
+  const free = (): void => {
+    if (isTaken) running.answering -= 1;
+    isTaken = false;
+  };
+  running.answering += 1;
+  outgoing.once('prefinish', free);
+  outgoing.once('close', free);
+}
+
 /** Starts the call's timeout, and watches for the caller's going. */
 function startCall({ log, clock, running, deadlines }: Started, context: InvocationContext, outgoing: ServerResponse): Call {
   running.began();
+  if (context.places !== undefined) takePlace(running, outgoing);
   const call = new Call({
     context,
     clock,

@@ -1,6 +1,8 @@
-/** How many calls run, and when the last one of a draining instance has ended. */
+/** How many calls run and are being answered, and when the last one of a draining instance has ended. */
 export class RunningCalls {
   draining = false;
+  /** Calls whose answer is not written to its end. Unlike a call, an answer ends where its caller leaves, and waits for no `waitUntil`. */
+  answering = 0;
   #count = 0;
   readonly #idle = Promise.withResolvers<void>();
 

@@ -18,6 +18,28 @@ describe('S2: a call without the invocation token', () => {
   });
 });
 
+describe('a call for which there is no place', () => {
+  it('is answered 429 and not run, whoever sent those that run; a place is free when its caller has its answer or left', async () => {
+    const instance = await started(`
+      export default async (c, ctx) => {
+        if (c.req.path === '/later') { ctx.waitUntil(new Promise(() => {})); return c.text('answered'); }
+        if (c.req.path === '/hold') { console.log('held'); await new Promise(() => {}); }
+        return c.text('in');
+      };`);
+    const call = (path: string, places?: number): ReturnType<typeof instance.call> => instance.call({ path, context: places === undefined ? {} : { places } });
+    expect((await call('/later', 1)).body).toBe('answered');
+    const held = instance.begin({ path: '/hold', context: { places: 1, timeoutMs: 60_000 } });
+    held.on('error', () => undefined).end();
+    await instance.until(() => instance.logs.length === 1);
+    const full = await call('/in', 1);
+    expect([full.status, full.headers['x-wherry-outcome'], json(full.body)]).toMatchObject([429, 'full', { code: 'over_capacity' }]);
+    expect([(await call('/in', 2)).body, (await call('/in')).body]).toEqual(['in', 'in']);
+    held.destroy();
+    while ((await call('/in', 1)).status === 429) expect(held.destroyed).toBe(true);
+    for (let n = 0; n < 20; n += 1) expect((await call('/in', 1)).status).toBe(200);
+  });
+});
+
 describe('a handler that fails', () => {
   const ways: [string, string, RegExp][] = [
     ['throws', `throw new TypeError('secret detail')`, /TypeError: secret detail/],
