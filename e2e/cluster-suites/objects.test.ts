@@ -180,8 +180,8 @@ describe('what one refuses, the other refuses', () => {
     ['spec.values.log.level', 'settings.log.level', 'supported values: "debug", "info"', 'must be one of debug, info', ...setting('log.level', 'loud')],
   ];
 
-  it.each(TABLE)('%s (REST: %s): %s', async (field, restField, said, restSaid, ...tried) => {
-    const [kind, spec, request, body] = tried;
+  it.each(TABLE)('%s (REST: %s): %s', async (...row) => {
+    const [field, restField, said, restSaid, kind, spec, request, body] = row;
     const [method = '', path = ''] = request.split(' ');
     const [byKubectl, byRest] = await Promise.all([objects.tryApply(kind, kind === 'Settings' ? 'wherry' : 'refused', spec), api.request(method, path, body)]);
     expect([byKubectl.code, byRest.status]).toEqual([1, 400]);
