@@ -164,7 +164,8 @@ describe('instances', () => {
     for (let version = 2; version < 22; version++) {
       const instances = [await harness.instance(named(String(version)))];
       await harness.apply({ type: 'change', version, resourceVersion: String(version), functions: [routerFunction({ instances })] });
-      await systemClock.sleep(10);
+      const before = answered;
+      await eventually(() => answered > before + 8);
     }
     isOver = true;
     await Promise.all(callers);

@@ -59,9 +59,7 @@ export class Balancer {
    * limit: it is dealt out among the instances in the order of their ids.
    */
   placesOf(instance: Instance): number | undefined {
-    if (this.#max === null) return undefined;
-    const [count, at] = [this.#instances.length, this.#instances.indexOf(instance)];
-    return Math.floor(this.#max / count) + (at < this.#max % count ? 1 : 0);
+    return this.#max === null ? undefined : this.#shareOf(this.#instances.indexOf(instance), this.#max);
   }
 
   /** The ready instance with the fewest calls in flight, of those that may have one more; equals take turns. */
@@ -69,8 +67,10 @@ export class Balancer {
     let best: Instance | undefined;
     this.#next = (this.#next + 1) % Math.max(1, this.#instances.length);
     for (let offset = 0; offset < this.#instances.length; offset++) {
-      const instance = this.#instances[(this.#next + offset) % this.#instances.length];
-      if (instance === undefined || instance === not || instance.inFlight >= (this.placesOf(instance) ?? Infinity)) continue;
+      const at = (this.#next + offset) % this.#instances.length;
+      const instance = this.#instances[at];
+      if (instance === undefined || instance === not) continue;
+      if (this.#max !== null && instance.inFlight >= this.#shareOf(at, this.#max)) continue;
       if (best === undefined || instance.inFlight < best.inFlight) best = instance;
     }
     return best;
@@ -92,6 +92,11 @@ export class Balancer {
   /** Gives up all connections. */
   async destroy(): Promise<void> {
     await Promise.all(this.#instances.map((instance) => instance.upstream.destroy()));
+  }
+
+  #shareOf(at: number, max: number): number {
+    const count = this.#instances.length;
+    return Math.floor(max / count) + (at < max % count ? 1 : 0);
   }
 
   #serveWaiters(): void {
