@@ -18,6 +18,7 @@ export interface Platform {
 }
 
 const SYSTEM = '--namespace=wherry-system';
+const FUNCTIONS = '--namespace=wherry-functions';
 
 /** A service of its own; where the run has a cluster, that one, with nothing of other suites in it. */
 export async function startPlatform(): Promise<Platform> {
@@ -42,7 +43,12 @@ async function inCluster(): Promise<Platform> {
     managementUrl: urls.management,
     managementKey,
     startsWithinMs: 20_000,
-    output: () => cluster.kubectl(['logs', SYSTEM, '--selector=app.kubernetes.io/part-of=wherry', '--all-containers', '--tail=-1']),
+    output: async () => {
+      const said = (namespace: string, selector: string): Promise<string> =>
+        cluster.kubectl(['logs', namespace, `--selector=${selector}`, '--all-containers', '--tail=-1', '--ignore-errors']);
+      const [programs, functions] = [said(SYSTEM, 'app.kubernetes.io/part-of=wherry'), said(FUNCTIONS, 'app.kubernetes.io/name=wherry-function')];
+      return `${await programs}${await functions}`;
+    },
     dispose: () => removeAll(api),
   };
 }
