@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request as sendRequest, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { kubeconfigText, type ApiServer } from './api-server.ts';
 
@@ -23,14 +24,18 @@ export interface ProxiedRequest {
 /**
  * What happens to a request: `drop` ends its connection before the server sees it; `drop-answer` after the server has
  * done it; `silence` takes it and never says anything; `answer` answers in the server's place, with a Status of the
- * code; `event` sends a line at the begin of a watch (an ERROR event, half a line), then goes on; `delay` lets it
- * through later.
+ * code; `serve` answers in the server's place too, with what it is told; `event` sends a line at the begin of a watch (an
+ * ERROR event, half a line), then goes on; `delay` lets it through later.
  */
 export type Fault =
   | { type: 'drop' | 'drop-answer' | 'silence' }
   | { type: 'answer'; code: number }
+  | { type: 'serve'; serve: Serve }
   | { type: 'event'; line: string }
   | { type: 'delay'; ms: number };
+
+/** Answers a request of which it is given the body, if it has one. */
+export type Serve = (request: ProxiedRequest, body: object | undefined) => { code: number; body: object };
 
 export interface Rule {
   when: (request: ProxiedRequest) => boolean;
@@ -132,17 +137,16 @@ class ProxyRoom {
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const proxied = this.#note(request);
     const fault = this.#faultFor(proxied);
-    if (fault?.type === 'silence') return;
-    if (fault?.type === 'drop') {
-      request.socket.destroy();
-      return;
+    switch (fault?.type) {
+      case 'silence': return;
+      case 'drop': return void request.socket.destroy();
+      case 'answer':
+      case 'serve': return serveInPlace({ request, response }, proxied, fault);
+      case 'delay':
+        await delay(fault.ms);
+        break;
+      default: // What it does is done on the way.
     }
-    if (fault?.type === 'answer') {
-      request.resume();
-      answer(response, fault.code);
-      return;
-    }
-    if (fault?.type === 'delay') await delay(fault.ms);
     await this.#forward({ request, response, proxied, fault });
   }
 
@@ -212,7 +216,22 @@ function kindOf(method: string, { searchParams, pathname }: URL): ProxiedRequest
   return inVersion === 1 || inVersion === 3 ? 'list' : 'read';
 }
 
-function answer(response: ServerResponse, code: number): void {
+async function serveInPlace(
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  proxied: ProxiedRequest,
+  fault: Extract<Fault, { type: 'answer' | 'serve' }>,
+): Promise<void> {
+  const sent = await text(request);
+  if (fault.type === 'answer') {
+    const { code } = fault;
+    answer(response, code, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason: 'Injected', message: 'injected' });
+    return;
+  }
+  const { code, body } = fault.serve(proxied, sent === '' ? undefined : (JSON.parse(sent) as object));
+  answer(response, code, body);
+}
+
+function answer(response: ServerResponse, code: number, body: object): void {
   response.writeHead(code, { 'content-type': 'application/json' });
-  response.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason: 'Injected', message: 'injected' }));
+  response.end(JSON.stringify(body));
 }

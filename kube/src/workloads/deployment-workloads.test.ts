@@ -58,6 +58,13 @@ const deploymentOf = (name: string): Promise<RawDeployment> => cluster.get<RawDe
 const find = (name: string): ObservedWorkload | undefined => workloads.list().find((workload) => workload.name === name);
 const missing = (path: string): Promise<void> => expect(cluster.get(path)).rejects.toMatchObject({ code: 'not_found' });
 
+/** Whoever wants a workload asks for it again when it is gone, as the operator's reconcile does. */
+function askAgain(desired: DesiredWorkload): void {
+  workloads.watch(() => {
+    if (find(desired.name) === undefined) void workloads.ensure(desired);
+  });
+}
+
 async function readyPod(desired: DesiredWorkload, ip = '10.1.0.1'): Promise<string> {
   const pod = await cluster.startPod(namespace, desired.name);
   await cluster.report(namespace, pod, { ip, ready: true, container: { state: { running: {} } } });
@@ -117,6 +124,7 @@ describe('createDeploymentWorkloads, writing', () => {
   ])('K2: reverts %s within 10 s, and then rests', async (_what, change) => {
     const desired = testWorkload();
     await workloads.ensure(desired);
+    askAgain(desired);
     const { deployment } = paths(desired.name);
     const before = await deploymentOf(desired.name);
     await cluster.edit(deployment, change, 'application/strategic-merge-patch+json');
@@ -131,9 +139,26 @@ describe('createDeploymentWorkloads, writing', () => {
     expect(cluster.takeWrites()).toEqual([]);
   });
 
+  it('K2: tells that a Deployment is gone, and makes nothing of it again that is not asked for', async () => {
+    const desired = testWorkload();
+    await workloads.ensure(desired);
+    const { policy, deployment } = paths(desired.name);
+    await cluster.delete(deployment);
+    await eventually(() => expect(find(desired.name)).toBeUndefined());
+    cluster.takeWrites();
+    await cluster.edit(policy, { spec: { ingress: [{}] } });
+    const another = testWorkload({ functionName: 'another' });
+    await workloads.ensure(another);
+    await cluster.edit(paths(another.name).deployment, { spec: { replicas: 7 } });
+    // What came later is put right.
+    await eventually(async () => expect((await deploymentOf(another.name)).spec.replicas).toBe(1), 10_000);
+    expect(cluster.takeWrites().filter((write) => write.includes(desired.name))).toEqual([]);
+  });
+
   it('K2: makes again what others delete, and mends the policy, the Service and the token', async () => {
     const desired = testWorkload();
     await workloads.ensure(desired);
+    askAgain(desired);
     const { policy, service, secret, deployment } = paths(desired.name);
     const before = await Promise.all([policy, service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)));
     await cluster.edit(policy, { spec: { ingress: [{}] } });

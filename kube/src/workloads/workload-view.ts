@@ -28,7 +28,14 @@ export class WorkloadView {
   constructor(caches: WorkloadCaches, logger: Logger) {
     this.#caches = caches;
     this.#logger = logger;
-    caches.deployments.onChange((name, deployment) => this.changed(name, deployment?.metadata.labels?.[FUNCTION_LABEL]));
+    // Of one that is gone, the cache does not say any more whose it was.
+    const functionNames = new Map<string, string | undefined>();
+    caches.deployments.onChange((name, deployment) => {
+      const functionName = deployment?.metadata.labels?.[FUNCTION_LABEL] ?? functionNames.get(name);
+      if (deployment === undefined) functionNames.delete(name);
+      else functionNames.set(name, functionName);
+      this.changed(name, functionName);
+    });
     const known = new Map<string, Pod>();
     caches.pods.onChange((name, pod) => {
       this.#takePod(known.get(name), pod);
@@ -82,6 +89,10 @@ export class WorkloadView {
     if (before === waiting) return;
     if (waiting !== undefined) this.#logger.warn({ workload: desired.name, function: desired.functionName }, waiting);
     this.changed(desired.name, desired.functionName);
+  }
+
+  isBlocked(name: string): boolean {
+    return this.#blocked.has(name);
   }
 
   unblock(name: string): void {

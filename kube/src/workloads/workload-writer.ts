@@ -36,7 +36,7 @@ interface Repair {
   cancel: (() => void) | undefined;
 }
 
-/** Makes the objects of workloads, keeps them as they should be, and removes them. */
+/** Makes the objects of workloads, keeps them as they should be while there is a Deployment, and removes them. */
 export class WorkloadWriter {
   readonly #options: WorkloadWriterOptions;
   readonly #desired = new Map<string, DesiredWorkload>();
@@ -145,7 +145,17 @@ export class WorkloadWriter {
     const desired = this.#desired.get(name);
     // A write under way says itself how it ended.
     if (desired === undefined || this.#turns.has(name) || this.#isAsDesired(desired)) return;
-    this.#repairLater(name);
+    if (this.#isGone(name)) this.#forget(name);
+    else this.#repairLater(name);
+  }
+
+  /**
+   * Another operator may have removed it, which knows more than this one: whoever watches is told that it is gone, and
+   * asks for it again where it still shall be.
+   */
+  #isGone(name: string): boolean {
+    const { caches, view } = this.#options;
+    return caches.owned.deployment.get(name) === undefined && !view.isBlocked(name);
   }
 
   #repairLater(name: string): void {
@@ -194,7 +204,11 @@ export class WorkloadWriter {
     try {
       await turn;
     } finally {
-      if (this.#turns.get(name) === turn) this.#turns.delete(name);
+      if (this.#turns.get(name) === turn) {
+        this.#turns.delete(name);
+        // What others changed meanwhile was left to this write, which may have looked at it before.
+        this.#repairIfNeeded(name);
+      }
     }
   }
 

@@ -5,6 +5,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { DesiredWorkload, Workloads } from '@wherry/core/ports/workloads.ts';
 import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
+import { parseHandler } from '../builds/build-order.ts';
 import { routeOf } from '../caches/route-of.ts';
 import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
 import { DONE, requeueAfter, stalled, waitingFor, type Outcome } from '../queue/outcome.ts';
@@ -68,6 +69,17 @@ async function gather(rooms: FunctionRooms, fn: FunctionResource, rejections: Re
   return { ...before, code, workloads: rooms.observed.of(name), routersKnow: rooms.routersKnow(name) };
 }
 
+/** A cache that lags must not bring back what another operator, which knows of a newer function or source, has just removed. */
+async function refuseOldState({ store, caches }: FunctionRooms, fn: FunctionResource): Promise<void> {
+  const source = caches.sourceNamed(parseHandler(fn.spec.handler).source);
+  const [newest, newestSource] = await Promise.all([
+    store.get('Function', fn.metadata.name),
+    source && store.get('CodeSource', source.metadata.name),
+  ]);
+  if (newest?.metadata.resourceVersion !== fn.metadata.resourceVersion) throw conflict('The function was changed meanwhile.');
+  if (newestSource?.metadata.resourceVersion !== source?.metadata.resourceVersion) throw conflict("The function's source was changed meanwhile.");
+}
+
 async function ensureAll(
   rooms: FunctionRooms,
   ensured: Map<string, DesiredWorkload>,
@@ -77,9 +89,7 @@ async function ensureAll(
   const isThere = (one: DesiredWorkload): boolean => workloads.some(({ name, replicas }) => name === one.name && replicas === one.replicas);
   const open = desired.filter((one) => !isThere(one) || !isDeepStrictEqual(ensured.get(one.name), one));
   if (open.length === 0) return;
-  // A cache that lags must not bring back what another operator has just removed.
-  const newest = await rooms.store.get('Function', fn.metadata.name);
-  if (newest?.metadata.resourceVersion !== fn.metadata.resourceVersion) throw conflict('The function was changed meanwhile.');
+  await refuseOldState(rooms, fn);
   for (const one of open) {
     await rooms.workloads.ensure(one);
     ensured.set(one.name, one);

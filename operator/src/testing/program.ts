@@ -10,7 +10,7 @@ export class Program {
 
   /** @param file of the program. @param environment all that it sees beside PATH. */
   constructor(file: string, environment: Record<string, string>) {
-    this.#child = spawn(process.execPath, [file], { env: { PATH: '/usr/bin:/bin', ...environment }, stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#child = spawn(process.execPath, [file], { env: { PATH: '/usr/bin:/bin', NODE_OPTIONS: '--trace-warnings', ...environment }, stdio: ['ignore', 'ignore', 'pipe'] });
     this.ended = once(this.#child, 'exit').then(([code]: (number | null)[]) => code ?? null);
     if (this.#child.stderr !== null) createInterface({ input: this.#child.stderr }).on('line', (line) => this.lines.push(line));
   }
@@ -30,6 +30,11 @@ export class Program {
       if (value !== undefined) return value;
     }
     return undefined;
+  }
+
+  /** What Node warns of, with where it came from. */
+  warnings(): string[] {
+    return this.lines.flatMap((line, at) => (/^\(node:\d+\) /.test(line) ? [this.lines.slice(at, at + 6).join('\n')] : []));
   }
 
   kill(signal: NodeJS.Signals): void {
