@@ -45,6 +45,16 @@ const BEHAVIOURS = {
     return json(state);`,
 };
 
+/** Tells how many calls there were at once at most. */
+const PEAK = `
+let [now, peak] = [0, 0];
+export default async (c) => {
+  peak = Math.max(peak, ++now);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  now -= 1;
+  return c.json(peak);
+};`;
+
 let platform: Platform;
 let api: ApiClient;
 
@@ -178,8 +188,9 @@ describe.each(Object.entries(FORMS))('a handler of the form %s', (name, form) =>
 
 describe('limits of a function', () => {
   beforeAll(async () => {
-    await api.source('limits', { 'length.ts': 'export default async (c) => c.json((await c.req.text()).length);', 'wait.ts': FORMS['(c, ctx)'](BEHAVIOURS.wait) });
+    await api.source('limits', { 'length.ts': 'export default async (c) => c.json((await c.req.text()).length);', 'wait.ts': FORMS['(c, ctx)'](BEHAVIOURS.wait), 'peak.ts': PEAK });
     await Promise.all([
+      api.readyFunction({ name: 'three at once', handler: 'limits/peak.ts', route: '/three', maxConcurrency: 3 }),
       api.readyFunction({ name: 'small', handler: 'limits/length.ts', route: '/small', methods: ['POST'], maxRequestBytes: 1000 }),
       api.readyFunction({ name: 'one at once', handler: 'limits/wait.ts', route: '/one/*', maxConcurrency: 1 }),
     ]);
@@ -213,6 +224,18 @@ describe('limits of a function', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     caller.abort();
     await eventually(async () => expect((await run('/one/seen')).status).toBe(200));
+  });
+
+  it('three calls at once are what forty that come together are, whichever way they come', async () => {
+    const answers = await Promise.all(Array.from({ length: 40 }, () => run('/three')));
+    const statuses = new Set(answers.map(({ status }) => status));
+    expect([...statuses].toSorted()).toEqual([200, 429]);
+    const { body } = await eventually(async () => {
+      const last = await run('/three');
+      expect(last.status).toBe(200);
+      return last;
+    });
+    expect(body).toBe(3);
   });
 });
 
