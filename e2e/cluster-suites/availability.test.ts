@@ -68,7 +68,7 @@ const load = (path = '/steady'): SteadyLoad => {
 function say(what: string, report: LoadReport, measured: Record<string, number> = {}): void {
   const figures = Object.entries(measured).map(([name, ms]) => `, ${name} ${(ms / 1000).toFixed(1)} s`);
   const { calls, posts, failures, longestGapMs, slowestMs } = report;
-  process.stdout.write(`${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, slowest ${slowestMs} ms, longest gap ${longestGapMs} ms${figures.join('')}\n`);
+  process.stdout.write(`${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, slowest ${slowestMs} ms, longest gap ${longestGapMs} ms${figures.join('')}\n${failures.slice(0, 20).map((failure) => `  ${failure}\n`).join('')}`);
 }
 
 /** The pods of a function, those on their way out included. */

@@ -22,7 +22,7 @@ export class ClusterHands {
   async rolledOut(deployment: string, timeoutSeconds = 120): Promise<void> {
     await this.#cluster.kubectl(['rollout', 'status', '-n', SYSTEM_NAMESPACE, `deployment/${deployment}`, `--timeout=${timeoutSeconds}s`]);
     const { replicas } = JSON.parse(await this.#cluster.kubectl(['get', '-n', SYSTEM_NAMESPACE, 'deployment', deployment, '-o', 'jsonpath={.spec}'])) as { replicas: number };
-    await this.#podCount(deployment, replicas, timeoutSeconds * 1000);
+    await this.podCount(deployment.replace(/^wherry-/, ''), replicas, timeoutSeconds * 1000);
   }
 
   /** Waits until it has so many pods, those on their way out included. */
@@ -40,12 +40,13 @@ export class ClusterHands {
     }
   }
 
-  async #podCount(deployment: string, replicas: number, limitMs: number): Promise<void> {
-    const selector = `--selector=app.kubernetes.io/component=${deployment.replace(/^wherry-/, '')}`;
+  /** Until there are so many pods of a program, those on their way out included. */
+  async podCount(program: string, replicas: number, limitMs = 120_000): Promise<void> {
+    const selector = `--selector=app.kubernetes.io/component=${program}`;
     await eventually(async () => {
       const names = await this.#cluster.kubectl(['get', 'pods', '-n', SYSTEM_NAMESPACE, selector, '-o', 'name']);
       const count = names.split('\n').filter(Boolean).length;
-      if (count !== replicas) throw new Error(`${deployment} has ${count} pods, not ${replicas}`);
+      if (count !== replicas) throw new Error(`the ${program} has ${count} pods, not ${replicas}`);
       await pause(200);
     }, limitMs);
   }
