@@ -15,6 +15,7 @@ export async function startForwarder(name: string, { bound }: { bound: boolean }
   closeSync(log);
   const ended = once(child, "exit").then(() => Promise.reject(new Error("the process that leads to the cluster's Services ended")));
   ended.catch(() => undefined);
+  if (child.stdout === null) throw new Error("its standard output is a pipe of ours");
   const [line] = (await Promise.race([once(child.stdout, "data"), ended])) as [Buffer];
   child.stdout.destroy();
   child.unref();
