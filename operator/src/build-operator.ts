@@ -43,6 +43,8 @@ export interface OperatorOptions {
   logs: LogIntake;
   /** Base of the function port's URLs, without a slash at its end. */
   functionUrl: string;
+  /** Milliseconds from the start in which routers of an operator before this one may still come back. Default 0. */
+  routersReturnMs?: number;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;

@@ -34,6 +34,9 @@ export interface RunOptions {
   metrics: Metrics;
 }
 
+/** A router tries again after 5 s at the most, and gives an operator that does not answer as long. */
+const ROUTERS_RETURN_MS = 10_000;
+
 /** A replica that serves the feed, and leads whenever it holds the lease. */
 export interface RunningOperator {
   /** What a pod must say before it is sent anything; undefined: all is well. */
@@ -173,7 +176,7 @@ function compose(options: RunOptions, rooms: Rooms, parts: AsyncDisposableStack)
   };
   const runtimeFeed = createRuntimeFeed(shared);
   const store = withConditionEvents(ports.store, ports.events, (kind, name) => cached(caches, kind, name));
-  const operator = buildOperator({ ...shared, store, builder, workloads, digestKey: systemKeys.digestKey, functionUrl: config.functionUrl, metrics });
+  const operator = buildOperator({ ...shared, store, builder, workloads, digestKey: systemKeys.digestKey, functionUrl: config.functionUrl, routersReturnMs: ROUTERS_RETURN_MS, metrics });
   parts.defer(() => operator.stop());
   return { operator, runtimeFeed };
 }

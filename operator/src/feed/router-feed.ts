@@ -15,6 +15,11 @@ export interface RouterFeedOptions extends RouterViewOptions {
   digestKey: KeyObject;
   demand: DemandBoard;
   logs: LogIntake;
+  /**
+   * Milliseconds from the start in which routers that go by what an operator before this one told them may still be on their
+   * way back. Till then it cannot be said what they know. Default 0: there are none.
+   */
+  routersReturnMs?: number;
   clock: Clock;
   logger: Logger;
 }
@@ -45,6 +50,8 @@ export class RouterFeed {
   #onKnown: (functionNames: string[]) => void = () => undefined;
   #version = 1;
   #started = false;
+  /** Monotonic milliseconds. */
+  #startedAt = 0;
   #cancelFlush: (() => void) | undefined;
   #cancelBeat: () => void = () => undefined;
 
@@ -56,6 +63,7 @@ export class RouterFeed {
   /** The caches are full: snapshots may be taken. */
   start(): void {
     this.#started = true;
+    this.#startedAt = this.#options.clock.monotonic();
     // Nobody has anything yet that could be changed.
     this.#view.refresh();
     for (const connection of this.#connections) void this.#sendSnapshot(connection);
@@ -100,6 +108,7 @@ export class RouterFeed {
   /** A router that has just come may still go by what another operator told it. */
   #allKnowSomething(): boolean {
     const now = this.#options.clock.monotonic();
+    if (now - this.#startedAt < (this.#options.routersReturnMs ?? 0)) return false;
     return [...this.#connections].every(({ applied, attachedAt }) => applied > 0 || now - attachedAt >= ROUTER_PATIENCE_MS);
   }
 

@@ -319,6 +319,17 @@ describe('a function', () => {
     expect(world.workloads.list()).toEqual([]);
   });
 
+  it('keeps its instances while routers may still go by what an operator before this one told them', async () => {
+    const { operator } = await deployed();
+    await operator.stop();
+    await world.start({ routersReturnMs: 10_000 });
+    await world.store.delete('Function', 'hello');
+    await world.run(8000);
+    expect(world.workloads.list()).toHaveLength(1);
+    await world.run(4000);
+    expect(world.workloads.list()).toEqual([]);
+  });
+
   it('whose old workload went is not brought back by an operator whose cache lags', async () => {
     const { router } = await deployed();
     const lagging = lateWatches(world.store);

@@ -51,16 +51,16 @@ export class TestWorld {
   readonly #running: Operator[] = [];
 
   /** Starts an operator; it sees the world through these ports. */
-  async start(seen: { store?: ResourceStore; content?: ContentStore; workloads?: Workloads } = {}): Promise<RunningOperator> {
+  async start(seen: { store?: ResourceStore; content?: ContentStore; workloads?: Workloads; routersReturnMs?: number } = {}): Promise<RunningOperator> {
     const { clock, logger, keyRing, referencedSecrets, feedKey } = this;
-    const { store = this.store, content = this.content, workloads = this.workloads } = seen;
+    const { store = this.store, content = this.content, workloads = this.workloads, routersReturnMs = 0 } = seen;
     const metrics = new FakeMetrics();
     const caches = createCaches({ store, clock, logger });
     const logs = createLogIntake(this.telemetry, metrics, clock);
     const runtimeFeed = createRuntimeFeed({ caches, content, keyRing, referencedSecrets, feedKey, logs, clock, logger });
     const operator = buildOperator({
       store, caches, content, workloads, keyRing, referencedSecrets, feedKey, logs, clock, logger, metrics,
-      builder: this.builder, digestKey: DIGEST_SECRET, functionUrl: 'http://localhost:8000',
+      builder: this.builder, digestKey: DIGEST_SECRET, functionUrl: 'http://localhost:8000', routersReturnMs,
     });
     const router = new TestRouter();
     operator.attachRouter(router.channel);
