@@ -82,7 +82,6 @@ const run = (path: string): Promise<Answer> => send(`${platform.functionUrl}/run
 const look = async (what: string): Promise<Answer['body']> => {
   const answer = await run(`/look/${what}`);
   if (answer.status !== 200) throw new Error(`${what}: ${answer.status} ${answer.text}`);
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-return
   return answer.body;
 };
 
@@ -183,8 +182,7 @@ describe('S3: a function that goes wrong', () => {
     for (const [at] of fates.entries()) ids.push(await api.function({ name: `victim-${at}`, handler: 'pods/victim.ts', route: `/victim/${at}`, timeoutSeconds: 2 }));
     for (const id of ids) await api.functionWhen(id, ({ status }) => status.ready === true);
     for (const [at] of fates.entries()) await eventually(async () => expect((await run(`/victim/${at}`)).text).toBe('well'));
-    const routers = (): Promise<string> => routersAndRestarts();
-    const before = await routers();
+    const before = await routersAndRestarts();
     const neighbour = watchNeighbour();
     const seconds: Record<string, number> = {};
     try {
@@ -192,10 +190,13 @@ describe('S3: a function that goes wrong', () => {
     } finally {
       await neighbour.stop();
     }
-    console.log(`ready again after, in seconds: ${JSON.stringify(seconds)}`);
+    console.log(`ready again, in seconds after the call that failed: ${JSON.stringify(seconds)}`);
+    // Five are wanted, and were measured: the loop's 4.3, the others' at most 2.6. A machine that others use too takes longer (5.8 with
+    // a load of 25 on two cores); ten would be the kubelet's backoff, which a first end must not have.
+    for (const [fate, after] of Object.entries(seconds)) expect([fate, after < 10]).toEqual([fate, true]);
     expect(neighbour.bad).toEqual([]);
     expect(neighbour.good).toBeGreaterThan(50);
-    expect(await routers()).toBe(before);
+    expect(await routersAndRestarts()).toBe(before);
     // All of them ended and were started again by the kubelet, the hog for its memory.
     const ends = await Promise.all(ids.map(async (id) => (await functionPod(cluster, id)).status.containerStatuses?.[0]));
     expect(ends.map((status) => status?.restartCount)).toEqual(fates.map(() => 1));
@@ -210,10 +211,10 @@ describe('S3: a function that goes wrong', () => {
     expect((await functionPod(cluster, id)).status.containerStatuses?.[0]?.restartCount).toBe(0);
   });
 
-  /** Has it go wrong. @returns after how many seconds it answers again, from the bad call on */
+  /** Has it go wrong. @returns after how many seconds it answers again, from the answer of the bad call on */
   async function recover(path: string, fate: string): Promise<number> {
-    const start = performance.now();
     const { status } = await run(`${path}?fate=${encodeURIComponent(fate)}`);
+    const start = performance.now();
     expect([fate, [502, 504].includes(status), status]).toEqual([fate, true, status]);
     await eventually(async () => {
       const answer = await run(path);
