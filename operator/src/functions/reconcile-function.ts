@@ -4,7 +4,7 @@ import { conflict } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { DesiredWorkload, Workloads } from '@wherry/core/ports/workloads.ts';
-import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
+import type { CodeSourceResource, FunctionResource } from '@wherry/core/resources/kinds.ts';
 import { parseHandler } from '../builds/build-order.ts';
 import { routeOf } from '../caches/route-of.ts';
 import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
@@ -41,12 +41,13 @@ export function createFunctionReconciler(rooms: FunctionRooms): (name: string) =
       rejections.delete(name);
       return removeAll(rooms, ensured, name);
     }
+    const source = rooms.caches.sourceNamed(parseHandler(fn.spec.handler).source);
     const facts = await gather(rooms, fn, rejections.get(name) ?? []);
     // What changed while we gathered enqueued the function again.
     if (rooms.caches.functions.get(name) !== fn) return waitingFor('its newest state');
     const decision = decideFunction(facts);
     rejections.set(name, decision.rollout.rejections);
-    await ensureAll(rooms, ensured, facts, decision.rollout.ensure);
+    await ensureAll(rooms, ensured, { ...facts, source }, decision.rollout.ensure);
     await writeStatus(rooms.store, fn, decision.status);
     for (const workload of decision.remove) await remove(rooms, ensured, workload);
     return outcomeOf(facts, decision);
@@ -69,9 +70,11 @@ async function gather(rooms: FunctionRooms, fn: FunctionResource, rejections: Re
   return { ...before, code, workloads: rooms.observed.of(name), routersKnow: rooms.routersKnow(name) };
 }
 
+/** What is decided on, with the source as it was when its code was looked at. */
+type DecidedOn = FunctionFacts & { source: CodeSourceResource | undefined };
+
 /** A cache that lags must not bring back what another operator, which knows of a newer function or source, has just removed. */
-async function refuseOldState({ store, caches }: FunctionRooms, fn: FunctionResource): Promise<void> {
-  const source = caches.sourceNamed(parseHandler(fn.spec.handler).source);
+async function refuseOldState(store: ResourceStore, { fn, source }: Pick<DecidedOn, 'fn' | 'source'>): Promise<void> {
   const [newest, newestSource] = await Promise.all([
     store.get('Function', fn.metadata.name),
     source && store.get('CodeSource', source.metadata.name),
@@ -83,13 +86,13 @@ async function refuseOldState({ store, caches }: FunctionRooms, fn: FunctionReso
 async function ensureAll(
   rooms: FunctionRooms,
   ensured: Map<string, DesiredWorkload>,
-  { fn, workloads }: FunctionFacts,
+  facts: DecidedOn,
   desired: DesiredWorkload[],
 ): Promise<void> {
-  const isThere = (one: DesiredWorkload): boolean => workloads.some(({ name, replicas }) => name === one.name && replicas === one.replicas);
+  const isThere = (one: DesiredWorkload): boolean => facts.workloads.some(({ name, replicas }) => name === one.name && replicas === one.replicas);
   const open = desired.filter((one) => !isThere(one) || !isDeepStrictEqual(ensured.get(one.name), one));
   if (open.length === 0) return;
-  await refuseOldState(rooms, fn);
+  await refuseOldState(rooms.store, facts);
   for (const one of open) {
     await rooms.workloads.ensure(one);
     ensured.set(one.name, one);
