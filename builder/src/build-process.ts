@@ -6,7 +6,7 @@ import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { createAnswers } from './bundling/answers.ts';
 import { bundle } from './bundling/bundle.ts';
 import { preparePackages } from './bundling/prepare-packages.ts';
-import type { PreparedPackages } from './bundling/prepared-packages.ts';
+import type { Preparation } from './bundling/prepared-packages.ts';
 import { sourceFiles } from './bundling/source-files.ts';
 import { warmUp } from './bundling/warm-up.ts';
 import type { PackageLayout } from './packages/package-room.ts';
@@ -28,7 +28,7 @@ async function main(esbuildFile: string, honoFolder: string): Promise<void> {
   const layouts = Promise.withResolvers<Record<string, PackageLayout>>();
   /** Tarballs that came before an order, by integrity. */
   const given = new Map<string, Buffer>();
-  let prepared: PreparedPackages | undefined;
+  let prepared: Preparation | undefined;
   let ordered = false;
   for await (const message of channel.messages() as AsyncIterable<BuildOrder | Answer | WarmUp>) {
     if (message.type === 'blob') blobs.answer(message.digest, Buffer.from(message.base64, 'base64'));
@@ -45,11 +45,11 @@ async function main(esbuildFile: string, honoFolder: string): Promise<void> {
   }
 
   async function getReady(message: WarmUp): Promise<void> {
-    await warmUp({ esbuild, honoFolder }, () => !ordered);
-    if (message.packages === undefined || ordered) return;
+    // Packages of the author's warm it as well as something made up.
+    if (message.packages === undefined) return warmUp({ esbuild, honoFolder }, () => !ordered);
     for (const [integrity, base64] of Object.entries(message.packages.tarballs)) given.set(integrity, Buffer.from(base64, 'base64'));
     const packages = { tarball, layouts: () => Promise.reject(new Error('before an order nothing is asked for')) };
-    prepared = await preparePackages(message.packages, { esbuild, honoFolder, packages });
+    prepared = preparePackages(message.packages, { esbuild, honoFolder, packages });
   }
 
   async function serve(order: BuildOrder): Promise<void> {

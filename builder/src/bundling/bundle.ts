@@ -54,7 +54,7 @@ async function attempt(input: PluginInput, onPackages?: (input: PluginInput) => 
   // What else is wrong needs no packages.
   if (asks === undefined) return { failure: describeErrors(first.errors.filter((error) => !isAsk(error))) };
   const layouts = Object.keys(asks).length === 0 ? {} : await tools.packages.layouts(asks);
-  const second = withPackages(input, layouts);
+  const second = await withPackages(input, layouts);
   onPackages?.(second);
   fetchAsked(first.errors, second.packages);
   const outcome = await runPass(second);
@@ -88,12 +88,13 @@ function makeInput(order: BuildOrder, files: SourceFiles, { tools, language }: {
   };
 }
 
-function withPackages(input: PluginInput, layouts: Record<string, PackageLayout>): PluginInput {
+async function withPackages(input: PluginInput, layouts: Record<string, PackageLayout>): Promise<PluginInput> {
   const { files, tools, language, maxBytes } = input;
-  const { prepared } = tools;
-  const isPrepared = prepared?.key === preparedKey(layouts, language, maxBytes);
-  const packages = isPrepared ? prepared.packages : packageFiles(layouts, (locked) => unpack(locked, tools));
-  const loaded = new Map([...input.loaded, ...(isPrepared ? prepared.loaded : [])]);
+  const isPrepared = tools.prepared?.key === preparedKey(layouts, language, maxBytes);
+  // Under way, it is done sooner than the same work begun beside it.
+  const prepared = isPrepared ? await tools.prepared?.ready : undefined;
+  const packages = prepared?.packages ?? packageFiles(layouts, (locked) => unpack(locked, tools));
+  const loaded = new Map([...input.loaded, ...(prepared?.loaded ?? [])]);
   return { ...input, packages, loaded, packagesKnown: true, resolver: packageResolver(virtualDisk(files, packages)) };
 }
 

@@ -2,10 +2,11 @@ import type { OnLoadResult } from 'esbuild';
 import type { PackageLayout } from '../packages/package-room.ts';
 import type { BuildOrder, WarmPackages } from '../protocol.ts';
 import { bundle } from './bundle.ts';
-import { preparedKey, type PreparedPackages } from './prepared-packages.ts';
+import { preparedKey, type Preparation, type PreparedPackages } from './prepared-packages.ts';
 import { sourceFiles } from './source-files.ts';
 import type { PluginInput } from './sources-plugin.ts';
 import type { Tools } from './tools.ts';
+import { languageOptions } from './ts-config.ts';
 
 const TOP_FOLDER = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/;
 
@@ -14,7 +15,12 @@ const TOP_FOLDER = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/;
  * unpacked, read and looked through.
  * @param tools whose `tarball` rejects for those that are not at hand.
  */
-export async function preparePackages({ layouts, tarballs, maxBytes }: WarmPackages, tools: Tools): Promise<PreparedPackages | undefined> {
+export function preparePackages(given: WarmPackages, tools: Tools): Preparation {
+  // Sources with language options of their own are few: their packages are read again.
+  return { key: preparedKey(given.layouts, languageOptions(undefined), given.maxBytes), ready: prepare(given, tools).catch(() => undefined) };
+}
+
+async function prepare({ layouts, tarballs, maxBytes }: WarmPackages, tools: Tools): Promise<PreparedPackages | undefined> {
   const [source, layout] = Object.entries(layouts)[0] ?? [];
   if (source === undefined || layout === undefined) return undefined;
   const files = handlerOf(topPackages(layout, tarballs));
@@ -25,7 +31,7 @@ export async function preparePackages({ layouts, tarballs, maxBytes }: WarmPacka
   const order: BuildOrder = { type: 'build', source, path: 'warm.js', trees, maxBytes };
   const own: Tools = { ...tools, packages: { ...tools.packages, layouts: () => Promise.resolve(layouts) } };
   await bundle(order, sourceFiles(trees, async (path) => Buffer.from(files[path] ?? '')), own, (second) => (input = second));
-  return input && { key: preparedKey(layouts, input.language, maxBytes), packages: input.packages, loaded: await readable(input.loaded) };
+  return input && { packages: input.packages, loaded: await readable(input.loaded) };
 }
 
 function topPackages({ packages }: PackageLayout, tarballs: Record<string, string>): string[] {

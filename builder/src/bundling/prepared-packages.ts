@@ -5,10 +5,16 @@ import type { LanguageOptions } from './ts-config.ts';
 
 /** Packages that are unpacked, and their files as esbuild gets them. A tarball is told by its content, whoever asks for it. */
 export interface PreparedPackages {
-  /** Of `preparedKey`: they serve an order of the same. */
-  key: string;
   packages: PackageFiles;
   loaded: ReadonlyMap<string, Promise<OnLoadResult>>;
+}
+
+/** Packages that are being made ready. */
+export interface Preparation {
+  /** Of `preparedKey`: they serve an order of the same. */
+  key: string;
+  /** Undefined where it did not go well: then the order does all itself. */
+  ready: Promise<PreparedPackages | undefined>;
 }
 
 /** Everything that decides what the files of packages become. */

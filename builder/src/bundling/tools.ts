@@ -1,6 +1,6 @@
 import type * as Esbuild from 'esbuild';
 import type { AskedSpecifier, PackageLayout } from '../packages/package-room.ts';
-import type { PreparedPackages } from './prepared-packages.ts';
+import type { Preparation } from './prepared-packages.ts';
 
 /** What a build uses of the installation and of the service. */
 export interface Tools {
@@ -8,8 +8,8 @@ export interface Tools {
   /** Folder of the package `hono`, whose JSX runtime the platform serves. */
   honoFolder: string;
   packages: PackageService;
-  /** What was made ready before the order came. */
-  prepared?: PreparedPackages | undefined;
+  /** What was made ready before the order came, or still is. */
+  prepared?: Preparation | undefined;
   /** Frees esbuild's memory: it is called once all is bundled, before the artifact is put together. */
   release?: () => void;
 }
