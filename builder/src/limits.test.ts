@@ -236,7 +236,7 @@ describe('a build and the disk (B1)', () => {
 
   it.each([
     ['too-big', 'PackageTooLarge'],
-    ['bomb', 'PackageCorrupt'],
+    ['bomb', 'PackageTooLarge'],
   ])('B1: a tarball that is too large, packed or unpacked, fills no disk (%s)', async (name, reason) => {
     const { result, mostBytes, writes } = await watched('api/h.ts', asking(name));
     expect(result).toMatchObject({ ok: false, reason });

@@ -21,8 +21,8 @@ import type { Tools } from './tools.ts';
 import { languageOptions, withoutComments, type LanguageOptions } from './ts-config.ts';
 import { virtualDisk } from './virtual-disk.ts';
 
-/** Larger ones are refused when they are unpacked. */
-const MAX_TARBALL_BYTES = 256 * 1024 * 1024;
+/** Of a tarball, unpacked. */
+const MAX_UNPACKED_MIB = 256;
 
 export type BundleResult = Outcome & { inputs: BuildInput[] };
 type Outcome = { artifact: string } | { failure: BuildFailure };
@@ -66,8 +66,10 @@ async function unpack({ name, version, integrity }: LockedPackage, { packages }:
   try {
     return unpackTarball(await decompressed(bytes));
   } catch (error) {
-    if (!(error instanceof TarballError)) throw error;
-    throw new BuildProblem('PackageCorrupt', `The package ${name} ${version} cannot be used: ${error.message}.`);
+    const unusable = `The package ${name} ${version} cannot be used`;
+    if (isTooLarge(error)) throw new BuildProblem('PackageTooLarge', `${unusable}: its tarball unpacks to more than ${MAX_UNPACKED_MIB} MiB.`);
+    if (error instanceof TarballError) throw new BuildProblem('PackageCorrupt', `${unusable}: ${error.message}.`);
+    throw error;
   }
 }
 
@@ -105,9 +107,14 @@ async function described(errors: readonly Message[], input: PluginInput): Promis
   return place === undefined ? failure : { ...failure, location: place, message: `${place.file}:${place.line}:${place.column}: ${failure.message}` };
 }
 
-/** Beside the other work, where it goes well; what is wrong with a tarball is for `unpackTarball` to say. */
+/** Beside the other work, where it goes well; what else is wrong with a tarball is for `unpackTarball` to say. */
 const decompressed = (bytes: Uint8Array): Promise<Uint8Array> =>
-  promisify(gunzip)(bytes, { maxOutputLength: MAX_TARBALL_BYTES, chunkSize: 1024 * 1024 }).catch(() => bytes);
+  promisify(gunzip)(bytes, { maxOutputLength: MAX_UNPACKED_MIB * 1024 * 1024, chunkSize: 1024 * 1024 }).catch((error: unknown) => {
+    if (isTooLarge(error)) throw error;
+    return bytes;
+  });
+
+const isTooLarge = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
 
 function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): BuildFailure | undefined {
   if (!files.hasSource(source)) {
