@@ -90,14 +90,14 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
 const PATIENCE_MS = process.env.WHERRY_TEST_CLUSTER === undefined ? 10_000 : 45_000;
 
 /** Tries again until it does not throw, ten seconds (in a cluster 45) unless told otherwise; then throws what it threw last. */
-export async function eventually<T>(attempt: () => Promise<T> | T, deadlineMs = PATIENCE_MS): Promise<T> {
+export async function eventually<T>(attempt: () => Promise<T> | T, deadlineMs = PATIENCE_MS, everyMs = 25): Promise<T> {
   const end = Date.now() + deadlineMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
       if (Date.now() > end) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   }
 }
