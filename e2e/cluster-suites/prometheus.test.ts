@@ -76,6 +76,14 @@ beforeAll(async () => {
   await haveItWork();
 }, 60_000);
 
+/** Its value is nowhere: it is reconciled all the same. */
+const SECRET = {
+  apiVersion: 'wherry.dev/v1alpha1',
+  kind: 'FunctionSecret',
+  metadata: { name: 'measured', namespace: 'wherry-functions' },
+  spec: { name: 'MEASURED', scope: 'global', value: { secretKeyRef: { name: 'measured-nowhere', key: 'value' } } },
+};
+
 /** A little of everything that is counted. */
 async function haveItWork(): Promise<void> {
   const { groupId, value } = await api.groupWithKey('measured');
@@ -91,11 +99,13 @@ async function haveItWork(): Promise<void> {
   const wrong = { headers: { 'x-api-key': 'wrong' } };
   await eventually(async () => expect((await run('/measured/a', wrong)).status).toBe(401), 70_000, 5000);
   expect((await run('/measured/a', { ...key, method: 'PUT' })).status).toBe(405);
+  await cluster.apply(JSON.stringify(SECRET));
   await api.functionWhen(broken, ({ status }) => status.reason === 'SyntaxError');
   expect((await run('/measured/a?bad=1', key)).status).toBe(502);
 }
 
 afterAll(async () => {
+  await cluster.kubectl(['delete', 'functionsecret', '-n', SECRET.metadata.namespace, SECRET.metadata.name, '--ignore-not-found']);
   await prometheus?.stop();
   await platform?.dispose();
 }, 30_000);
