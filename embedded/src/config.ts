@@ -1,5 +1,5 @@
-import { trustedProxies } from '@wherry/router/headers/peer.ts';
 import { loadConfig } from '@wherry/service/config.ts';
+import { trustedProxiesVariable } from '@wherry/service/trusted-networks.ts';
 import { z } from 'zod';
 
 const port = z.coerce.number('must be a port number').int('must be a port number').min(0).max(65_535, 'must be at most 65535');
@@ -22,18 +22,7 @@ export const embeddedEnvironment = z.object({
   WHERRY_NPM_TOKEN: z.string().max(4096).optional(),
   WHERRY_NPM_CA_FILE: z.string().max(4096).optional(),
   WHERRY_NPM_PROXY: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-  TRUSTED_PROXIES: z
-    .string()
-    .max(4096)
-    .default('')
-    .transform((text) => text.split(',').flatMap((network) => network.trim() || []))
-    .superRefine((networks, context) => {
-      try {
-        trustedProxies(networks);
-      } catch (error) {
-        context.addIssue({ code: 'custom', message: (error as RangeError).message });
-      }
-    }),
+  TRUSTED_PROXIES: trustedProxiesVariable,
 });
 
 /** The configuration of the one-machine service. */

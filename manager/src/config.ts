@@ -1,6 +1,6 @@
 import { loadConfig } from '@wherry/service/config.ts';
+import { trustedProxiesVariable } from '@wherry/service/trusted-networks.ts';
 import { z } from 'zod';
-import { trustedNetworks } from './http/request-id.ts';
 
 const port = z.coerce.number('must be a port number').int('must be a port number').min(0).max(65_535, 'must be at most 65535');
 const path = z.string().max(4096);
@@ -21,18 +21,7 @@ export const managerEnvironment = z.object({
   WHERRY_LAME_DUCK_SECONDS: z.coerce.number('must be a number of seconds').min(0).max(600).default(2),
   WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   WHERRY_INSTANCE: z.string().max(253).optional(),
-  TRUSTED_PROXIES: z
-    .string()
-    .max(4096)
-    .default('')
-    .transform((text) => text.split(',').flatMap((network) => network.trim() || []))
-    .superRefine((networks, context) => {
-      try {
-        trustedNetworks(networks);
-      } catch (error) {
-        context.addIssue({ code: 'custom', message: (error as RangeError).message });
-      }
-    }),
+  TRUSTED_PROXIES: trustedProxiesVariable,
   KUBECONFIG: path.optional(),
 });
 

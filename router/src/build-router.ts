@@ -4,6 +4,7 @@ import type { RouterUp } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import { trustedNetworks } from '@wherry/service/trusted-networks.ts';
 import { Authenticator } from './auth/authenticate.ts';
 import { BadKeyThrottle } from './auth/bad-key-throttle.ts';
 import { createChain } from './chain.ts';
@@ -11,7 +12,6 @@ import { DemandReporter } from './feed/demand-reporter.ts';
 import { followFeed } from './feed/feed-client.ts';
 import { UndiciUpstream } from './forward/undici-upstream.ts';
 import type { UpstreamAddress } from './forward/upstream.ts';
-import { trustedProxies } from './headers/peer.ts';
 import { managerPipe } from './manager-pipe/pipe-to-manager.ts';
 import { Connections } from './server/connections.ts';
 import { createFront, HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, type FrontOptions } from './server/create-front.ts';
@@ -63,7 +63,7 @@ export function buildRouter(options: RouterOptions): Router {
     state,
     recorder: new CallRecorder(clock, metrics, (entry) => logs.write(entry)),
     authenticator: new Authenticator(clock, new BadKeyThrottle(clock)),
-    trusts: trustedProxies(options.trustedProxies ?? []),
+    trusts: trustedNetworks(options.trustedProxies ?? []),
     onWaiting: () => demand.urge(),
     pipeToManager: manager === undefined ? undefined : managerPipe(manager, clock),
   });

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { TrustedNetworks } from '@wherry/service/trusted-networks.ts';
 import { answerRefusal } from './answer-refusal.ts';
 import type { Authenticator } from './auth/authenticate.ts';
 import type { AdmittedCall, Call, RoutedCall } from './call.ts';
 import { corsHeaders, preflightHeaders, preflightMethod } from './cors/cors-rules.ts';
 import { forwardCall, type ForwardParts } from './forward/forward-call.ts';
 import { checkFraming, checkHeaderSize } from './framing/check-framing.ts';
-import { readPeer, type TrustedProxies } from './headers/peer.ts';
+import { readPeer } from './headers/peer.ts';
 import { headerValue } from './headers/raw-headers.ts';
 import { bodyInfo, checkSize } from './limit/check-size.ts';
 import { Refusal } from './refusal.ts';
@@ -23,7 +24,7 @@ export interface ChainParts extends ForwardParts {
   logger: Logger;
   state: RouterState;
   authenticator: Authenticator;
-  trusts: TrustedProxies;
+  trusts: TrustedNetworks;
   /** Equal ports: what takes every path but `/run`. */
   pipeToManager: ((call: Call) => void) | undefined;
 }

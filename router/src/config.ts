@@ -1,7 +1,7 @@
 import { loadConfig } from '@wherry/service/config.ts';
 import { isFeedAddress } from '@wherry/service/feed/feed-address.ts';
+import { trustedProxiesVariable } from '@wherry/service/trusted-networks.ts';
 import * as z from 'zod';
-import { trustedProxies } from './headers/peer.ts';
 
 const port = (name: string) =>
   z.coerce.number(`${name} must be a port number`).int().min(0).max(65_535);
@@ -13,14 +13,7 @@ export const routerEnvironment = z.object({
   /** The address to listen on; all of them when unset. */
   FUNCTION_HOST: z.string().optional(),
   /** Networks whose X-Forwarded-* headers are believed, comma-separated CIDR blocks or addresses. */
-  TRUSTED_PROXIES: z
-    .string()
-    .default('')
-    .transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''))
-    .superRefine((networks, context) => {
-      const problem = networkProblem(networks);
-      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-    }),
+  TRUSTED_PROXIES: trustedProxiesVariable,
   /** Equal ports: the manager's Unix socket. */
   WHERRY_MANAGER_SOCKET: z.string().optional(),
   /** Several router processes listen on one port. */
@@ -41,15 +34,6 @@ export const routerEnvironment = z.object({
   WHERRY_OPS_SOCKET: z.string().optional(),
   WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
-
-function networkProblem(networks: readonly string[]): string | undefined {
-  try {
-    trustedProxies(networks);
-    return undefined;
-  } catch (error) {
-    return (error as RangeError).message;
-  }
-}
 
 /** The router's settings from its environment. */
 export type RouterConfig = z.infer<typeof routerEnvironment>;

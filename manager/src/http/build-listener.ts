@@ -4,13 +4,14 @@ import { invalid, notFound } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import { trustedNetworks } from '@wherry/service/trusted-networks.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { Route } from './endpoint.ts';
 import { toDomainError } from './error-mapper.ts';
 import { mountEndpoints, unauthorized, type RequestState } from './mount-endpoints.ts';
 import type { Principal } from './principal.ts';
 import { sendError } from './reply.ts';
-import { requestIdOf, trustedNetworks } from './request-id.ts';
+import { requestIdOf } from './request-id.ts';
 
 export interface ListenerOptions {
   routes: readonly Route[];

@@ -4,10 +4,8 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { keyRingOf, keysJsonSchema, parseKeysJson } from '@wherry/service/keys/keys-json.ts';
+import { watchMountedValue } from '@wherry/service/mounted-value.ts';
 import { StartError } from '@wherry/service/start-error.ts';
-
-/** The kubelet swaps a symlink up to a minute after the Secret: nothing is gained by looking more often. */
-const POLL_MS = 5000;
 
 export interface KeyDirectory {
   /** Holds at each call what was last found whole. */
@@ -24,45 +22,25 @@ export interface KeyDirectory {
  */
 export async function watchKeyDirectory({ directory, clock, logger }: { directory: string; clock: Clock; logger: Logger }): Promise<KeyDirectory> {
   const file = path.join(directory, 'keys.json');
-  let { text, keys, ring } = await read(file);
-  const callbacks = new Set<() => void>();
-  let told = '';
-  let stopped = false;
-  let cancel = (): void => undefined;
-
-  async function look(): Promise<void> {
-    try {
-      const next = await read(file);
-      if (stopped || next.text === text) return;
-      const lost = keys.filter(({ version }) => !next.keys.some((key) => key.version === version));
-      if (lost.length > 0) throw new StartError(`${file} lacks the key of version ${lost.map(({ version }) => version).join(', ')}, which was there`);
-      ({ text, keys, ring } = next);
-      told = '';
-      logger.info({ current: ring.current().version }, 'other encryption keys are in force');
-      for (const callback of callbacks) callback();
-    } catch (error) {
-      const problem = (error as Error).message;
-      if (problem !== told) logger.error({ problem }, 'the new encryption keys cannot be used; the old ones stay in force');
-      told = problem;
-    }
-  }
-
-  function lookLater(): void {
-    if (!stopped) cancel = clock.after(POLL_MS, () => void look().finally(lookLater));
-  }
-
-  lookLater();
+  const mounted = watchMountedValue({
+    first: await read(file),
+    read: async (current) => successorOf(current, await read(file), file),
+    isSame: (a, b) => a.text === b.text,
+    onNews: ({ ring }) => logger.info({ current: ring.current().version }, 'other encryption keys are in force'),
+    onProblem: (problem) => logger.error({ problem }, 'the new encryption keys cannot be used; the old ones stay in force'),
+    clock,
+  });
   return {
-    keyRing: { current: () => ring.current(), get: (version) => ring.get(version) },
-    onChange(callback) {
-      callbacks.add(callback);
-      return () => void callbacks.delete(callback);
-    },
-    stop() {
-      stopped = true;
-      cancel();
-    },
+    keyRing: { current: () => mounted.current().ring.current(), get: (version) => mounted.current().ring.get(version) },
+    onChange: (callback) => mounted.onChange(callback),
+    stop: () => mounted.stop(),
   };
+}
+
+function successorOf(current: Read, next: Read, file: string): Read {
+  const lost = current.keys.filter(({ version }) => !next.keys.some((key) => key.version === version));
+  if (lost.length > 0) throw new StartError(`${file} lacks the key of version ${lost.map(({ version }) => version).join(', ')}, which was there`);
+  return next;
 }
 
 interface Read {

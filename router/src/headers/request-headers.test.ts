@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Harness, routerFunction } from '../testing/harness.ts';
-import { readPeer, trustedProxies } from './peer.ts';
+import { trustedNetworks } from '@wherry/service/trusted-networks.ts';
+import { readPeer } from './peer.ts';
 
 describe('request headers', () => {
   let harness: Harness;
@@ -74,7 +75,7 @@ describe('request headers', () => {
 });
 
 describe('readPeer', () => {
-  const trusts = trustedProxies(['10.0.0.0/8', '2001:db8::/32', '192.0.2.1']);
+  const trusts = trustedNetworks(['10.0.0.0/8', '2001:db8::/32', '192.0.2.1']);
   it.each([
     ['203.0.113.5', ['X-Forwarded-For', '1.1.1.1'], '203.0.113.5'],
     ['::ffff:203.0.113.5', [], '203.0.113.5'],
@@ -88,6 +89,6 @@ describe('readPeer', () => {
   });
 
   it.each(['10.0.0.0/33', '10.0.0/8', 'example.test', '10.0.0.0/', '::/129', '10.0.0.0/8/8', '10.0.0.0/x'])('refuses the network %s by name', (network) => {
-    expect(() => trustedProxies([network])).toThrow(network);
+    expect(() => trustedNetworks([network])).toThrow(network);
   });
 });

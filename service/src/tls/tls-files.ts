@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { watchMountedValue, type MountedValue } from '../mounted-value.ts';
 import { StartError } from '../start-error.ts';
 
 /** PEM texts, by the names that Node's TLS takes them under. */
@@ -14,13 +15,8 @@ export interface TlsMaterial {
   key: string;
 }
 
-export interface TlsFiles {
-  /** What was last found whole. */
-  current(): TlsMaterial;
-  /** Calls back with new material: servers hand it to `setSecureContext`, clients use it at their next connection. */
-  onChange(callback: (material: TlsMaterial) => void): () => void;
-  stop(): void;
-}
+/** Servers hand new material to `setSecureContext`, clients use it at their next connection. */
+export type TlsFiles = MountedValue<TlsMaterial>;
 
 export interface TlsFilesOptions {
   /** Holds `tls.crt`, `tls.key` and `ca.crt`: a mounted Secret. */
@@ -29,53 +25,20 @@ export interface TlsFilesOptions {
   logger: Logger;
 }
 
-/** The kubelet swaps a symlink up to a minute after the Secret: nothing is gained by looking more often. */
-const POLL_MS = 5000;
-
 /**
  * Reads a program's certificate, key and authority, and again when they change. A state that is not whole (files of two
  * generations, a cut one) is passed over: what was last whole stays in force.
  * @throws StartError that names the folder, and what is wrong there, when there is nothing whole at first.
  */
 export async function watchTlsFiles({ directory, clock, logger }: TlsFilesOptions): Promise<TlsFiles> {
-  let current = await readAtFirst(directory);
-  let stopped = false;
-  let told = '';
-  let cancel = (): void => undefined;
-  const callbacks = new Set<(material: TlsMaterial) => void>();
-
-  async function look(): Promise<void> {
-    try {
-      const next = await readTlsFiles(directory);
-      told = '';
-      if (stopped || isSame(next, current)) return;
-      current = next;
-      logger.info({ directory }, 'new certificates are in force');
-      for (const callback of callbacks) callback(next);
-    } catch (error) {
-      const problem = (error as Error).message;
-      if (problem !== told) logger.warn({ directory, problem }, 'the new certificates cannot be used; the old ones stay in force');
-      told = problem;
-    }
-  }
-
-  function lookLater(): void {
-    if (stopped) return;
-    cancel = clock.after(POLL_MS, () => void look().finally(lookLater));
-  }
-
-  lookLater();
-  return {
-    current: () => current,
-    onChange(callback) {
-      callbacks.add(callback);
-      return () => void callbacks.delete(callback);
-    },
-    stop() {
-      stopped = true;
-      cancel();
-    },
-  };
+  return watchMountedValue({
+    first: await readAtFirst(directory),
+    read: () => readTlsFiles(directory),
+    isSame,
+    onNews: () => logger.info({ directory }, 'new certificates are in force'),
+    onProblem: (problem) => logger.warn({ directory, problem }, 'the new certificates cannot be used; the old ones stay in force'),
+    clock,
+  });
 }
 
 async function readAtFirst(directory: string): Promise<TlsMaterial> {
