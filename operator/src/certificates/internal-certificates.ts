@@ -84,7 +84,6 @@ const unique = (names: string[]): string[] => [...new Set(names)];
 async function keepAuthorities(options: InternalCertificatesOptions): Promise<Authority[]> {
   const { secrets, name, systemNamespace, clock, logger, lifetimes = LIFETIMES } = options;
   const secretName = `${name}-internal-ca`;
-  const found = (await secrets.get(secretName))?.data;
   const parse = (data: Record<string, Buffer>): Authority[] => {
     try {
       return parseAuthorities(data);
@@ -93,12 +92,9 @@ async function keepAuthorities(options: InternalCertificatesOptions): Promise<Au
     }
   };
   const now = clock.now();
-  const known = found === undefined ? [] : parse(found);
-  // Made before it is known whether it is needed: making one takes time, in which another operator may have made it.
-  const next = needsSuccessor(known, now) ? await newAuthority(known, now, lifetimes) : undefined;
-  const data = await ensureObject(secrets, secretName, (before) => {
+  const data = await ensureObject(secrets, secretName, async (before) => {
     const authorities = before === undefined ? [] : parse(before);
-    const grown = next !== undefined && needsSuccessor(authorities, now) ? [...authorities, next] : authorities;
+    const grown = needsSuccessor(authorities, now) ? [...authorities, await newAuthority(authorities, now, lifetimes)] : authorities;
     const kept = stillNeeded(grown, now, lifetimes);
     if (before !== undefined && kept.length === authorities.length && grown === authorities) return before;
     logger.info({ authorities: kept.map(({ number }) => number) }, 'the internal authorities change');
@@ -118,14 +114,14 @@ async function keepLeaf(options: InternalCertificatesOptions, leaf: LeafRequest,
   const secretName = `${name}-${leaf.program}-tls`;
   const now = clock.now();
   const ca = bundleOf(authorities);
-  const isDone = (data: Record<string, Buffer> | undefined): boolean => data !== undefined && isGood(leafOf(data), leaf, authorities, now);
   const issuer = issuerOf(authorities, now, lifetimes);
-  const found = (await secrets.get(secretName))?.data;
-  const fresh = isDone(found) || issuer === undefined ? undefined : await issueLeaf(leaf, issuer, now, lifetimes);
-  const data = await ensureObject(secrets, secretName, (before) => {
-    if (before !== undefined && isDone(before)) return before['ca.crt']?.toString('utf8') === ca ? before : { ...before, 'ca.crt': Buffer.from(ca) };
-    if (fresh === undefined) return before ?? {};
-    logger.info({ program: leaf.program, authority: issuer?.number }, 'a certificate is issued');
+  const data = await ensureObject(secrets, secretName, async (before) => {
+    if (before !== undefined && isGood(leafOf(before), leaf, authorities, now)) {
+      return before['ca.crt']?.toString('utf8') === ca ? before : { ...before, 'ca.crt': Buffer.from(ca) };
+    }
+    if (issuer === undefined) throw new Error(`no internal authority can issue the certificate of ${leaf.program}`);
+    const fresh = await issueLeaf(leaf, issuer, now, lifetimes);
+    logger.info({ program: leaf.program, authority: issuer.number }, 'a certificate is issued');
     return { 'tls.crt': Buffer.from(fresh.certificate), 'tls.key': Buffer.from(fresh.key), 'ca.crt': Buffer.from(ca) };
   });
   const { certificate: cert, key } = leafOf(data);

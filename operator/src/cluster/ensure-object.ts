@@ -7,17 +7,17 @@ const ATTEMPTS = 10;
 /**
  * Brings an object to what it should be. Operators that do so at once agree: who is second looks again at what the first
  * one wrote.
- * @param decide pure: what the data should be, given what they are; the same object, to leave them.
+ * @param decide what the data should be, given what they are; the same object, to leave them. It is asked again when another was first.
  * @throws DomainError when the API server cannot take it, or others write again and again.
  */
 export async function ensureObject<T>(
   objects: SystemObjects<T>,
   name: string,
-  decide: (data: Record<string, T> | undefined) => Record<string, T>,
+  decide: (data: Record<string, T> | undefined) => Record<string, T> | Promise<Record<string, T>>,
 ): Promise<Record<string, T>> {
   for (let attempt = 1; ; attempt += 1) {
     const found = await objects.get(name);
-    const wanted = decide(found?.data);
+    const wanted = await decide(found?.data);
     if (wanted === found?.data) return wanted;
     try {
       return (await write(objects, name, { found, wanted })).data;

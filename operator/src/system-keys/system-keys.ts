@@ -57,8 +57,7 @@ async function ensureKey(
   make: () => string | Promise<string>,
 ): Promise<{ text: string; place: KeysPlace }> {
   const secretName = `${name}-${secret}`;
-  const fresh = (await secrets.get(secretName)) === undefined ? Buffer.from(await make()) : undefined;
-  const data = await ensureObject(secrets, secretName, (before) => before ?? (fresh === undefined ? {} : { [entry]: fresh }));
+  const data = await ensureObject(secrets, secretName, async (before) => before ?? { [entry]: Buffer.from(await make()) });
   const place = { name: `The Secret ${systemNamespace}/${secretName} (${entry})`, remedy: RESTORE };
   return { text: data[entry]?.toString('utf8') ?? '', place };
 }
