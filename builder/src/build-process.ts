@@ -28,19 +28,27 @@ async function main(esbuildFile: string, honoFolder: string): Promise<void> {
   const layouts = Promise.withResolvers<Record<string, PackageLayout>>();
   /** Tarballs that came before an order, by integrity. */
   const given = new Map<string, Buffer>();
+  /** What the order's layouts name: a process that asks for another tarball is ended. */
+  const askable = new Set<string>();
   let prepared: Preparation | undefined;
   let ordered = false;
   for await (const message of channel.messages() as AsyncIterable<BuildOrder | Answer | WarmUp>) {
     if (message.type === 'blob') blobs.answer(message.digest, Buffer.from(message.base64, 'base64'));
     else if (message.type === 'package') tarballs.answer(message.integrity, Buffer.from(message.base64, 'base64'));
-    else if (message.type === 'layouts') layouts.resolve(message.layouts);
+    else if (message.type === 'layouts') takeLayouts(message.layouts);
     else if (message.type === 'warm') void getReady(message).catch(() => undefined);
     else void serve(message);
   }
 
+  function takeLayouts(told: Record<string, PackageLayout>): void {
+    for (const { packages } of Object.values(told)) for (const { integrity } of Object.values(packages)) askable.add(integrity);
+    layouts.resolve(told);
+  }
+
   async function tarball(integrity: string): Promise<Buffer> {
     const bytes = given.get(integrity);
-    if (bytes === undefined && !ordered) throw new Error('before an order nothing is asked for');
+    // Packages of an earlier build may still be being made ready when the order comes.
+    if (bytes === undefined && !askable.has(integrity)) throw new Error('no layout of the order names this tarball');
     return bytes ?? tarballs.ask(integrity);
   }
 

@@ -8,7 +8,11 @@ import { startBuildChild } from './build-child.ts';
 import { makeBuildProgram } from './build-program.ts';
 import { createProcessBuilder } from './create-process-builder.ts';
 import { FakePackageRoom } from './testing/fake-package-room.ts';
-import { buildBench, buildLeaders, groupMembers, type Sources } from './testing/build-bench.ts';
+import type { WarmUp } from './protocol.ts';
+import { runBuild, type BuildLimits } from './run-build.ts';
+import { buildBench, buildLeaders, groupMembers, makeRequest, type Sources } from './testing/build-bench.ts';
+
+const LIMITS: BuildLimits = { timeoutMs: 60_000, packagesTimeoutMs: 60_000, memoryBytes: 512 * 1024 * 1024, outputBytes: 1_000_000, concurrency: 1 };
 
 describe('createProcessBuilder', () => {
   builderContract(async () => {
@@ -65,6 +69,23 @@ describe('building processes', () => {
       await bench.builder.stop();
       await plain.builder.stop();
     }
+  });
+
+  it('that still make packages ready when an order comes ask for nothing of them', async () => {
+    const room = new FakePackageRoom({ 'node_modules/one': { 'index.js': "require('two');" }, 'node_modules/two': {} });
+    const specifiers = [{ specifier: 'npm:one', file: 'before/h.ts', line: 1, column: 1 }];
+    const before = await room.resolve({ source: 'before', specifiers });
+    if (!before.ok) throw new Error(before.message);
+    const layout = room.layout(before.lock);
+    const { integrity } = layout.packages['node_modules/one']!;
+    const tarballs = { [integrity]: (await room.tarball(integrity)).toString('base64') };
+    const child = await startBuildChild(await makeBuildProgram(), { memoryBytes: LIMITS.memoryBytes });
+    const content = new FakeContentStore({ clock: systemClock });
+    const request = await makeRequest(content, 'api/h.ts', { api: { 'h.ts': "import a from 'npm:a'; export default () => a;" } });
+    const other = new FakePackageRoom({ 'node_modules/a': { 'index.js': 'module.exports = 1;' } });
+    child.channel.send({ type: 'warm', packages: { layouts: { before: layout }, tarballs, maxBytes: LIMITS.outputBytes } } satisfies WarmUp);
+    const rooms = { content, packages: async () => other, clock: systemClock, logger: new FakeLogger(), limits: LIMITS };
+    expect(await runBuild(child, request, new AbortController().signal, rooms)).toMatchObject({ ok: true });
   });
 
   it('end by themselves when the service is gone', async () => {
