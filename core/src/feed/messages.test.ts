@@ -1,4 +1,4 @@
-import { routerDownSchema, routerUpSchema, runtimeDownSchema, runtimeUpSchema } from './messages.ts';
+import { helloSchema, routerDownSchema, routerUpSchema, runtimeDownSchema, runtimeUpSchema } from './messages.ts';
 
 const fn = {
   id: 'hello-1', namespace: 'wherry', route: '/hello', methods: ['GET'], keyGroups: null, cors: null, timeoutMs: 30_000, maxRequestBytes: 1, maxConcurrency: null,
@@ -14,11 +14,16 @@ const state = {
 };
 const start = { type: 'start', revision: 'r1', artifact: 'export default 1', invocationToken: 't', listen: { host: '127.0.0.1', port: 0 }, state };
 
-const schemas = { routerDown: routerDownSchema, routerUp: routerUpSchema, runtimeDown: runtimeDownSchema, runtimeUp: runtimeUpSchema };
+const hello = { type: 'hello', role: 'router', instance: 'router-1', resourceVersion: '0' };
+
+const schemas = { hello: helloSchema, routerDown: routerDownSchema, routerUp: routerUpSchema, runtimeDown: runtimeDownSchema, runtimeUp: runtimeUpSchema };
 type Way = keyof typeof schemas;
 
 describe('feed messages', () => {
   it.each<[Way, object]>([
+    ['hello', hello],
+    ['hello', { ...hello, resourceVersion: '9'.repeat(40) }],
+    ['hello', { type: 'hello', role: 'runtime', instance: 'pod-1', workload: 'hello-1', functionUid: 'uid-1', token: 't' }],
     ['routerDown', snapshot],
     ['routerDown', { type: 'change', version: 2, resourceVersion: '8', removedKeys: ['d'] }],
     ['routerDown', { type: 'heartbeat', version: 2, resourceVersion: '8' }],
@@ -38,6 +43,10 @@ describe('feed messages', () => {
   it.each<[string, Way, object]>([
     ['R6: a router is sent no value of a key', 'routerDown', { ...snapshot, keys: [{ ...key, value: 'wh_value' }] }],
     ['R2: an address is a socket or a host with its port', 'routerDown', { ...snapshot, functions: [{ ...fn, instances: [{ ...fn.instances[0], address: { host: 'a' } }] }] }],
+    ['a hello from a state that cannot be compared', 'hello', { ...hello, resourceVersion: 'v7' }],
+    ['a hello from no state', 'hello', { ...hello, resourceVersion: '' }],
+    ['a hello from a negative state', 'hello', { ...hello, resourceVersion: '-1' }],
+    ['a hello from a state longer than any', 'hello', { ...hello, resourceVersion: '9'.repeat(41) }],
     ['an unknown type', 'routerDown', { type: 'reset' }],
     ['a message for somebody else', 'routerUp', { type: 'heartbeat', version: 1, resourceVersion: '1' }],
     ['a snapshot without keys', 'routerDown', { ...snapshot, keys: undefined }],

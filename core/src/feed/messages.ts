@@ -85,8 +85,8 @@ export const helloSchema = z.discriminatedUnion('role', [
     role: z.literal('router'),
     /** Name of its pod. */
     instance: z.string(),
-    /** Of the newest state that it has applied, "0" for none: it is never sent an older one. */
-    resourceVersion: z.string(),
+    /** Of the newest state that it has applied, "0" for none: it is never sent an older one. An integer: it is compared. */
+    resourceVersion: z.string().check(z.regex(/^\d{1,40}$/)),
   }),
   z.strictObject({
     type: z.literal('hello'),

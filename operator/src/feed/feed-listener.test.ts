@@ -114,6 +114,7 @@ describe('the feed over the network', () => {
     ['the token of another function', () => hello.runtime('uid-1', feedToken(current, 'uid-2')), 'token'],
     ['a token of a key that is no longer taken', () => hello.runtime('uid-1', feedToken(createSecretKey(Buffer.alloc(32, 3)), 'uid-1')), 'token'],
     ['the role of a router without a certificate', () => hello.router, 'certificate'],
+    ['a state that is no number, which the operator would have to reach', () => ({ ...hello.router, resourceVersion: 'v7' }), 'bad_hello'],
     ['another message before its hello', () => ({ type: 'applied', version: 1 }), 'bad_hello'],
     ['a hello with more in it', () => ({ ...hello.runtime(), revision: 'x' }), 'bad_hello'],
     ['a hello over 4 KiB', () => ({ ...hello.runtime(), workload: 'x'.repeat(4096) }), 'no_hello'],
