@@ -1,5 +1,3 @@
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import type { Message } from 'esbuild';
 import type { BuildInput } from '@wherry/core/ports/builder.ts';
 import type { LockedPackage, PackageLayout } from '../packages/package-room.ts';
@@ -20,9 +18,6 @@ import type { PluginInput } from './sources-plugin.ts';
 import type { Tools } from './tools.ts';
 import { languageOptions, withoutComments, type LanguageOptions } from './ts-config.ts';
 import { virtualDisk } from './virtual-disk.ts';
-
-/** Of a tarball, unpacked. */
-const MAX_UNPACKED_MIB = 256;
 
 export type BundleResult = Outcome & { inputs: BuildInput[] };
 type Outcome = { artifact: string } | { failure: BuildFailure };
@@ -64,11 +59,9 @@ async function attempt(input: PluginInput, onPackages?: (input: PluginInput) => 
 async function unpack({ name, version, integrity }: LockedPackage, { packages }: Tools): Promise<ReadonlyMap<string, Uint8Array>> {
   const bytes = await packages.tarball(integrity);
   try {
-    return unpackTarball(await decompressed(bytes));
+    return await unpackTarball(bytes);
   } catch (error) {
-    const unusable = `The package ${name} ${version} cannot be used`;
-    if (isTooLarge(error)) throw new BuildProblem('PackageTooLarge', `${unusable}: its tarball unpacks to more than ${MAX_UNPACKED_MIB} MiB.`);
-    if (error instanceof TarballError) throw new BuildProblem('PackageCorrupt', `${unusable}: ${error.message}.`);
+    if (error instanceof TarballError) throw new BuildProblem(error.isTooLarge ? 'PackageTooLarge' : 'PackageCorrupt', `The package ${name} ${version} cannot be used: ${error.message}.`);
     throw error;
   }
 }
@@ -106,15 +99,6 @@ async function described(errors: readonly Message[], input: PluginInput): Promis
   const place = await authorsPlace(errors[0], input);
   return place === undefined ? failure : { ...failure, location: place, message: `${place.file}:${place.line}:${place.column}: ${failure.message}` };
 }
-
-/** Beside the other work, where it goes well; what else is wrong with a tarball is for `unpackTarball` to say. */
-const decompressed = (bytes: Uint8Array): Promise<Uint8Array> =>
-  promisify(gunzip)(bytes, { maxOutputLength: MAX_UNPACKED_MIB * 1024 * 1024, chunkSize: 1024 * 1024 }).catch((error: unknown) => {
-    if (isTooLarge(error)) throw error;
-    return bytes;
-  });
-
-const isTooLarge = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
 
 function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): BuildFailure | undefined {
   if (!files.hasSource(source)) {

@@ -1,4 +1,5 @@
-import { gunzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import { Header, type HeaderData } from 'tar/header';
 import { Pax } from 'tar/pax';
 
@@ -18,17 +19,25 @@ const LIMITS: UnpackLimits = { files: 20_000, bytes: 256 * MIB };
 /** What is wrong with a tarball, as the end of a sentence that begins with its package: `its tarball …`. */
 export class TarballError extends Error {
   override readonly name = 'TarballError';
+  /** Nothing else need be wrong with it. */
+  readonly isTooLarge: boolean;
+
+  constructor(message: string, { isTooLarge = false } = {}) {
+    super(message);
+    this.isTooLarge = isTooLarge;
+  }
 }
 
 /**
  * The files of a package by their path in it, unpacked in memory. As npm does, it takes the first folder off each name,
  * whatever that is called, and leaves links and devices out; of entries of one name, the last holds.
- * The files are views of one buffer: a build reads few of them, and begins anew each time.
+ * The files are views of one buffer: a build reads few of them, and begins anew each time. It is decompressed in another
+ * thread.
  * @throws TarballError when an entry would leave the package, when a limit is passed, or when the bytes are no tarball.
  */
-export function unpackTarball(bytes: Uint8Array, limits: UnpackLimits = LIMITS): Map<string, Uint8Array> {
+export async function unpackTarball(bytes: Uint8Array, limits: UnpackLimits = LIMITS): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
-  for (const entry of entries(gunzip(bytes, limits.bytes))) {
+  for (const entry of entries(await decompressed(bytes, limits.bytes))) {
     const path = pathOf(entry);
     if (path === undefined) continue;
     files.set(path, entry.body);
@@ -77,12 +86,12 @@ function extra({ type, body }: Entry, before: HeaderData): HeaderData {
   return type === 'ExtendedHeader' || type === 'OldExtendedHeader' ? Pax.parse(text, before) : before;
 }
 
-function gunzip(bytes: Uint8Array, limit: number): Buffer {
-  const tooLarge = new TarballError(`its tarball unpacks to more than ${Math.round(limit / MIB)} MiB`);
+async function decompressed(bytes: Uint8Array, limit: number): Promise<Buffer> {
+  const tooLarge = new TarballError(`its tarball unpacks to more than ${Math.round(limit / MIB)} MiB`, { isTooLarge: true });
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   if (!isGzip && bytes.length > limit) throw tooLarge;
   try {
-    return isGzip ? gunzipSync(bytes, { maxOutputLength: limit }) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return isGzip ? await promisify(gunzip)(bytes, { maxOutputLength: limit, chunkSize: MIB }) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge;
     throw new TarballError(`its tarball is damaged (${(error as Error).message})`);
