@@ -128,15 +128,20 @@ export class Conversation {
       this.#say({ type: 'package', integrity, base64: bytes.toString('base64') });
       return undefined;
     } catch (error) {
-      if (error instanceof PackageError) return { by: 'packages', failure: this.#placed(error, integrity) };
+      if (error instanceof PackageError) return { by: 'packages', failure: await this.#placed(error, integrity) };
       throw error;
     }
   }
 
   /** A tarball's failure, at the import that asks for it or with the source whose packages it belongs to. */
-  #placed({ reason, message, retry }: PackageFailure, integrity: string): PackageFailure {
+  async #placed({ reason, message, retry }: PackageFailure, integrity: string): Promise<PackageFailure> {
     const { source, locked } = this.#tarballs.get(integrity) ?? {};
-    const asked = this.#asks[source ?? '']?.find(({ specifier }) => packageOf(specifier) === locked?.name);
+    // The room of packages has loaded it. What needs no packages does without.
+    const { npmSpecifier } = await import('./packages/npm-specifier.ts');
+    const asked = this.#asks[source ?? '']?.find(({ specifier }) => {
+      const parts = npmSpecifier(specifier);
+      return 'name' in parts && parts.name === locked?.name;
+    });
     if (asked === undefined) return { reason, message: `Packages of source ${source}: ${message}`, retry };
     const { file, line, column } = asked;
     return { reason, message: `${file}: ${message}`, location: { file, line, column }, retry };
@@ -150,9 +155,6 @@ export class Conversation {
     this.inputs.set(`${file.source}/${file.path}`, file);
   }
 }
-
-/** Of `npm:name@range/path`. */
-const packageOf = (specifier: string): string | undefined => /^npm:\/?((?:@[^/@]+\/)?[^/@]+)/.exec(specifier)?.[1];
 
 function orderOf({ source, path, trees }: BuildRequest, maxBytes: number): BuildOrder {
   const files = [...trees].map(([name, tree]) => [
