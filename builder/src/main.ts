@@ -1,4 +1,5 @@
 import { createLogger } from '@wherry/service/logger.ts';
+import { requireNode24 } from '@wherry/service/require-node.ts';
 import { isStartError } from '@wherry/service/start-error.ts';
 import { builderConfig } from './config.ts';
 import { startBuilder } from './start-builder.ts';
@@ -6,6 +7,8 @@ import { startBuilder } from './start-builder.ts';
 /*
  * The builder as a program: the container beside the operator. SIGTERM lets running builds end for a while.
  */
+requireNode24('wherry builder');
+
 async function main(): Promise<void> {
   // Before the start: who is asked to stop meanwhile stops after it.
   const asked = Promise.withResolvers<undefined>();

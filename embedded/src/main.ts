@@ -1,13 +1,13 @@
 import { flushCompileCache } from 'node:module';
 import { createLogger } from '@wherry/service/logger.ts';
+import { requireNode24 } from '@wherry/service/require-node.ts';
 import { isStartError } from '@wherry/service/start-error.ts';
 import { embeddedConfig } from './config.ts';
-import { requireNode24 } from './require-node.ts';
 
 /*
  * `npm start`: the whole service on one machine. Standard output is for a person; log lines go to standard error.
  */
-requireNode24();
+requireNode24('wherry');
 
 let stop: (() => Promise<void>) | undefined;
 let stopping = false;

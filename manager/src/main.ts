@@ -1,5 +1,6 @@
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
+import { requireNode24 } from '@wherry/service/require-node.ts';
 import { isStartError } from '@wherry/service/start-error.ts';
 import { managerConfig } from './config.ts';
 import { startManager, type Cluster } from './program/start-manager.ts';
@@ -7,6 +8,8 @@ import { startManager, type Cluster } from './program/start-manager.ts';
 /*
  * The manager as a program of its own in a cluster. On one machine it is a part of the service (`embedded/`).
  */
+requireNode24('wherry manager');
+
 async function main(): Promise<void> {
   // Before the start: who is asked to stop meanwhile stops after it.
   const asked = Promise.withResolvers<undefined>();

@@ -1,11 +1,14 @@
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
+import { requireNode24 } from '@wherry/service/require-node.ts';
 import { isStartError } from '@wherry/service/start-error.ts';
 import { buildRouter } from './build-router.ts';
 import { routerConfig } from './config.ts';
 import { runBesideService } from './program/run-beside-service.ts';
 import type { RouterProgram } from './program/router-program.ts';
+
+requireNode24('wherry router');
 
 async function main(): Promise<void> {
   const config = routerConfig();

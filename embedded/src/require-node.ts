@@ -1,8 +1,0 @@
-/** Ends the program with one line that says what to do when it runs on another Node than 24. */
-export function requireNode24(version: string = process.versions.node): void {
-  if (version.startsWith('24.')) return;
-  process.stderr.write(
-    `wherry: Node.js 24 is needed, this is ${version}. Run "npm ci" and then "npm start", which brings its own on Linux, or install Node.js 24.\n`,
-  );
-  process.exit(1);
-}
