@@ -1,6 +1,6 @@
 import { createLogger } from '@wherry/service/logger.ts';
 import { requireNode24 } from '@wherry/service/require-node.ts';
-import { isStartError } from '@wherry/service/start-error.ts';
+import { lastWords } from '@wherry/service/start-error.ts';
 import { builderConfig } from './config.ts';
 import { startBuilder } from './start-builder.ts';
 
@@ -22,7 +22,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const text = isStartError(error) ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`builder: ${text}\n`);
+  process.stderr.write(`builder: ${lastWords(error)}\n`);
   process.exit(1);
 });

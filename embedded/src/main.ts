@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { createLogger } from '@wherry/service/logger.ts';
 import { requireNode24 } from '@wherry/service/require-node.ts';
-import { isStartError } from '@wherry/service/start-error.ts';
+import { lastWords } from '@wherry/service/start-error.ts';
 import { embeddedConfig } from './config.ts';
 
 /*
@@ -42,8 +42,6 @@ process.on('SIGTERM', onSignal);
 try {
   await start();
 } catch (error) {
-  const line = isStartError(error) ? error.message : `The service could not start: ${String(error)}`;
-  process.stderr.write(`wherry: ${line}\n`);
-  if (!isStartError(error) && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+  process.stderr.write(`wherry: ${lastWords(error)}\n`);
   process.exit(1);
 }

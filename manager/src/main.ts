@@ -1,7 +1,7 @@
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
 import { requireNode24 } from '@wherry/service/require-node.ts';
-import { isStartError } from '@wherry/service/start-error.ts';
+import { lastWords } from '@wherry/service/start-error.ts';
 import { managerConfig } from './config.ts';
 import { startManager, type Cluster } from './program/start-manager.ts';
 
@@ -36,7 +36,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const text = isStartError(error) ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`manager: ${text}\n`);
+  process.stderr.write(`manager: ${lastWords(error)}\n`);
   process.exit(1);
 });

@@ -3,7 +3,7 @@ import { createLogger } from '@wherry/service/logger.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { requireNode24 } from '@wherry/service/require-node.ts';
-import { isStartError } from '@wherry/service/start-error.ts';
+import { lastWords } from '@wherry/service/start-error.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ClusterPorts } from './cluster/cluster-ports.ts';
@@ -90,8 +90,7 @@ function onSignal(): void {
 }
 
 function fail(error: unknown): never {
-  const line = isStartError(error) ? error.message : `The operator could not go on: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
-  process.stderr.write(`wherry operator: ${line}\n`);
+  process.stderr.write(`wherry operator: ${lastWords(error)}\n`);
   process.exit(1);
 }
 

@@ -2,7 +2,7 @@ import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { requireNode24 } from '@wherry/service/require-node.ts';
-import { isStartError } from '@wherry/service/start-error.ts';
+import { lastWords } from '@wherry/service/start-error.ts';
 import { buildRouter } from './build-router.ts';
 import { routerConfig } from './config.ts';
 import { runBesideService } from './program/run-beside-service.ts';
@@ -29,7 +29,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const text = isStartError(error) ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${lastWords(error)}\n`);
   setImmediate(() => process.exit(1));
 });

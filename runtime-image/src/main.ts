@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import process from 'node:process';
 import { systemClock as clock } from '@wherry/service/clock.ts';
-import { isStartError } from '@wherry/service/start-error.ts';
+import { lastWords } from '@wherry/service/start-error.ts';
 import { buildRuntime } from './build-runtime.ts';
 import { loadRuntimeConfig } from './config.ts';
 import { runBesideService } from './program/run-beside-service.ts';
@@ -16,6 +16,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  writeSync(2, `${isStartError(error) ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  writeSync(2, `${lastWords(error)}\n`);
   process.exit(1);
 });
