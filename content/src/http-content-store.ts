@@ -1,7 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { DomainError, isDomainError, notFound } from '@wherry/core/errors.ts';
-import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { digestSchema, type Digest } from '@wherry/core/resources/meta.ts';
@@ -12,7 +11,6 @@ export interface HttpContentStoreOptions {
   /** Base of the manager's internal listener. */
   url: string;
   tls: ClientTls;
-  clock: Clock;
   logger: Logger;
 }
 

@@ -22,7 +22,7 @@ let namespace: string;
 beforeAll(async () => {
   server = await startApiServer();
   proxy = await startFaultProxy(server);
-  kubectl = await connectKube({ kubeconfig: server.kubeconfig, clock, logger: new FakeLogger() });
+  kubectl = await connectKube({ kubeconfig: server.kubeconfig, clock });
   await installCrds(kubectl);
 }, 120_000);
 afterAll(async () => {
@@ -102,7 +102,7 @@ describe('the manager as a program on a real API server', () => {
       method: 'PUT', headers: { 'x-api-key': MANAGEMENT_KEY, 'content-type': 'application/octet-stream' }, body: 'export default 1;',
     });
     expect(put.status).toBe(201);
-    const content = createHttpContentStore({ url: `https://127.0.0.1:${(await manager.ports()).internal}`, tls: { current: () => place.operator }, clock, logger: new FakeLogger() });
+    const content = createHttpContentStore({ url: `https://127.0.0.1:${(await manager.ports()).internal}`, tls: { current: () => place.operator }, logger: new FakeLogger() });
     const { tree } = (await read('CodeSource', source.id)).spec['manual'] as { tree: string };
     expect((await content.get(tree)).toString()).toContain(sha256('export default 1;'));
     // Before the operator's caches have seen the new head, it does not refer to any of it.
@@ -138,7 +138,7 @@ describe('the manager as a program on a real API server', () => {
     const end = outage(proxy.sever());
     const manager = start();
     const { internal } = await manager.ports();
-    const content = createHttpContentStore({ url: `https://127.0.0.1:${internal}`, tls: { current: () => place.operator }, clock, logger: new FakeLogger() });
+    const content = createHttpContentStore({ url: `https://127.0.0.1:${internal}`, tls: { current: () => place.operator }, logger: new FakeLogger() });
     const { digest } = await content.put(Buffer.from('an artifact'));
     expect((await content.get(digest)).toString()).toBe('an artifact');
     expect(await manager.api('GET', '/api/functions')).toMatchObject({ status: 503, body: { code: 'unavailable' } });

@@ -21,7 +21,7 @@ async function main(): Promise<void> {
     const { connectKube } = await import('@wherry/kube/client/kube-client.ts');
     const { createKubeStore } = await import('@wherry/kube/store/kube-store.ts');
     const { createReferencedSecrets } = await import('@wherry/kube/secrets/referenced-secrets.ts');
-    const client = await connectKube({ kubeconfig: config.kubeconfig, clock, logger });
+    const client = await connectKube({ kubeconfig: config.kubeconfig, clock });
     const { namespace } = config;
     return {
       store: createKubeStore({ client, namespace, clock, logger }),

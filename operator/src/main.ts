@@ -50,7 +50,7 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
     import('@wherry/builder/socket-builder.ts'),
   ]);
   const { namespace, systemNamespace, name } = config;
-  const client = await connectKube({ kubeconfig: config.kubeconfig, clock, logger });
+  const client = await connectKube({ kubeconfig: config.kubeconfig, clock });
   const settings = {
     namespace,
     systemNamespace,

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import type { DomainError } from '@wherry/core/errors.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { startApiServer, type ApiServer } from '../testing/api-server.ts';
@@ -24,7 +23,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-const connect = (kubeconfig: string) => connectKube({ kubeconfig, clock: systemClock, logger: new FakeLogger() });
+const connect = (kubeconfig: string) => connectKube({ kubeconfig, clock: systemClock });
 const configMap = (name: string, data: object = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data });
 const create = (name: string, data?: object) => client.request<KubeObject>({ method: 'POST', path: MAPS, body: configMap(name, data) });
 

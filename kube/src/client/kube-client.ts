@@ -1,6 +1,5 @@
 import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import type { Logger } from '@wherry/core/ports/logger.ts';
 import { Connection, type SentRequest } from './connection.ts';
 import { readLines } from './read-lines.ts';
 import { describePath, statusError, unavailable, type Status } from './status-error.ts';
@@ -57,7 +56,6 @@ export interface KubeClientOptions {
   /** Path of a kubeconfig; by default, this pod's service account. */
   kubeconfig?: string | undefined;
   clock: Clock;
-  logger: Logger;
 }
 
 /** A client of the cluster of the kubeconfig, or of this pod. It sends nothing yet. @throws StartError */

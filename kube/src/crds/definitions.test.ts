@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import type { Kind } from '@wherry/core/resources/kinds.ts';
 import { connectKube } from '../client/kube-client.ts';
@@ -18,7 +17,7 @@ let dryRun: DryRun;
 
 beforeAll(async () => {
   server = await startApiServer();
-  const client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock, logger: new FakeLogger() });
+  const client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
   await installCrds(client);
   await client.close();
   dryRun = new DryRun(server);

@@ -20,7 +20,7 @@ let server: ApiServer;
 let client: KubeClient;
 beforeAll(async () => {
   server = await startApiServer();
-  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock, logger: new FakeLogger() });
+  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
 }, 120_000);
 afterAll(async () => {
   await client.close();

@@ -53,7 +53,7 @@ afterEach(async () => {
   expect(bothAtOnce).toBe(0);
 });
 
-const connect = (kubeconfig: string) => connectKube({ kubeconfig, clock: systemClock, logger: new FakeLogger() });
+const connect = (kubeconfig: string) => connectKube({ kubeconfig, clock: systemClock });
 
 async function candidate(identity: string): Promise<Candidate> {
   const proxy = await startFaultProxy(server);

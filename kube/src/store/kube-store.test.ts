@@ -14,7 +14,7 @@ let server: ApiServer;
 let client: KubeClient;
 beforeAll(async () => {
   server = await startApiServer();
-  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock, logger: new FakeLogger() });
+  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
   await installCrds(client);
 }, 120_000);
 afterAll(async () => {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { connectKube, type KubeClient } from '../client/kube-client.ts';
 import { startApiServer, type ApiServer } from '../testing/api-server.ts';
@@ -11,7 +10,7 @@ let client: KubeClient;
 let namespace: string;
 beforeAll(async () => {
   server = await startApiServer();
-  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock, logger: new FakeLogger() });
+  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
 }, 120_000);
 beforeEach(async () => {
   namespace = await makeNamespace(client, 'system');

@@ -1,4 +1,3 @@
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { connectKube, type KubeClient, type KubeRequest } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';
@@ -40,7 +39,7 @@ export class TestCluster {
 
   static async start(): Promise<TestCluster> {
     const server = await startApiServer();
-    const inner = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock, logger: new FakeLogger() });
+    const inner = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
     return new TestCluster(server, inner);
   }
 

@@ -53,7 +53,7 @@ afterEach(async () => {
   await proxy.stop();
 });
 
-const connect = (kubeconfig: string) => connectKube({ kubeconfig, clock: systemClock, logger: new FakeLogger() });
+const connect = (kubeconfig: string) => connectKube({ kubeconfig, clock: systemClock });
 const of = (kind: ProxiedRequest['kind']) => (request: ProxiedRequest) => request.kind === kind;
 const running = () => proxy.watches()[0]!;
 

@@ -53,7 +53,7 @@ async function start() {
       for (const callback of callbacks) callback(next);
     },
     client(current: () => TlsMaterial = () => operator, target = url): ContentStore & { stop(): Promise<void> } {
-      const store = createHttpContentStore({ url: target, tls: { current }, clock, logger });
+      const store = createHttpContentStore({ url: target, tls: { current }, logger });
       clients.push(store);
       return store;
     },

@@ -28,7 +28,7 @@ let router: RouterClient;
 
 beforeAll(async () => {
   server = await startApiServer();
-  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock, logger: new FakeLogger() });
+  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
   await installCrds(client);
   proxy = await startFaultProxy(server);
   world = await ClusterWorld.create(client, 'faults');

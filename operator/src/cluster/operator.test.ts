@@ -1,5 +1,4 @@
 import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { connectKube, type KubeClient } from '@wherry/kube/client/kube-client.ts';
 import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.ts';
 import { startFaultProxy, type FaultProxy } from '@wherry/kube/testing/fault-proxy.ts';
@@ -21,7 +20,7 @@ let operator: Program;
 
 beforeAll(async () => {
   server = await startApiServer();
-  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock, logger: new FakeLogger() });
+  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
   await installCrds(client);
   proxy = await startFaultProxy(server);
   world = await ClusterWorld.create(client, 'functions');

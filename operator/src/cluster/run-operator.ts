@@ -138,7 +138,7 @@ async function connectManager(
   tls: InternalCertificates,
   parts: AsyncDisposableStack,
 ): Promise<{ content: ContentStore; logs: LogIntake }> {
-  const inner = createHttpContentStore({ url: config.managerUrl, tls, clock, logger });
+  const inner = createHttpContentStore({ url: config.managerUrl, tls, logger });
   parts.defer(() => inner.stop());
   const content = await createCachedContentStore({ inner, ...config.cache, clock, logger });
   const client = createInternalClient({ url: config.managerUrl, tls });

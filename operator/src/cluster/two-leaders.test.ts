@@ -1,5 +1,4 @@
 import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { connectKube, type KubeClient } from '@wherry/kube/client/kube-client.ts';
 import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.ts';
 import { startFaultProxy, type FaultProxy, type ProxiedRequest } from '@wherry/kube/testing/fault-proxy.ts';
@@ -30,7 +29,7 @@ const ends: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
   server = await startApiServer();
-  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock, logger: new FakeLogger() });
+  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
   await installCrds(client);
 }, 3 * MINUTE);
 afterAll(async () => {
