@@ -21,7 +21,7 @@ const parts = [...Object.keys(importTable), "bench"];
 const anyPart = `^(${parts.join("|")})/`;
 const testFiles = "\\.test\\.tsx?$|^core/src/contracts/";
 /** What a cluster's programs may load beside, in their main.ts alone, and only with import(): Kubernetes' client takes half a second. */
-const lazyParts = { operator: ["kube", "builder"], manager: ["kube"] };
+export const lazyParts = { operator: ["kube", "builder"], manager: ["kube"] };
 
 function importRule([part, allowed]) {
   const lazy = lazyParts[part] ?? [];

@@ -32,7 +32,7 @@ export interface BringUpOptions {
 
 /** Bytes that a path of a Unix socket may have, less what is appended to it. */
 const MAX_SOCKET_PATH = 95;
-/** Linux's number of the capability without which no namespaces can be made. */
+/** The user id without which no namespaces can be made. */
 const ROOT = 0;
 
 /** Brings a Kubernetes up and installs Wherry in it, or upgrades what is there. */

@@ -84,7 +84,7 @@ readinessProbe:
   failureThreshold: 2
 {{- end }}
 
-{{/* Metadata of a pod: (dict "root" $ "component" "router" "opsPort" 9464) */}}
+{{/* Metadata of a pod: (dict "root" $ "component" "router") */}}
 {{- define "wherry.podMetadata" -}}
 {{- $values := index .root.Values .component -}}
 labels:
