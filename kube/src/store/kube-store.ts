@@ -62,7 +62,7 @@ class KubeStore implements ResourceStore {
     const { kind } = object;
     const { metadata, spec } = applyCreate(undefined, object, this.#stamp()).object;
     const body = { apiVersion: API_VERSION, kind, metadata: { name: metadata.name, ...callersPart(metadata) }, spec };
-    const raw = await attempt(kind, metadata.name, () => this.#create(kind, body));
+    const raw = await this.#create(kind, metadata.name, body);
     return this.#toResource(kind, raw);
   }
 
@@ -128,14 +128,14 @@ class KubeStore implements ResourceStore {
     }
   }
 
-  async #create(kind: Kind, body: object): Promise<CustomObject> {
+  async #create(kind: Kind, name: string, body: object): Promise<CustomObject> {
     try {
       return await this.#client.request<CustomObject>({ method: 'POST', path: this.#path(kind), body });
     } catch (error) {
       // Nothing can be missing for a create but the namespace, which is no matter of the caller.
       if (isDomainError(error, 'not_found')) throw new DomainError('unavailable', error.message);
-      if (isDomainError(error, 'conflict')) throw conflict('already exists');
-      throw error;
+      if (isDomainError(error, 'conflict')) throw conflict(`${describe(kind, name)} already exists`);
+      throw translate(error, kind, name);
     }
   }
 
@@ -165,18 +165,19 @@ async function attempt<T>(kind: Kind, name: string, work: () => Promise<T>): Pro
   try {
     return await work();
   } catch (error) {
-    if (!isDomainError(error)) throw error;
     throw translate(error, kind, name);
   }
 }
 
-function translate(error: DomainError, kind: Kind, name: string): Error {
+/** @param name empty for a list. */
+function translate(error: unknown, kind: Kind, name: string): unknown {
+  if (!isDomainError(error)) return error;
   switch (error.code) {
     case 'not_found':
       return notFound(`${describe(kind, name)} does not exist`);
     case 'conflict':
-      if (error.message.startsWith('Expired:')) return error;
-      if (error.message === 'already exists') return conflict(`${describe(kind, name)} already exists`);
+      // A list's state is no longer kept.
+      if (name === '') return error;
       return conflict(`${describe(kind, name)} has been changed since it was read: read it and try again`);
     case 'validation_failed':
       return error.details === undefined ? error : refuse({ kind, metadata: { name } }, error.details);
