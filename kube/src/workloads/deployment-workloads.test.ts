@@ -26,9 +26,11 @@ afterAll(() => cluster.stop());
 let namespace: string;
 let workloads: DeploymentWorkloads;
 let leads: boolean;
+let logger: FakeLogger;
 const running: DeploymentWorkloads[] = [];
 beforeEach(async () => {
   leads = true;
+  logger = new FakeLogger();
   namespace = await cluster.createNamespace();
   workloads = await startWorkloads();
   cluster.takeWrites();
@@ -40,7 +42,7 @@ afterEach(async () => {
 async function startWorkloads(clock: Clock = systemClock): Promise<DeploymentWorkloads> {
   const settings = { ...TEST_SETTINGS, namespace };
   const made = createDeploymentWorkloads({
-    client: cluster.client, settings, tokenOf: (uid) => `token-of-${uid}`, leads: () => leads, clock, logger: new FakeLogger(),
+    client: cluster.client, settings, tokenOf: (uid) => `token-of-${uid}`, leads: () => leads, clock, logger,
   });
   running.push(made);
   await made.start();
@@ -197,6 +199,15 @@ describe('createDeploymentWorkloads, writing', () => {
     await cluster.delete(policy);
     await eventually(() => deploymentOf(desired.name).then(() => undefined));
     await eventually(() => expect(find(desired.name)).not.toHaveProperty('waiting'));
+  });
+
+  it('tells once what is in the way of a workload that runs', async () => {
+    const desired = testWorkload({ replicas: 2 });
+    const { budget } = paths(desired.name);
+    await cluster.create(budget.slice(0, budget.lastIndexOf('/')), { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: desired.name }, spec: { maxUnavailable: 1 } });
+    await workloads.ensure(desired);
+    expect(find(desired.name)).toMatchObject({ replicas: 2, waiting: expect.stringContaining("not Wherry's") });
+    expect(logger.of('warn').map(({ message }) => message)).toEqual([find(desired.name)?.waiting]);
   });
 
   it('makes anew what is left of an earlier function of the name', async () => {

@@ -19,9 +19,10 @@ export class WorkloadView {
   readonly #marks = new LoadedMarks();
   /** Uids of pods that go with a workload that was removed, and are none of a later one of its name. */
   readonly #going = new Set<string>();
-  /** Workloads that cannot be made because another has a name that they need. */
+  /** Workloads that are not as they should be until a person changes something, and why; some of them run. */
   readonly #blocked = new Map<string, { desired: DesiredWorkload; waiting: string }>();
   readonly #observed = new Map<string, ObservedWorkload>();
+  /** What ails a workload's pods, as it was told last. */
   readonly #told = new Map<string, string>();
   readonly #listeners = new Set<Listener>();
 
@@ -32,8 +33,10 @@ export class WorkloadView {
     const functionNames = new Map<string, string | undefined>();
     caches.deployments.onChange((name, deployment) => {
       const functionName = deployment?.metadata.labels?.[FUNCTION_LABEL] ?? functionNames.get(name);
-      if (deployment === undefined) functionNames.delete(name);
-      else functionNames.set(name, functionName);
+      if (deployment === undefined) {
+        functionNames.delete(name);
+        this.#told.delete(name);
+      } else functionNames.set(name, functionName);
       this.changed(name, functionName);
     });
     const known = new Map<string, Pod>();
@@ -81,7 +84,7 @@ export class WorkloadView {
     return [...(this.#pods.get(name)?.values() ?? [])];
   }
 
-  /** @param waiting why the workload cannot be made; undefined: nothing is in its way any more. */
+  /** @param waiting why the workload cannot be made as it should be; undefined: nothing is in its way any more. */
   block(desired: DesiredWorkload, waiting: string | undefined): void {
     const before = this.#blocked.get(desired.name)?.waiting;
     if (waiting === undefined) this.#blocked.delete(desired.name);
@@ -147,7 +150,8 @@ export class WorkloadView {
     const waiting = this.#blocked.get(name)?.waiting;
     const whole = waiting === undefined ? observed : { ...observed, waiting };
     this.#observed.set(name, whole);
-    this.#tellTrouble(whole);
+    // What is in its way was told when it came to be there.
+    this.#tellTrouble(observed);
     return whole;
   }
 
