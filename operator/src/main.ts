@@ -46,7 +46,7 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
   const [{ createLeaderElection }, { createEventRecorder }, { createSystemSecrets, createSystemConfigMaps }, { createSocketBuilder }] = await Promise.all([
     import('@wherry/kube/lease/leader-election.ts'),
     import('@wherry/kube/events/event-recorder.ts'),
-    import('@wherry/kube/system-objects/system-secrets.ts'),
+    import('@wherry/kube/system-objects/system-objects.ts'),
     import('@wherry/builder/socket-builder.ts'),
   ]);
   const { namespace, systemNamespace, name } = config;

@@ -1,6 +1,6 @@
 /** Names, label keys and ports of everything that a function's pods are made of. */
 
-/** The one field manager of what Wherry writes. */
+/** The field manager of everything that a function's pods are made of. */
 export const FIELD_MANAGER = 'wherry-operator';
 
 export const NAME_LABEL = 'app.kubernetes.io/name';

@@ -33,11 +33,6 @@ export class NotOursError extends Error {
   }
 }
 
-/** By name: a class has an identity a realm. */
-export function isNotOurs(error: unknown): error is NotOursError {
-  return error instanceof Error && error.name === 'NotOursError';
-}
-
 /** What the API server fills in of its own accord, and nobody needs to write. */
 const KNOWN_DEFAULTS = ['/spec/clusterIPs', '/spec/ipFamilies', '/spec/ipFamilyPolicy', '/spec/internalTrafficPolicy', '/spec/sessionAffinity'];
 

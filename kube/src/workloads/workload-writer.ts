@@ -4,7 +4,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { DesiredWorkload } from '@wherry/core/ports/workloads.ts';
 import { buildObjects, type WorkloadObjects } from './build-objects.ts';
 import { feedSecretName, FUNCTION_LABEL, FUNCTION_UID_ANNOTATION, serviceName, WORKLOAD_LABEL } from './names.ts';
-import { isNotOurs, type OwnedObjects } from './owned-objects.ts';
+import { NotOursError, type OwnedObjects } from './owned-objects.ts';
 import type { WorkloadCaches } from './workload-caches.ts';
 import type { WorkloadSettings } from './workload-settings.ts';
 import type { WorkloadView } from './workload-view.ts';
@@ -245,5 +245,5 @@ function objectNames({ name, functionName }: DesiredWorkload): string[] {
 
 /** Refusals that stay until somebody changes something: a name that is taken, a quota, a policy. */
 function isLasting(error: unknown): error is Error {
-  return isNotOurs(error) || isDomainError(error, 'forbidden') || isDomainError(error, 'validation_failed');
+  return error instanceof NotOursError || isDomainError(error, 'forbidden') || isDomainError(error, 'validation_failed');
 }

@@ -3,7 +3,7 @@ import { systemClock } from '@wherry/service/clock.ts';
 import { connectKube, type KubeClient } from '../client/kube-client.ts';
 import { startApiServer, type ApiServer } from '../testing/api-server.ts';
 import { makeNamespace } from '../testing/install-crds.ts';
-import { createSystemConfigMaps, createSystemSecrets } from './system-secrets.ts';
+import { createSystemConfigMaps, createSystemSecrets } from './system-objects.ts';
 
 let server: ApiServer;
 let client: KubeClient;
