@@ -18,7 +18,7 @@ export interface EventPace {
   /** Between two of the same event: what came in between is counted. */
   repeatMs: number;
 }
-export const EVENT_PACE: EventPace = { requestMs: 100, repeatMs: 10_000 };
+const EVENT_PACE: EventPace = { requestMs: 100, repeatMs: 10_000 };
 
 export interface EventRecorderOptions {
   client: KubeClient;

@@ -14,7 +14,7 @@ export interface LeaderTimes {
   retryMs: number;
 }
 /** As Kubernetes' own controllers have them. */
-export const LEADER_TIMES: LeaderTimes = { durationSeconds: 15, renewDeadlineMs: 10_000, retryMs: 2000 };
+const LEADER_TIMES: LeaderTimes = { durationSeconds: 15, renewDeadlineMs: 10_000, retryMs: 2000 };
 
 export interface LeaderElectionOptions {
   client: KubeClient;

@@ -47,7 +47,7 @@ function ranMs({ startedAt, finishedAt }: Terminated): number {
 }
 
 /** One sentence for a person, then the last lines of what it printed. */
-export function endMessage(end: Terminated): string {
+function endMessage(end: Terminated): string {
   // Lines of JSON are the runtime's log for collectors; the function's own log has them.
   const lines = (end.message ?? '').replace(CONTROL, '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('{'));
   return [sentence(end), ...lines.slice(-LINES)].join('\n');

@@ -53,7 +53,7 @@ async function getFile(service: FileService, entry: TreeEntry, request: Incoming
 }
 
 /** Only where JSON is named, and nothing is liked better: every client sends a wildcard. */
-export function asksForJson(accept: string | undefined): boolean {
+function asksForJson(accept: string | undefined): boolean {
   const ranges = (accept ?? '').split(',').map((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);

@@ -72,7 +72,7 @@ export type FunctionBody = z.output<typeof functionBodySchema>;
 /** What an answer holds and a body cannot set. */
 export const FUNCTION_READ_ONLY = ['id', 'status', 'pinnedRevision', 'createdAt', 'updatedAt'] as const;
 
-export const functionViewSchema = z.strictObject({
+const functionViewSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
   description: z.string().nullable(),

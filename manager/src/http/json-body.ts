@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError, invalid } from '@wherry/core/errors.ts';
 
 /** Bytes that a JSON body may have (M8). */
-export const JSON_LIMIT = 1_048_576;
+const JSON_LIMIT = 1_048_576;
 /** Levels that a JSON body may nest (M8). */
-export const JSON_DEPTH = 32;
+const JSON_DEPTH = 32;
 
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}');

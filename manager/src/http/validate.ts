@@ -13,7 +13,7 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown, what: s
 }
 
 /** A sentence about the first problem, and all of them as details. */
-export function validationError(issues: readonly z.core.$ZodIssue[], what: string): DomainError {
+function validationError(issues: readonly z.core.$ZodIssue[], what: string): DomainError {
   return refused(issues.flatMap(toDetails), what);
 }
 

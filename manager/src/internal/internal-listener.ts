@@ -11,7 +11,7 @@ import { collectBlobs, hasBlob, putBlob, sendBlob } from './content-requests.ts'
 import { takeTelemetry } from './telemetry-requests.ts';
 
 /** Whose certificate is taken, of those that the internal authority has issued. */
-export const OPERATOR_NAME = 'operator';
+const OPERATOR_NAME = 'operator';
 
 export interface InternalListenerOptions {
   content: ContentStore;

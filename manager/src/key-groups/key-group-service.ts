@@ -112,7 +112,7 @@ export class KeyGroupService {
   }
 }
 
-export function groupView(group: KeyGroupResource, keyCount: number): GroupView {
+function groupView(group: KeyGroupResource, keyCount: number): GroupView {
   return { id: group.metadata.name, name: displayName(group), description: group.spec.description ?? null, keyCount };
 }
 

@@ -39,7 +39,7 @@ const includeValues = z
 export const keyListQuerySchema = z.strictObject({ groupId: z.string().optional(), includeValues });
 export const keyQuerySchema = z.strictObject({ includeValues });
 
-export const keyViewSchema = z.strictObject({
+const keyViewSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
   value: z.string().optional(),

@@ -19,7 +19,7 @@ export type RouterHello = Extract<Hello, { role: 'router' }>;
 export type RuntimeHello = Extract<Hello, { role: 'runtime' }>;
 
 /** The common name of the certificates that the internal authority gives to routers. */
-export const ROUTER_COMMON_NAME = 'router';
+const ROUTER_COMMON_NAME = 'router';
 
 const HELLO_MS = 5000;
 const MAX_HELLO_BYTES = 4096;

@@ -2,7 +2,7 @@ import { eachHeader } from '../headers/raw-headers.ts';
 import { Refusal } from '../refusal.ts';
 
 /** Bytes of all header lines (R9). */
-export const MAX_HEADER_BYTES = 16_384;
+const MAX_HEADER_BYTES = 16_384;
 
 /** A host, and perhaps a port: what may stand in a URL, and nothing that splits one. */
 const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;

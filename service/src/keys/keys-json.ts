@@ -10,7 +10,7 @@ import { StartError } from '../start-error.ts';
 const SECRET_BYTES = 32;
 
 /** 32 bytes in base64. */
-export const keySecretSchema = z.string().refine(isSecret, { message: `must be ${SECRET_BYTES} bytes in base64` });
+const keySecretSchema = z.string().refine(isSecret, { message: `must be ${SECRET_BYTES} bytes in base64` });
 
 const versionedKey = z.strictObject({ version: z.int().min(1), secret: keySecretSchema, createdAt: z.iso.datetime() });
 

@@ -15,7 +15,7 @@ const STAMP = { namespace: NAMESPACE, resourceVersion: '2', uid: 'u', now: 0 };
 export type Refusal = string | undefined;
 
 /** The object of a sample, as a client sends it. */
-export function objectOf([kind, spec, name = 'sample']: Sample): object {
+function objectOf([kind, spec, name = 'sample']: Sample): object {
   return { apiVersion: API_VERSION, kind, metadata: { name, namespace: NAMESPACE }, spec };
 }
 
