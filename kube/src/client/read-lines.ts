@@ -1,25 +1,16 @@
+import { lines } from '@wherry/service/lines.ts';
 import { unavailable } from './status-error.ts';
 
 /** More than any object that etcd takes. */
 const LINE_LIMIT = 8 * 1024 * 1024;
-const NEWLINE = 0x0a;
 
 /** The JSON objects of a stream, one a line. @throws DomainError `unavailable` for what is none, or has no end */
 export async function* readLines(body: AsyncIterable<Buffer>): AsyncGenerator<object, void> {
-  let pieces: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      const line = Buffer.concat([...pieces, chunk.subarray(start, end)]);
-      pieces = [];
-      length = 0;
-      start = end + 1;
-      if (line.length > 0) yield parseLine(line);
-    }
-    pieces.push(chunk.subarray(start));
-    length += chunk.length - start;
-    if (length > LINE_LIMIT) throw unavailable(`The API server sent a line of more than ${LINE_LIMIT} bytes`);
+  try {
+    for await (const line of lines(body, LINE_LIMIT)) if (line.length > 0) yield parseLine(line);
+  } catch (error) {
+    if (error instanceof RangeError) throw unavailable(`The API server sent what is no event: ${error.message}`);
+    throw error;
   }
 }
 

@@ -1,7 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
-
-const NEWLINE = 0x0a;
+import { lines } from '../lines.ts';
 
 export interface JsonLinesOptions {
   /** Bytes queued for a peer that does not read, before it is cut off. */
@@ -39,23 +38,4 @@ export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedC
       }
     },
   };
-}
-
-async function* lines(stream: AsyncIterable<Buffer>, limit: number): AsyncGenerator<Buffer> {
-  let parts: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of stream) {
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      const tail = chunk.subarray(start, end);
-      yield parts.length === 0 ? tail : Buffer.concat([...parts, tail]);
-      parts = [];
-      length = 0;
-      start = end + 1;
-    }
-    if (start === chunk.length) continue;
-    parts.push(chunk.subarray(start));
-    length += chunk.length - start;
-    if (length > limit) throw new RangeError('a line of the feed is too long');
-  }
 }
