@@ -20,6 +20,7 @@ const SYSTEM = 'wherry-system';
 const PLAIN = 'plain';
 const IMAGE = 'wherry/runtime:0.1.0';
 const DEADLINE_MS = 300_000;
+/** For each one that is asked at the same time: asking must not take what they start with. */
 const BETWEEN_CALLS_MS = 10;
 
 /** One of the two things that are compared. */
@@ -114,14 +115,14 @@ async function applied(cluster: Cluster, subject: Subject, names: string[]): Pro
   const manifest = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: names.flatMap((name) => subject.manifest(name)) });
   const start = performance.now();
   const applying = cluster.apply(manifest);
-  await Promise.all([applying, ...names.map((name) => untilItAnswers(subject, name, start))]);
+  await Promise.all([applying, ...names.map((name) => untilItAnswers(subject, name, { start, pauseMs: BETWEEN_CALLS_MS * names.length }))]);
   return performance.now() - start;
 }
 
-async function untilItAnswers(subject: Subject, name: string, start: number): Promise<void> {
+async function untilItAnswers(subject: Subject, name: string, { start, pauseMs }: { start: number; pauseMs: number }): Promise<void> {
   while (!(await subject.answers(name))) {
     if (performance.now() - start > DEADLINE_MS) throw new Error(`${subject.name} ${name} did not answer within ${DEADLINE_MS} ms`);
-    await pause(BETWEEN_CALLS_MS);
+    await pause(pauseMs);
   }
 }
 
@@ -143,6 +144,11 @@ async function memory(cluster: Cluster): Promise<string> {
     return `${pod} ${Math.round(bytes / 1024 / 1024)} MiB`;
   }));
   return texts.join(', ');
+}
+
+async function restarts(cluster: Cluster, { namespace }: Subject): Promise<number> {
+  const counts = await cluster.kubectl(['get', 'pods', '-n', namespace, '-o', 'jsonpath={.items[*].status.containerStatuses[*].restartCount}']);
+  return counts.split(' ').reduce((sum, count) => sum + Number(count), 0);
 }
 
 async function open(): Promise<{ cluster: Cluster; close: () => Promise<void> }> {
@@ -195,7 +201,7 @@ async function compareManyAtOnce(cluster: Cluster, subjects: Subject[]): Promise
     console.log(`before ${AT_ONCE} of ${subject.name}: ${await memory(cluster)}`);
     totals.push(await applied(cluster, subject, names));
     console.log(`${AT_ONCE} at once, all answer: ${subject.name} ${rounded((totals.at(-1) ?? 0) / 1000)} s`);
-    console.log(`with them: ${await memory(cluster)}`);
+    console.log(`with them: ${await memory(cluster)}; containers that were started again: ${await restarts(cluster, subject)}`);
     await removed(cluster, subject);
   }
   const [ours = 0, theirs = 0] = totals;

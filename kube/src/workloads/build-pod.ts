@@ -11,14 +11,11 @@ import type { BuildInput } from './workload-settings.ts';
 const USER = 65_532;
 /** For the way out, on top of the lame-duck time and of what running calls have. */
 const MARGIN_SECONDS = 5;
-/** What an instance is promised where its CPU is not limited, and at most where it is. */
-const CPU_REQUEST_MILLIS = 10;
+/** What an instance is promised at most: the 110 pods that a kubelet takes shall find room on two cores, beside what else is there. */
+const CPU_REQUEST_MILLIS = 5;
 const TMP_MIB = 64;
-/**
- * How long loading may keep the event loop from answering. The runtime times loading itself, and says why it failed:
- * the probe must not be faster than it.
- */
-const START_SECONDS = 40;
+/** An instance may wait so long for an operator that is away. The runtime itself times how long its code loads, and says why it failed. */
+const START_SECONDS = 3600;
 
 /**
  * The pod of an instance; it passes Pod Security `restricted`. What Kubernetes would fill in is written out, so that a
@@ -106,10 +103,12 @@ function buildResources({ memoryMiB, cpuMillis }: InstanceTemplate): V1ResourceR
 }
 
 /**
- * A call that blocks the event loop for two seconds survives; one that never ends is killed after three failed probes,
- * without the time to drain that it would not use (S3).
+ * It is ready once its code is loaded, and until it is told to go: there is nothing between to ask for each second. Only then
+ * is its event loop watched, for to load may take long where many start at once. A call that blocks the loop for two
+ * seconds survives; one that never ends is killed after three failed probes, without the time to drain that it would not
+ * use (S3).
  */
-function buildProbes(): Pick<V1Container, 'startupProbe' | 'livenessProbe' | 'readinessProbe'> {
+function buildProbes(): Pick<V1Container, 'startupProbe' | 'livenessProbe'> {
   const get = (path: string): V1Probe => ({
     httpGet: { path, port: PROBE_PORT, scheme: 'HTTP' },
     periodSeconds: 1,
@@ -117,9 +116,8 @@ function buildProbes(): Pick<V1Container, 'startupProbe' | 'livenessProbe' | 're
     successThreshold: 1,
   });
   return {
-    startupProbe: { ...get('/livez'), failureThreshold: START_SECONDS, terminationGracePeriodSeconds: 1 },
+    startupProbe: { ...get('/readyz'), failureThreshold: START_SECONDS, terminationGracePeriodSeconds: 1 },
     livenessProbe: { ...get('/livez'), failureThreshold: 3, terminationGracePeriodSeconds: 1 },
-    readinessProbe: { ...get('/readyz'), failureThreshold: 1 },
   };
 }
 

@@ -1,5 +1,6 @@
 import { registerHooks } from 'node:module';
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import { evaluateWithin } from './evaluate-within.ts';
 import { nameAuthorsFiles } from './authors-stack-traces.ts';
 import { describeLoadError } from './describe-load-error.ts';
 import { HANDLER_URL } from './handler-url.ts';
@@ -24,13 +25,12 @@ export async function loadArtifact(artifact: string, options: LoadOptions): Prom
   serveFromMemory(nameAuthorsFiles(artifact), options.allowSqlite);
   const late = Promise.withResolvers<'late'>();
   const cancel = options.clock.after(options.timeoutMs, () => late.resolve('late'));
+  const tooLate = (why: string): LoadResult =>
+    failure(`The handler's top level did not finish within ${options.timeoutMs / 1000} s: ${why} in it never ends, or takes too long.`);
   try {
+    if (!evaluateWithin(HANDLER_URL, options.timeoutMs)) return tooLate('a loop');
     const module = await Promise.race([import(HANDLER_URL) as Promise<{ default?: unknown }>, late.promise]);
-    if (module === 'late') {
-      const seconds = options.timeoutMs / 1000;
-      return failure(`The handler's top level did not finish within ${seconds} s: an await in it never ends.`);
-    }
-    return handlerOf(module);
+    return module === 'late' ? tooLate('an await') : handlerOf(module);
   } catch (error) {
     return failure(describeLoadError(error));
   } finally {

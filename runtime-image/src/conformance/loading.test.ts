@@ -39,7 +39,13 @@ describe('an artifact that does not load', () => {
 
   it('awaits for ever at its top level', async () => {
     const instance = created('await new Promise(() => {});', { environment: { WHERRY_LOAD_TIMEOUT_SECONDS: '0.2' } });
-    expect(await instance.start()).toMatchObject({ type: 'failed', message: /did not finish within 0\.2 s/ });
+    expect(await instance.start()).toMatchObject({ type: 'failed', message: expect.stringMatching(/did not finish within 0\.2 s: an await/) });
+  });
+
+  it('loops for ever at its top level', async () => {
+    const instance = created('for (;;);', { environment: { WHERRY_LOAD_TIMEOUT_SECONDS: '0.2' } });
+    expect(await instance.start()).toMatchObject({ type: 'failed', reason: 'LoadError', message: expect.stringMatching(/did not finish within 0\.2 s: a loop/) });
+    expect(await instance.exited).toBe(1);
   });
 
   it('what it printed before is in the log', async () => {

@@ -9,7 +9,7 @@ export interface ProbeOptions {
 }
 
 /**
- * Answers the kubelet: `/livez` whenever the event loop turns (one that is blocked is restarted for it, S3), `/readyz` while
+ * Answers the kubelet: `/livez` whenever the event loop turns (one that is blocked is restarted for it, S3), `/readyz` once
  * calls are taken. The process does not live for it.
  * @throws StartError where the port cannot be opened.
  */
