@@ -337,12 +337,23 @@ describe('createDeploymentWorkloads, observing', () => {
     await eventually(() => expect(isReady()).toBe(false));
   });
 
-  it('S3: a container that is started again is another instance, not ready by what the last one said', async () => {
+  it('S3: what a runtime said ends with its connection, not with late news of the container before it', async () => {
+    const terminated = { exitCode: 1 };
     await report({ ip: '10.1.0.7', container: { state: { running: {} } } });
     await eventually(() => expect(instances()[0]?.address).toBeDefined());
-    workloads.markLoaded(pod);
-    await report({ ip: '10.1.0.7', container: { restartCount: 1, state: { running: {} }, lastState: { terminated: { exitCode: 1 } } } });
-    await eventually(() => expect(instances()).toEqual([expect.objectContaining({ id: `${pod}.1`, ready: false })]));
+    const connectionEnds = workloads.markLoaded(pod);
+    expect(isReady()).toBe(true);
+    connectionEnds();
+    expect(isReady()).toBe(false);
+    await report({ ip: '10.1.0.7', container: { state: { terminated } } });
+    // The next container speaks before the kubelet has said that there is one.
+    const nextEnds = workloads.markLoaded(pod);
+    connectionEnds();
+    expect(instances()).toEqual([expect.objectContaining({ id: `${pod}.0`, ready: true })]);
+    await report({ ip: '10.1.0.7', container: { restartCount: 1, state: { running: {} }, lastState: { terminated } } });
+    await eventually(() => expect(instances()).toEqual([expect.objectContaining({ id: `${pod}.1`, ready: true })]));
+    nextEnds();
+    expect(isReady()).toBe(false);
   });
 
   it('says why code does not load, as the runtime wrote it, until an instance is ready', async () => {

@@ -30,8 +30,11 @@ export interface DeploymentWorkloads extends Workloads {
   rest(): void;
   /** Which instance speaks; undefined: none that its pod confirms. Waits up to ten seconds for the pod's address. */
   identify(hello: RuntimeHello): Promise<RuntimeIdentity | undefined>;
-  /** The runtime of the pod has told over the feed that it takes calls: it counts as ready before the kubelet says so. */
-  markLoaded(podName: string): void;
+  /**
+   * The runtime of the pod has told over the feed that it takes calls: it counts as ready before the kubelet says so.
+   * @returns to be called when its connection has ended, and with it perhaps the process.
+   */
+  markLoaded(podName: string): () => void;
 }
 
 /** The Workloads port on Kubernetes: one Deployment for each pair of artifact and template, with what belongs to it. */

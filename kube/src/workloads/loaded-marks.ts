@@ -1,24 +1,27 @@
-import { containerOf, isLeaving, isPodReady, restartsOf, type Pod } from './pod.ts';
+import { isLeaving, isPodReady, type Pod } from './pod.ts';
 
 interface Mark {
-  restarts: number;
   /** The kubelet has said that it is ready: from then on, its word counts against the mark. */
   confirmed: boolean;
 }
 
 /**
- * Pods whose runtime has said itself, over the feed, that it takes calls. They need not wait for the kubelet's rhythm of
- * a second and for what follows it; once both say ready, their word alone counts.
+ * Pods whose runtime has said itself, over a connection that is still there, that it takes calls. They need not wait for
+ * the kubelet's rhythm of a second and for what follows it; once pod and endpoint say ready, their word alone counts. That a
+ * container has ended shows in its connection: the kubelet tells of it when the next one may be running already.
  */
 export class LoadedMarks {
   /** By the pod's uid. */
   readonly #marks = new Map<string, Mark>();
 
-  /** @returns whether it says anything new. */
-  add(pod: Pod): boolean {
-    if (isLeaving(pod) || this.#marks.has(pod.metadata.uid)) return false;
-    this.#marks.set(pod.metadata.uid, { restarts: restartsOf(pod), confirmed: isPodReady(pod) });
-    return true;
+  /** @returns what takes the mark back, where it is still the pod's. */
+  add(pod: Pod): () => void {
+    const { uid } = pod.metadata;
+    const mark = { confirmed: isPodReady(pod) };
+    this.#marks.set(uid, mark);
+    return () => {
+      if (this.#marks.get(uid) === mark) this.#marks.delete(uid);
+    };
   }
 
   /** Looks at a pod's newest state; drops a mark that no longer holds. */
@@ -28,7 +31,7 @@ export class LoadedMarks {
     const ready = isPodReady(pod);
     const agreed = ready && endpointReady;
     const refuted = mark.confirmed && !ready;
-    if (agreed || refuted || hasEnded(pod, mark)) this.#marks.delete(pod.metadata.uid);
+    if (agreed || refuted || isLeaving(pod)) this.#marks.delete(pod.metadata.uid);
     else mark.confirmed = ready;
   }
 
@@ -39,9 +42,4 @@ export class LoadedMarks {
   has(pod: Pod): boolean {
     return this.#marks.has(pod.metadata.uid);
   }
-}
-
-/** The container that said so. */
-function hasEnded(pod: Pod, { restarts }: Mark): boolean {
-  return isLeaving(pod) || restartsOf(pod) !== restarts || containerOf(pod)?.state?.terminated !== undefined;
 }

@@ -4,7 +4,7 @@ import { Endpoints } from './endpoints.ts';
 import { LoadedMarks } from './loaded-marks.ts';
 import { FUNCTION_LABEL, WORKLOAD_LABEL } from './names.ts';
 import { observeWorkload } from './observe-workload.ts';
-import { functionOf, workloadOf, type Pod } from './pod.ts';
+import { functionOf, isLeaving, workloadOf, type Pod } from './pod.ts';
 import type { Deployment } from './waiting-reason.ts';
 import type { WorkloadCaches } from './workload-caches.ts';
 
@@ -69,10 +69,17 @@ export class WorkloadView {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** The runtime in this pod has said that it takes calls. */
-  markLoaded(podName: string): void {
+  /** The runtime in this pod has said that it takes calls. @returns to be called when its connection has ended. */
+  markLoaded(podName: string): () => void {
     const pod = this.#caches.pods.get(podName);
-    if (pod !== undefined && this.#marks.add(pod)) this.#takePod(pod, pod);
+    if (pod === undefined || isLeaving(pod)) return () => undefined;
+    const unmark = this.#marks.add(pod);
+    this.#takePod(pod, pod);
+    return () => {
+      unmark();
+      const now = this.#caches.pods.get(podName);
+      if (now !== undefined) this.#takePod(now, now);
+    };
   }
 
   /** Its pods are none of a workload that takes its name from now on. */

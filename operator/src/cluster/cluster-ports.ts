@@ -22,7 +22,7 @@ export interface ClusterWorkloads extends Workloads, Running {
   /** Which instance speaks; undefined: none that its pod confirms. */
   identify(hello: RuntimeHello): Promise<RuntimeIdentity | undefined>;
   /** The pod's runtime takes calls: routers need not wait for the kubelet to say so. */
-  markLoaded(podName: string): void;
+  markLoaded(podName: string): () => void;
 }
 
 /** Who of the replicas leads. */

@@ -201,7 +201,10 @@ async function attachRuntime(
   const identity = await workloads.identify(hello);
   if (identity === undefined) throw new Error('no pod is what the runtime says it is');
   const outcome = await runtimeFeed.attach(channel, identity).outcome;
-  if (outcome.type === 'loaded') workloads.markLoaded(identity.instanceId);
+  if (outcome.type !== 'loaded') return;
+  const unmark = workloads.markLoaded(identity.instanceId);
+  await channel.closed;
+  unmark();
 }
 
 function followElection(
