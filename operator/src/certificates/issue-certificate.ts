@@ -40,8 +40,7 @@ export async function issueCertificate(request: CertificateRequest, issuer?: Iss
   const key = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = forge.pki.publicKeyFromPem(pair.publicKey.export({ type: 'spki', format: 'pem' }).toString());
-  // Positive, as the standard wants it.
-  certificate.serialNumber = `00${randomBytes(SERIAL_BYTES).toString('hex')}`;
+  certificate.serialNumber = serialNumber(randomBytes(SERIAL_BYTES));
   certificate.validity.notBefore = new Date(request.notBefore - SKEW_MS);
   certificate.validity.notAfter = new Date(request.notAfter);
   const subject = [{ name: 'commonName', value: request.commonName }];
@@ -57,6 +56,15 @@ export async function issueCertificate(request: CertificateRequest, issuer?: Iss
   };
   certificate.sign(signer as unknown as forge.pki.rsa.PrivateKey, forge.md.sha256.create());
   return { certificate: forge.pki.certificateToPem(certificate).replaceAll('\r\n', '\n'), key };
+}
+
+/**
+ * In hexadecimal digits: positive, and in its shortest form, whatever the random bytes begin with. node-forge writes it as
+ * it is, and OpenSSL reads no certificate with a zero too many before it.
+ */
+export function serialNumber(random: Uint8Array): string {
+  const [first = 0, ...rest] = random;
+  return Buffer.from([(first & 0x3f) | 0x40, ...rest]).toString('hex');
 }
 
 function extensionsOf({ purpose, names }: CertificateRequest): object[] {
