@@ -197,9 +197,12 @@ describe('S3: a function that goes wrong', () => {
     expect(neighbour.bad).toEqual([]);
     expect(neighbour.good).toBeGreaterThan(50);
     expect(await routersAndRestarts()).toBe(before);
-    // All of them ended and were started again by the kubelet, the hog for its memory.
-    const ends = await Promise.all(ids.map(async (id) => (await functionPod(cluster, id)).status.containerStatuses?.[0]));
-    expect(ends.map((status) => status?.restartCount)).toEqual(fates.map(() => 1));
+    // All of them ended and were started again by the kubelet, which says so a little later; the hog for its memory.
+    const ends = await eventually(async () => {
+      const statuses = await Promise.all(ids.map(async (id) => (await functionPod(cluster, id)).status.containerStatuses?.[0]));
+      expect(statuses.map((status) => status?.restartCount)).toEqual(fates.map(() => 1));
+      return statuses;
+    });
     expect(ends[1]?.lastState.terminated).toMatchObject({ reason: 'OOMKilled', exitCode: 137 });
   }, 60_000);
 

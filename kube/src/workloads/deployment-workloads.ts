@@ -42,7 +42,7 @@ export function createDeploymentWorkloads(options: DeploymentWorkloadsOptions): 
   const { client, settings, clock } = options;
   const logger = options.logger.child({ part: 'workloads' });
   const caches = createWorkloadCaches({ client, namespace: settings.namespace, clock, logger });
-  const view = new WorkloadView(caches, logger);
+  const view = new WorkloadView({ caches, clock, logger });
   const writer = new WorkloadWriter({ ...options, caches, view, logger });
   return {
     ensure: (desired) => writer.ensure(desired),

@@ -1,6 +1,13 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
 import { isLeaving, isPodReady, type Pod } from './pod.ts';
 
+/** The kubelet's news of a container have come by then. */
+const LATE_NEWS_MS = 30_000;
+
 interface Mark {
+  since: number;
+  /** The pod was seen not ready: what it says from then on is said of this container, not of one before it. */
+  fresh: boolean;
   /** The kubelet has said that it is ready: from then on, its word counts against the mark. */
   confirmed: boolean;
 }
@@ -11,13 +18,18 @@ interface Mark {
  * container has ended shows in its connection: the kubelet tells of it when the next one may be running already.
  */
 export class LoadedMarks {
+  readonly #clock: Pick<Clock, 'monotonic'>;
   /** By the pod's uid. */
   readonly #marks = new Map<string, Mark>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
 
   /** @returns what takes the mark back, where it is still the pod's. */
   add(pod: Pod): () => void {
     const { uid } = pod.metadata;
-    const mark = { confirmed: isPodReady(pod) };
+    const mark: Mark = { since: this.#clock.monotonic(), fresh: !isPodReady(pod), confirmed: false };
     this.#marks.set(uid, mark);
     return () => {
       if (this.#marks.get(uid) === mark) this.#marks.delete(uid);
@@ -29,10 +41,16 @@ export class LoadedMarks {
     const mark = this.#marks.get(pod.metadata.uid);
     if (mark === undefined) return;
     const ready = isPodReady(pod);
-    const agreed = ready && endpointReady;
-    const refuted = mark.confirmed && !ready;
-    if (agreed || refuted || isLeaving(pod)) this.#marks.delete(pod.metadata.uid);
-    else mark.confirmed = ready;
+    if (isLeaving(pod) || this.#isSettled(mark, ready, endpointReady)) this.#marks.delete(pod.metadata.uid);
+    mark.confirmed = mark.fresh && ready;
+    mark.fresh ||= !ready;
+  }
+
+  /** Whether pod and endpoint speak for themselves now. */
+  #isSettled({ since, fresh, confirmed }: Mark, ready: boolean, endpointReady: boolean): boolean {
+    const agreed = fresh && ready && endpointReady;
+    const refuted = confirmed && !ready;
+    return agreed || refuted || this.#clock.monotonic() - since > LATE_NEWS_MS;
   }
 
   forget(uid: string): void {

@@ -1,3 +1,4 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import { Endpoints } from './endpoints.ts';
@@ -16,7 +17,7 @@ export class WorkloadView {
   readonly #logger: Logger;
   readonly #pods = new Map<string, Map<string, Pod>>();
   readonly #endpoints = new Endpoints();
-  readonly #marks = new LoadedMarks();
+  readonly #marks: LoadedMarks;
   /** Uids of pods that go with a workload that was removed, and are none of a later one of its name. */
   readonly #going = new Set<string>();
   /** Workloads that are not as they should be until a person changes something, and why; some of them run. */
@@ -26,9 +27,10 @@ export class WorkloadView {
   readonly #told = new Map<string, string>();
   readonly #listeners = new Set<Listener>();
 
-  constructor(caches: WorkloadCaches, logger: Logger) {
+  constructor({ caches, clock, logger }: { caches: WorkloadCaches; clock: Clock; logger: Logger }) {
     this.#caches = caches;
     this.#logger = logger;
+    this.#marks = new LoadedMarks(clock);
     // Of one that is gone, the cache does not say any more whose it was.
     const functionNames = new Map<string, string | undefined>();
     caches.deployments.onChange((name, deployment) => {
