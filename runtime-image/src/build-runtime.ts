@@ -2,7 +2,6 @@ import type { Server } from 'node:http';
 import { runtimeDownSchema, type RuntimeDown, type RuntimeUp } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
-import type { InstanceAddress } from '@wherry/core/ports/workloads.ts';
 import { loadArtifact, type LoadResult } from './artifact/load-artifact.ts';
 import { isArtifactOf } from './artifact/verify-artifact.ts';
 import { callListener } from './call/answer-call.ts';
@@ -27,6 +26,8 @@ const CONGESTED_BYTES = 1024 * 1024;
 export interface RuntimeParts {
   clock: Clock;
   config: RuntimeConfig;
+  /** Calls come only when this has resolved. Default: at once. */
+  watched?: Promise<void>;
 }
 
 type Start = Extract<RuntimeDown, { type: 'start' }>;
@@ -42,14 +43,14 @@ export interface Runtime {
   follow(channel: FeedChannel): Promise<void>;
   /** Resolves when the code does not load, after that was told; rejects where the instance cannot listen. */
   readonly failed: Promise<LoadFailure>;
-  /** Why it takes no calls now; undefined: it does. */
-  whyNotReady(): string | undefined;
+  /** Resolves when the code is loaded and calls could be taken. */
+  readonly loaded: Promise<void>;
   /** Takes no more calls, and resolves when those that run have ended. */
   drain(): Promise<void>;
 }
 
 /** Composes an instance. It takes over the process: console, globals, environment and what happens on a crash. */
-export function buildRuntime({ clock, config }: RuntimeParts): Runtime {
+export function buildRuntime({ clock, config, watched }: RuntimeParts): Runtime {
   let channel: FeedChannel | undefined;
   const send = (message: RuntimeUp): void => channel?.send(message);
   const congested = (): boolean => channel === undefined || (channel.queuedBytes?.() ?? 0) > CONGESTED_BYTES;
@@ -57,22 +58,25 @@ export function buildRuntime({ clock, config }: RuntimeParts): Runtime {
   const running = new RunningCalls();
   const tokens = new InvocationTokens();
   const failed = Promise.withResolvers<LoadFailure>();
+  const hasLoaded = Promise.withResolvers<void>();
   let first: { message: Start; state: FunctionState } | undefined;
   let server: Server | undefined;
-  let address: InstanceAddress | undefined;
+  let announced: RuntimeUp | undefined;
 
   /** Not waited for: what follows on the feed, its end above all, is heard while the handler loads. */
   async function start(message: Start, state: FunctionState): Promise<void> {
     takeOverProcess({ message, config, log, flush });
-    const loaded = await load(message, config, clock);
-    if (!loaded.ok) {
+    const result = await load(message, config, clock);
+    if (!result.ok) {
       flush();
-      send({ type: 'failed', reason: loaded.reason, message: loaded.message });
-      return failed.resolve(loaded);
+      send({ type: 'failed', reason: result.reason, message: result.message });
+      return failed.resolve(result);
     }
-    server = createCallServer(callListener({ handler: loaded.handler, tokens, state, log, clock, running }));
-    address = await listen(server, message.listen, config.pod !== undefined);
-    send({ type: 'loaded', address });
+    server = createCallServer(callListener({ handler: result.handler, tokens, state, log, clock, running }));
+    const address = await listen(server, message.listen, config.pod !== undefined);
+    hasLoaded.resolve();
+    await watched;
+    send((announced = { type: 'loaded', address }));
   }
 
   function onStart(message: Start): void {
@@ -85,7 +89,7 @@ export function buildRuntime({ clock, config }: RuntimeParts): Runtime {
       return;
     }
     first.state.apply(message.state);
-    if (address !== undefined) send({ type: 'loaded', address });
+    if (announced !== undefined) send(announced);
   }
 
   function onMessage(message: RuntimeDown): void {
@@ -96,6 +100,7 @@ export function buildRuntime({ clock, config }: RuntimeParts): Runtime {
 
   return {
     failed: failed.promise,
+    loaded: hasLoaded.promise,
     async follow(connection) {
       channel = connection;
       for await (const raw of connection.messages()) {
@@ -104,10 +109,6 @@ export function buildRuntime({ clock, config }: RuntimeParts): Runtime {
         if (message.success) onMessage(message.data);
       }
       if (channel === connection) channel = undefined;
-    },
-    whyNotReady() {
-      if (running.draining) return 'It is told to go.';
-      return address === undefined ? 'Its code is not loaded yet.' : undefined;
     },
     async drain() {
       if (server === undefined) running.draining = true;

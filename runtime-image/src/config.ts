@@ -21,7 +21,7 @@ export const runtimeEnvironment = z.object({
   WHERRY_FUNCTION_UID: z.optional(z.string()),
   /** In a pod: its name. */
   WHERRY_INSTANCE: z.optional(z.string()),
-  /** In a pod: the port of `/livez` and `/readyz`. */
+  /** In a pod: the port of `/livez` and `/startz`. */
   WHERRY_PROBE_PORT: z._default(z.coerce.number().check(z.int(), z.gte(0), z.lte(65_535)), 8081),
   /** In a pod: where its status finds why its code does not load. */
   WHERRY_TERMINATION_LOG: z._default(z.string(), '/dev/termination-log'),

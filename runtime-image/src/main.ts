@@ -8,11 +8,10 @@ import { runBesideService } from './program/run-beside-service.ts';
 
 async function main(): Promise<void> {
   const config = loadRuntimeConfig();
-  const runtime = buildRuntime({ clock, config });
-  if (config.pod === undefined) return runBesideService(runtime, clock);
+  if (config.pod === undefined) return runBesideService(buildRuntime({ clock, config }), clock);
   // What one machine does not need is not loaded there: TLS costs each process memory.
   const { runInPod } = await import('./program/run-in-pod.ts');
-  await runInPod({ runtime, pod: config.pod, clock });
+  await runInPod({ config, pod: config.pod, clock });
 }
 
 main().catch((error: unknown) => {

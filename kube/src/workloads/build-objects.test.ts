@@ -44,6 +44,11 @@ describe('buildObjects', () => {
     expect(deployment.spec?.template.spec?.containers[0]?.resources?.limits).toEqual({ memory, cpu });
   });
 
+  it.each([[null, 2], [2000, 2], [500, 4], [100, 20], [10, 30]])('S3: with %s millis of CPU, the event loop may be blocked for %i s', (cpuMillis, seconds) => {
+    const { deployment } = build({ template: { memoryMiB: 64, cpuMillis } });
+    expect(deployment.spec?.template.spec?.containers[0]?.livenessProbe).toMatchObject({ periodSeconds: 1, failureThreshold: seconds });
+  });
+
   it('keeps functions from configured ranges of either family, and from none where none are configured', () => {
     const peers = (clusterRanges: string[]): unknown => build({}, { clusterRanges }).networkPolicy.spec.egress?.at(-1)?.to;
     expect(peers(['10.1.0.0/16', 'fd00::/8'])).toEqual([

@@ -14,8 +14,16 @@ const MARGIN_SECONDS = 5;
 /** What an instance is promised at most: the 110 pods that a kubelet takes shall find room on two cores, beside what else is there. */
 const CPU_REQUEST_MILLIS = 5;
 const TMP_MIB = 64;
-/** An instance may wait so long for an operator that is away. The runtime itself times how long its code loads, and says why it failed. */
-const START_SECONDS = 3600;
+/**
+ * For ten minutes at least an instance may wait for an operator that is away, whose feed brings the code. The runtime itself
+ * times how long that loads, and says why it failed.
+ */
+const START_FAILURES = 150;
+/** The runtime keeps a probe waiting for almost as long. */
+const START_TIMEOUT_SECONDS = 5;
+/** How long a call may block the event loop of an instance that has a whole core, before it is told to go. */
+const BLOCKED_SECONDS = 2;
+const MAX_BLOCKED_SECONDS = 30;
 
 /**
  * The pod of an instance; it passes Pod Security `restricted`. What Kubernetes would fill in is written out, so that a
@@ -71,7 +79,7 @@ function buildContainer({ desired, settings }: BuildInput): V1Container {
       runAsNonRoot: true,
       capabilities: { drop: ['ALL'] },
     },
-    ...buildProbes(),
+    ...buildProbes(desired.template),
     // Why code does not load stands there, and is read from the pod's status by every operator.
     terminationMessagePath: '/dev/termination-log',
     terminationMessagePolicy: 'FallbackToLogsOnError',
@@ -103,21 +111,24 @@ function buildResources({ memoryMiB, cpuMillis }: InstanceTemplate): V1ResourceR
 }
 
 /**
- * It is ready once its code is loaded, and until it is told to go: there is nothing between to ask for each second. Only then
- * is its event loop watched, for to load may take long where many start at once. A call that blocks the loop for two
- * seconds survives; one that never ends is killed after three failed probes, without the time to drain that it would not
- * use (S3).
+ * It is ready once its code is loaded, and until it is told to go: there is nothing between to ask for each second. Its event
+ * loop is watched from then on, and not before, for to load may take long where many start at once; the runtime takes no
+ * call before. One that blocks the loop for longer has the instance told to go; the kubelet then gives it two seconds, in
+ * which the call may still end, and kills it: without more time to drain, which a loop would not use (S3).
  */
-function buildProbes(): Pick<V1Container, 'startupProbe' | 'livenessProbe'> {
-  const get = (path: string): V1Probe => ({
+function buildProbes({ cpuMillis }: InstanceTemplate): Pick<V1Container, 'startupProbe' | 'livenessProbe'> {
+  const probe = (path: string): V1Probe => ({
     httpGet: { path, port: PROBE_PORT, scheme: 'HTTP' },
     periodSeconds: 1,
     timeoutSeconds: 1,
     successThreshold: 1,
+    terminationGracePeriodSeconds: 1,
   });
+  // What takes two seconds of a core takes twenty of a tenth of one.
+  const blockedSeconds = Math.min(MAX_BLOCKED_SECONDS, Math.ceil(BLOCKED_SECONDS * Math.max(1, 1000 / (cpuMillis ?? 1000))));
   return {
-    startupProbe: { ...get('/readyz'), failureThreshold: START_SECONDS, terminationGracePeriodSeconds: 1 },
-    livenessProbe: { ...get('/livez'), failureThreshold: 3, terminationGracePeriodSeconds: 1 },
+    startupProbe: { ...probe('/startz'), timeoutSeconds: START_TIMEOUT_SECONDS, failureThreshold: START_FAILURES },
+    livenessProbe: { ...probe('/livez'), failureThreshold: blockedSeconds },
   };
 }
 

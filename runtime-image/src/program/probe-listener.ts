@@ -1,25 +1,43 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
+import type { Clock } from '@wherry/core/ports/clock.ts';
 import { StartError } from '@wherry/service/start-error.ts';
+
+/** How long a probe is kept waiting for the code to load: the kubelet waits five seconds. */
+const HOLD_MS = 4000;
 
 export interface ProbeOptions {
   port: number;
-  /** Why it takes no calls now; undefined: it does. */
-  whyNotReady: () => string | undefined;
+  /** Resolves when the code is loaded. */
+  loaded: Promise<void>;
+  /** The kubelet knows that it is: from now on it watches whether the event loop turns. */
+  onStarted: () => void;
+  clock: Clock;
 }
 
 /**
- * Answers the kubelet: `/livez` whenever the event loop turns (one that is blocked is restarted for it, S3), `/readyz` once
- * calls are taken. The process does not live for it.
+ * Answers the kubelet: `/startz` once the code is loaded, at that very moment where it asked before; `/livez` whenever the
+ * event loop turns (one that is blocked is restarted for it, S3). The process does not live for it.
  * @throws StartError where the port cannot be opened.
  */
-export async function startProbeListener({ port, whyNotReady }: ProbeOptions): Promise<void> {
+export async function startProbeListener({ port, loaded, onStarted, clock }: ProbeOptions): Promise<void> {
   const server = createServer((request, response) => {
     request.resume();
-    const problem = request.url === '/livez' ? undefined : request.url === '/readyz' ? whyNotReady() : 'There are /livez and /readyz.';
-    response.writeHead(problem === undefined ? 200 : 503, { 'Content-Type': 'text/plain; charset=utf-8' });
-    response.end(`${problem ?? 'ok'}\n`);
+    if (request.url === '/livez') answer(response, 200, 'ok');
+    else if (request.url === '/startz') void answerStart(response);
+    else answer(response, 404, 'There are /livez and /startz.');
   });
+
+  async function answerStart(response: ServerResponse): Promise<void> {
+    const late = Promise.withResolvers<false>();
+    const cancel = clock.after(HOLD_MS, () => late.resolve(false));
+    const isLoaded = await Promise.race([loaded.then(() => true), late.promise]);
+    cancel();
+    if (!isLoaded) return answer(response, 503, 'Its code is not loaded yet.');
+    response.once('finish', onStarted);
+    answer(response, 200, 'ok');
+  }
+
   server.unref();
   try {
     server.listen({ port });
@@ -27,4 +45,9 @@ export async function startProbeListener({ port, whyNotReady }: ProbeOptions): P
   } catch (error) {
     throw new StartError(`The probe port ${port} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)}).`);
   }
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' });
+  response.end(`${text}\n`);
 }

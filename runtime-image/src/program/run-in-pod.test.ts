@@ -89,6 +89,7 @@ describe('an instance in a pod', () => {
     port = 0;
     startPod();
     await tellStart(artifact);
+    expect(await probe('startz')).toEqual([200, 'ok']);
     port = await loaded();
   }
   const context = () => Buffer.from(JSON.stringify({ requestId: 'r-1', requestedAt: Date.now(), timeoutMs: 10_000, params: {}, scheme: 'http' })).toString('base64url');
@@ -101,19 +102,34 @@ describe('an instance in a pod', () => {
     return [response.status, (await response.text()).trim()];
   };
 
-  it('says who it is, loads what it is told, listens on every address, and is ready then', async () => {
+  it('says who it is, loads what it is told, listens on every address, and takes calls when the kubelet knows', async () => {
     startPod();
     await eventually(() => client() !== undefined);
     expect(client()?.hello).toEqual({ type: 'hello', role: 'runtime', instance: 'hello-1-abc', workload: 'hello-1', functionUid: 'uid-1', token: 'token-of-hello' });
-    expect([await probe('livez'), await probe('readyz')]).toEqual([[200, 'ok'], [503, 'Its code is not loaded yet.']]);
+    expect([await probe('livez'), await probe('readyz')]).toEqual([[200, 'ok'], [404, 'There are /livez and /startz.']]);
     port = 0;
-    await tellStart(`export default (c) => c.text('hi')`);
-    port = await loaded();
-    expect(ups().find(({ type }) => type === 'loaded')).toEqual({ type: 'loaded', address: { host: '127.0.0.1', port } });
-    expect([await call(), await call('invocation', '127.0.0.2'), await probe('readyz')]).toEqual([[200, 'hi'], [200, 'hi'], [200, 'ok']]);
-    expect((await call('wrong'))[0]).toBe(401);
+    await tellStart(`console.log('loads'); export default (c) => c.text('hi')`);
+    await eventually(() => logs().length > 0);
     client()?.channel.send({ type: 'heartbeat' });
     await eventually(() => ups().some(({ type }) => type === 'alive'));
+    expect(ups().map(({ type }) => type)).not.toContain('loaded');
+    expect(await probe('startz')).toEqual([200, 'ok']);
+    port = await loaded();
+    expect(ups().find(({ type }) => type === 'loaded')).toEqual({ type: 'loaded', address: { host: '127.0.0.1', port } });
+    expect([await call(), await call('invocation', '127.0.0.2'), await probe('livez')]).toEqual([[200, 'hi'], [200, 'hi'], [200, 'ok']]);
+    expect((await call('wrong'))[0]).toBe(401);
+  });
+
+  it('keeps a probe waiting until its code is loaded, but not for longer than the kubelet waits', async () => {
+    startPod();
+    await eventually(() => client() !== undefined);
+    expect(await probe('startz')).toEqual([503, 'Its code is not loaded yet.']);
+    const waiting = probe('startz');
+    port = 0;
+    await tellStart(`export default (c) => c.text('hi')`);
+    expect(await waiting).toEqual([200, 'ok']);
+    port = await loaded();
+    expect(await call()).toEqual([200, 'hi']);
   });
 
   it('serves on without its feed, and takes the state, not the code, when it is back', async () => {
@@ -123,7 +139,6 @@ describe('an instance in a pod', () => {
     const { port: feedPort } = feed;
     await feed.close();
     expect(await call()).toEqual([200, 'one 2']);
-    expect(await probe('readyz')).toEqual([200, 'ok']);
     writeFileSync(path.join(directory, 'token'), 'the-next-token');
     feed = await TestFeedServer.start(operator, feedPort);
     await eventually(() => client() !== undefined);
@@ -158,12 +173,10 @@ describe('an instance in a pod', () => {
     expect(JSON.parse(text.toString())).toEqual({ reason: 'LoadError', message: expect.stringMatching(/^Error: x{10}€{1000}/) as string });
   });
 
-  it('told to go: is not ready at once, answers for a while, finishes what runs, sends the last entries, exits with 0', async () => {
+  it('told to go: answers for a while, finishes what runs, sends the last entries, exits with 0', async () => {
     await serving(`export default (c, ctx) => { ctx.waitUntil(new Promise((r) => setTimeout(r, 1500)).then(() => console.log('last words'))); return c.text('x'); }`);
     await call();
     child.kill('SIGTERM');
-    await eventually(async () => (await probe('readyz'))[0] === 503);
-    expect(await probe('readyz')).toEqual([503, 'It is told to go.']);
     expect(await call()).toEqual([200, 'x']);
     expect(await exited).toBe(0);
     await eventually(() => logs().length === 2);

@@ -5,8 +5,8 @@ import process from 'node:process';
 import type { Hello } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { connectFeed } from '@wherry/service/feed/feed-connection.ts';
-import type { LoadFailure, Runtime } from '../build-runtime.ts';
-import type { PodConfig } from '../config.ts';
+import { buildRuntime, type LoadFailure } from '../build-runtime.ts';
+import type { PodConfig, RuntimeConfig } from '../config.ts';
 import { createStderrLogger } from '../logs/stderr-logger.ts';
 import { endOnSignals } from './end-on-signals.ts';
 import { startProbeListener } from './probe-listener.ts';
@@ -15,15 +15,20 @@ import { startProbeListener } from './probe-listener.ts';
 const MAX_TERMINATION_BYTES = 4096;
 
 export interface PodParts {
-  runtime: Runtime;
+  config: RuntimeConfig;
   pod: PodConfig;
   clock: Clock;
 }
 
-/** In a pod: the feed comes over the network. Its loss ends nothing; what was learned stays in force until it is back. */
-export async function runInPod({ runtime, pod, clock }: PodParts): Promise<void> {
+/**
+ * In a pod: the feed comes over the network. Its loss ends nothing; what was learned stays in force until it is back. Calls
+ * come once the kubelet watches the event loop: one that never ends is killed from the first call on.
+ */
+export async function runInPod({ config, pod, clock }: PodParts): Promise<void> {
   const logger = createStderrLogger('runtime', clock);
-  await startProbeListener({ port: pod.probePort, whyNotReady: () => runtime.whyNotReady() });
+  const watched = Promise.withResolvers<void>();
+  const runtime = buildRuntime({ config, clock, watched: watched.promise });
+  await startProbeListener({ port: pod.probePort, loaded: runtime.loaded, onStarted: watched.resolve, clock });
   // Read for each connection: the kubelet renews them.
   const read = async (name: string): Promise<string> => (await readFile(path.join(pod.feedDirectory, name), 'utf8')).trim();
   const { instance, workload, functionUid } = pod;
