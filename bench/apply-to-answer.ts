@@ -4,7 +4,7 @@
  * takes the one that WHERRY_TEST_CLUSTER names.
  * Run: npm run bench -- apply-to-answer [rounds, 15 when left out] [at once, 100 when left out]
  */
-import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { loadavg } from 'node:os';
 import { ApiClient } from '@wherry/e2e/lib/api-client.ts';
 import { bringUp } from '@wherry/e2e/cluster/bring-up.ts';
@@ -85,24 +85,29 @@ function plainOnes(cluster: Cluster): Subject {
   };
 }
 
-/** Through the Service, each at a loopback port of its own. */
+/** Through the Service, at its address in the cluster: all addresses are asked for at once, and not again. */
 function serviceAnswers(cluster: Cluster): Subject['answers'] {
-  const ports = new Map<string, Promise<number>>();
+  const hosts = new Map<string, string>();
+  let looking: Promise<void> | undefined;
+  const look = async (): Promise<void> => {
+    const { items } = JSON.parse(await cluster.kubectl(['get', 'services', '-n', PLAIN, '-o', 'json'])) as { items: { metadata: { name: string }; spec: { clusterIP: string } }[] };
+    for (const { metadata, spec } of items) hosts.set(metadata.name, spec.clusterIP);
+    looking = undefined;
+  };
   return async (name) => {
-    const known = ports.get(name) ?? cluster.forwardService({ namespace: PLAIN, name, port: 80 }).then(({ port }) => port);
-    ports.set(name, known);
-    known.catch(() => ports.delete(name));
+    if (!hosts.has(name)) await (looking ??= look());
+    const host = hosts.get(name);
+    if (host === undefined) return false;
     try {
-      return await helloFrom(await known);
+      return await helloFrom(await cluster.connect({ host, port: 80 }));
     } catch {
       return false;
     }
   };
 }
 
-/** A connection of its own: one that a Service refused is not kept. */
-async function helloFrom(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
+/** Over a connection of its own: one that a Service refused is not kept. */
+async function helloFrom(socket: Socket): Promise<boolean> {
   socket.setTimeout(1000, () => socket.destroy());
   socket.write('GET / HTTP/1.1\r\nHost: plain\r\nConnection: close\r\n\r\n');
   let text = '';

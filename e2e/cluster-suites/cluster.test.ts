@@ -87,7 +87,12 @@ describe("the cluster", () => {
     await cluster.apply(JSON.stringify({ apiVersion: "v1", kind: "List", items: [deployment, service] }));
     await cluster.kubectl(["rollout", "status", "-n", NAMESPACE, "deployment/server", "--timeout=30s"]);
     const url = `http://server.${NAMESPACE}.svc.cluster.local/`;
-    expect(await runInPod("caller", `fetch("${url}").then((answer) => answer.text()).then(console.log)`)).toBe("hello");
+    // The pod is ready when it runs, and each node learns of it a moment later.
+    const caller = `
+      const call = () => fetch("${url}").then((answer) => answer.text());
+      const again = (error) => performance.now() < 10_000 ? new Promise((resolve) => setTimeout(resolve, 100)).then(() => call().catch(again)) : Promise.reject(error);
+      call().catch(again).then(console.log);`;
+    expect(await runInPod("caller", caller)).toBe("hello");
     const forward = await cluster.forwardService({ namespace: NAMESPACE, name: "server", port: 80 });
     try {
       expect(await eventually(() => fetch(forward.url).then((answer) => answer.text()))).toBe("hello");
