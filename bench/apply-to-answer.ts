@@ -22,6 +22,8 @@ const IMAGE = 'wherry/runtime:0.1.0';
 const DEADLINE_MS = 300_000;
 /** For each one that is asked at the same time: asking must not take what they start with. */
 const BETWEEN_CALLS_MS = 10;
+/** What goes to a Service that its node does not know yet is lost without a word. */
+const ANSWER_MS = 500;
 
 /** One of the two things that are compared. */
 interface Subject {
@@ -99,7 +101,7 @@ function serviceAnswers(cluster: Cluster): Subject['answers'] {
     const host = hosts.get(name);
     if (host === undefined) return false;
     try {
-      return await helloFrom(await cluster.connect({ host, port: 80 }));
+      return await Promise.race([cluster.connect({ host, port: 80 }).then(helloFrom), pause(ANSWER_MS).then(() => false)]);
     } catch {
       return false;
     }
@@ -108,7 +110,7 @@ function serviceAnswers(cluster: Cluster): Subject['answers'] {
 
 /** Over a connection of its own: one that a Service refused is not kept. */
 async function helloFrom(socket: Socket): Promise<boolean> {
-  socket.setTimeout(1000, () => socket.destroy());
+  socket.setTimeout(ANSWER_MS, () => socket.destroy());
   socket.write('GET / HTTP/1.1\r\nHost: plain\r\nConnection: close\r\n\r\n');
   let text = '';
   for await (const chunk of socket) text += String(chunk);
