@@ -6,26 +6,17 @@ import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
 import type { KeyGroupResource } from '@wherry/core/resources/kinds.ts';
 import { systemClock } from '@wherry/service/clock.ts';
-import { connectKube, type KubeClient, type KubeRequest } from '../client/kube-client.ts';
+import type { KubeClient, KubeRequest } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 import { listObjects } from '../client/list-objects.ts';
-import { startApiServer, type ApiServer } from '../testing/api-server.ts';
 import { makeNamespace } from '../testing/install-crds.ts';
+import { useApiServer } from '../testing/use-api-server.ts';
 import { createEventRecorder } from './event-recorder.ts';
 
 const PACE = { requestMs: 1, repeatMs: 50 };
 const EVENT = { type: 'Warning', reason: 'CrashLoop', message: 'it ends again and again' } as const;
 
-let server: ApiServer;
-let client: KubeClient;
-beforeAll(async () => {
-  server = await startApiServer();
-  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
-}, 120_000);
-afterAll(async () => {
-  await client.close();
-  await server.stop();
-});
+const api = useApiServer();
 
 const sample = (namespace: string, name = 'team'): Promise<KeyGroupResource> => new FakeResourceStore({ namespace }).create(group(name, 'confidential'));
 
@@ -35,11 +26,11 @@ interface EventObject extends KubeObject {
 }
 
 async function setUp() {
-  const namespace = await makeNamespace(client, 'events');
+  const namespace = await makeNamespace(api.client, 'events');
   const logger = new FakeLogger();
-  const recorder = createEventRecorder({ client, namespace, component: 'wherry-operator', clock: systemClock, logger, pace: PACE });
+  const recorder = createEventRecorder({ client: api.client, namespace, component: 'wherry-operator', clock: systemClock, logger, pace: PACE });
   const path = `/api/v1/namespaces/${namespace}/events`;
-  const all = async () => (await listObjects<EventObject>(client, { path })).items;
+  const all = async () => (await listObjects<EventObject>(api.client, { path })).items;
   return { namespace, logger, recorder, all };
 }
 
@@ -69,7 +60,7 @@ describe('event recorder', () => {
     const object = await sample(namespace);
     recorder.record(object, EVENT);
     await eventually(async () => expect(await all()).toHaveLength(1));
-    await client.request({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}/events/${(await all())[0]!.metadata.name}` });
+    await api.client.request({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}/events/${(await all())[0]!.metadata.name}` });
     recorder.record(object, EVENT);
     await eventually(async () => expect((await all()).map((event) => event.count)).toEqual([2]));
     await recorder.stop();
@@ -80,7 +71,7 @@ describe('event recorder', () => {
     const logger = new FakeLogger();
     const requests: KubeRequest[] = [];
     const refusing: KubeClient = {
-      ...client,
+      ...api.client,
       request: (request) => {
         requests.push(request);
         return Promise.reject(new DomainError('unavailable', 'no'));
@@ -103,7 +94,7 @@ describe('event recorder', () => {
     const clock = new FakeClock();
     const requests: KubeRequest[] = [];
     const counting: KubeClient = {
-      ...client,
+      ...api.client,
       request: <T>(request: KubeRequest) => {
         requests.push(request);
         return Promise.resolve({} as T);

@@ -1,28 +1,18 @@
 import { eventually } from '@wherry/core/contracts/eventually.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { systemClock } from '@wherry/service/clock.ts';
-import { connectKube, type KubeClient } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';
-import { startApiServer, type ApiServer } from '../testing/api-server.ts';
+import { useApiServer } from '../testing/use-api-server.ts';
 import { createObjectCache } from './object-cache.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
 
-let server: ApiServer;
-let client: KubeClient;
-beforeAll(async () => {
-  server = await startApiServer();
-  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
-}, 120_000);
-afterAll(async () => {
-  await client.close();
-  await server.stop();
-});
+const api = useApiServer();
 
 async function write(name: string, data: Record<string, string>, labels: Record<string, string> = {}): Promise<KubeObject> {
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels }, data };
   const query = { fieldManager: 'test', force: true };
-  return client.request({ method: 'PATCH', path: `${PATH}/${name}`, query, contentType: 'application/apply-patch+yaml', body });
+  return api.client.request({ method: 'PATCH', path: `${PATH}/${name}`, query, contentType: 'application/apply-patch+yaml', body });
 }
 
 describe('object cache', () => {
@@ -31,7 +21,7 @@ describe('object cache', () => {
     await write('other', { text: 'x' }, { team: 'b' });
     const keep = (raw: KubeObject) => ({ metadata: raw.metadata, text: (raw as unknown as { data: { text: string } }).data.text });
     const logger = new FakeLogger();
-    const cache = createObjectCache({ client, path: PATH, labelSelector: 'team=a', clock: systemClock, logger, keep });
+    const cache = createObjectCache({ client: api.client, path: PATH, labelSelector: 'team=a', clock: systemClock, logger, keep });
     const changes: string[] = [];
     cache.onChange((name, object) => changes.push(`${name}:${object?.text ?? 'gone'}`));
     await cache.start();
@@ -53,7 +43,7 @@ describe('object cache', () => {
       return raw;
     };
     await write('broken', {});
-    const cache = createObjectCache({ client, path: PATH, clock: systemClock, logger, keep });
+    const cache = createObjectCache({ client: api.client, path: PATH, clock: systemClock, logger, keep });
     await cache.start();
     await write('broken', { again: '1' });
     await write('sound', {});

@@ -4,27 +4,17 @@ import { eventually } from '@wherry/core/contracts/eventually.ts';
 import { DomainError } from '@wherry/core/errors.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { systemClock } from '@wherry/service/clock.ts';
-import { connectKube, type KubeClient } from '../client/kube-client.ts';
-import { startApiServer, type ApiServer } from '../testing/api-server.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 import { installCrds, makeNamespace } from '../testing/install-crds.ts';
+import { useApiServer } from '../testing/use-api-server.ts';
 import { createKubeStore } from './kube-store.ts';
 
-let server: ApiServer;
-let client: KubeClient;
-beforeAll(async () => {
-  server = await startApiServer();
-  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
-  await installCrds(client);
-}, 120_000);
-afterAll(async () => {
-  await client.close();
-  await server.stop();
-});
+const api = useApiServer();
+beforeAll(() => installCrds(api.client), 60_000);
 
 const open = async () => {
-  const namespace = await makeNamespace(client);
-  return createKubeStore({ client, namespace, clock: systemClock, logger: new FakeLogger() });
+  const namespace = await makeNamespace(api.client);
+  return createKubeStore({ client: api.client, namespace, clock: systemClock, logger: new FakeLogger() });
 };
 
 resourceStoreContract('The store on kube-apiserver', async () => ({ store: await open(), close: async () => undefined }), { runs: 15 });
@@ -32,7 +22,7 @@ resourceStoreContract('The store on kube-apiserver', async () => ({ store: await
 describe('The store on kube-apiserver: what others do there', () => {
   const pathOf = (namespace: string, name: string) => `/apis/wherry.dev/v1alpha1/namespaces/${namespace}/keygroups/${name}`;
   const patch = (path: string, body: object) =>
-    client.request<KubeObject & { spec: object }>({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+    api.client.request<KubeObject & { spec: object }>({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
 
   it('K2: keeps owners and managed fields of an object, in updates of spec and status', async () => {
     const store = await open();
@@ -41,19 +31,19 @@ describe('The store on kube-apiserver: what others do there', () => {
     await patch(pathOf(store.namespace, 'team'), { metadata: { ownerReferences: [owner] } });
     const updated = await store.update(described((await store.get('KeyGroup', 'team'))!, 'x'));
     await store.updateStatus({ ...updated, status: { keys: 1 } });
-    const raw = await client.request<KubeObject>({ method: 'GET', path: pathOf(store.namespace, 'team') });
+    const raw = await api.client.request<KubeObject>({ method: 'GET', path: pathOf(store.namespace, 'team') });
     expect(raw.metadata.ownerReferences).toEqual([owner]);
     expect(updated.metadata).not.toHaveProperty('ownerReferences');
   });
 
   it('K5: tells objects that it does not understand as they are, once in the log, and all others', async () => {
     const logger = new FakeLogger();
-    const namespace = await makeNamespace(client);
+    const namespace = await makeNamespace(api.client);
     const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/keygroups.wherry.dev';
     const path = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/colour';
-    const change = (operations: object) => client.request({ method: 'PATCH', path: crd, contentType: 'application/json-patch+json', body: operations });
+    const change = (operations: object) => api.client.request({ method: 'PATCH', path: crd, contentType: 'application/json-patch+json', body: operations });
     await change([{ op: 'add', path, value: { type: 'string' } }]);
-    const store = createKubeStore({ client, namespace, clock: systemClock, logger });
+    const store = createKubeStore({ client: api.client, namespace, clock: systemClock, logger });
     await store.create(group('a'));
     await store.create(group('b'));
     await eventually(async () => {
@@ -66,17 +56,17 @@ describe('The store on kube-apiserver: what others do there', () => {
   });
 
   it('tells a namespace that is missing, and a role that is too small, as unavailable: no fault of the caller', async () => {
-    const missing = createKubeStore({ client, namespace: 'nowhere', clock: systemClock, logger: new FakeLogger() });
+    const missing = createKubeStore({ client: api.client, namespace: 'nowhere', clock: systemClock, logger: new FakeLogger() });
     const gone = await refusal(missing.create(group('team')), 'unavailable');
     expect(gone.message).toBe('namespaces "nowhere" does not exist');
-    const forbidding = { ...client, request: () => Promise.reject(new DomainError('forbidden', 'may not')) };
+    const forbidding = { ...api.client, request: () => Promise.reject(new DomainError('forbidden', 'may not')) };
     const store = createKubeStore({ client: forbidding, namespace: 'x', clock: systemClock, logger: new FakeLogger() });
     await refusal(store.get('KeyGroup', 'team'), 'unavailable');
   });
 
   it('names the field of what the API server alone refuses', async () => {
     const details = [{ path: 'spec.route', message: 'must not be taken' }];
-    const refusing = { ...client, request: () => Promise.reject(new DomainError('validation_failed', 'no', details)) };
+    const refusing = { ...api.client, request: () => Promise.reject(new DomainError('validation_failed', 'no', details)) };
     const store = createKubeStore({ client: refusing, namespace: 'x', clock: systemClock, logger: new FakeLogger() });
     const error = await refusal(store.create(group('team')), 'validation_failed');
     expect(error.message).toBe('KeyGroup "team" is not valid: spec.route: must not be taken');

@@ -1,28 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { systemClock } from '@wherry/service/clock.ts';
-import { connectKube, type KubeClient } from '../client/kube-client.ts';
-import { startApiServer, type ApiServer } from '../testing/api-server.ts';
 import { makeNamespace } from '../testing/install-crds.ts';
+import { useApiServer } from '../testing/use-api-server.ts';
 import { createSystemConfigMaps, createSystemSecrets } from './system-objects.ts';
 
-let server: ApiServer;
-let client: KubeClient;
+const api = useApiServer();
 let namespace: string;
-beforeAll(async () => {
-  server = await startApiServer();
-  client = await connectKube({ kubeconfig: server.kubeconfig, clock: systemClock });
-}, 120_000);
 beforeEach(async () => {
-  namespace = await makeNamespace(client, 'system');
-});
-afterAll(async () => {
-  await client.close();
-  await server.stop();
+  namespace = await makeNamespace(api.client, 'system');
 });
 
 describe('system Secrets', () => {
   it('keep any bytes, with labels, and tell an absent one as undefined', async () => {
-    const secrets = createSystemSecrets({ client, namespace });
+    const secrets = createSystemSecrets({ client: api.client, namespace });
     const bytes = randomBytes(300);
     expect(await secrets.get('keys')).toBeUndefined();
     const created = await secrets.create('keys', { 'keys.json': bytes, empty: Buffer.alloc(0) }, { team: 'a' });
@@ -32,7 +21,7 @@ describe('system Secrets', () => {
   });
 
   it('are created once: of many who make them, one wins, and all read the same', async () => {
-    const secrets = createSystemSecrets({ client, namespace });
+    const secrets = createSystemSecrets({ client: api.client, namespace });
     const make = () => secrets.create('keys', { key: randomBytes(32) });
     const settled = await Promise.allSettled(Array.from({ length: 10 }, make));
     const won = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
@@ -44,7 +33,7 @@ describe('system Secrets', () => {
   });
 
   it('are updated only from the state that was read; labels of others stay', async () => {
-    const secrets = createSystemSecrets({ client, namespace });
+    const secrets = createSystemSecrets({ client: api.client, namespace });
     const created = await secrets.create('keys', { a: Buffer.from('1'), b: Buffer.from('2') }, { team: 'a' });
     const updated = await secrets.update('keys', { a: Buffer.from('3') }, created.resourceVersion);
     expect(updated).toMatchObject({ data: { a: Buffer.from('3') }, labels: { team: 'a' } });
@@ -56,7 +45,7 @@ describe('system Secrets', () => {
   });
 
   it('ConfigMaps likewise, as text', async () => {
-    const maps = createSystemConfigMaps({ client, namespace });
+    const maps = createSystemConfigMaps({ client: api.client, namespace });
     const created = await maps.create('ca', { 'ca.crt': '-----BEGIN' });
     const updated = await maps.update('ca', { 'ca.crt': 'ä' }, created.resourceVersion);
     expect(await maps.get('ca')).toEqual(updated);

@@ -113,8 +113,8 @@ function buildResources({ memoryMiB, cpuMillis }: InstanceTemplate): V1ResourceR
 /**
  * It is ready once its code is loaded, and until it is told to go: there is nothing between to ask for each second. Its event
  * loop is watched from then on, and not before, for to load may take long where many start at once; the runtime takes no
- * call before. One that blocks the loop for longer has the instance told to go; the kubelet then gives it two seconds, in
- * which the call may still end, and kills it: without more time to drain, which a loop would not use (S3).
+ * call before. A loop that is blocked for `BLOCKED_SECONDS` has the instance told to go; the kubelet then gives it two
+ * seconds, in which the call may still end, and kills it: without more time to drain, which a loop would not use (S3).
  */
 function buildProbes({ cpuMillis }: InstanceTemplate): Pick<V1Container, 'startupProbe' | 'livenessProbe'> {
   const probe = (path: string): V1Probe => ({
