@@ -97,6 +97,10 @@ describe('keys and groups', () => {
     await api.expect('PUT', `/api/functions/${id}`, { ...definition, keys: [other.groupId] });
     await becomes('/changing', 401);
     await answers(other.value, 200);
+    // Keys left out of a definition stay: the added method is guarded as the other one is.
+    await api.expect('PUT', `/api/functions/${id}`, { ...definition, methods: ['GET', 'POST'] });
+    await eventually(async () => expect((await run('/changing', { method: 'POST' })).status).toBe(401), WITHIN_MS);
+    expect((await run('/changing')).status).toBe(401);
     expect((await api.request('DELETE', `/api/key-groups/${other.groupId}`)).status).toBe(409);
   });
 

@@ -49,7 +49,7 @@ export const functionEndpoints = {
     operationId: 'replaceFunction',
     method: 'put',
     path: '/api/functions/:id',
-    summary: 'Replace the whole definition; enabled left out keeps its value, and a pin stays',
+    summary: 'Replace the whole definition; enabled and keys left out keep their values, and a pin stays',
     body: definition,
     status: 200,
     reply: one,

@@ -4,9 +4,13 @@ import { displayName, type FunctionResource } from '@wherry/core/resources/kinds
 import { isoOrNull, isoTime, timesOf } from '../resources/shape.ts';
 import type { FunctionBody, FunctionView, RevisionView } from './function-schemas.ts';
 
-/** The spec that a body stands for, with the defaults of the schema. `enabled` and the pin come from the caller. */
-export function specOf(body: FunctionBody, kept: { enabled: boolean; revision: string | undefined }): FunctionSpec {
-  const keyGroups = [...new Set(body.keys ?? [])];
+/** What a body that leaves it out does not change. */
+export type Kept = Pick<FunctionSpec, 'enabled'> & { keyGroups: FunctionSpec['keyGroups']; revision: FunctionSpec['revision'] };
+
+/** The spec that a body stands for, with the defaults of the schema for what it leaves out, `kept` aside. */
+export function specOf(body: FunctionBody, kept: Kept): FunctionSpec {
+  // Only null and [] open a function: who changes its timeout alone must not.
+  const keyGroups = body.keys === undefined ? (kept.keyGroups ?? []) : [...new Set(body.keys)];
   return functionSpecSchema.parse(
     withoutEmpty({
       displayName: body.name,

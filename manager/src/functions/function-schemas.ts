@@ -32,7 +32,7 @@ export const functionBodySchema = z.strictObject({
   handler,
   route,
   methods: spec.methods,
-  keys: z.array(z.string().max(63)).max(64).nullish().describe('Ids of the key groups that may call; null or [] for anybody'),
+  keys: z.array(z.string().max(63)).max(64).nullish().describe('Ids of the key groups that may call; null or [] for anybody. PUT: unchanged when left out'),
   cors: z
     .strictObject({
       origins: cors.origins,

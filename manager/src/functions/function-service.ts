@@ -43,7 +43,7 @@ export class FunctionService {
   async create(body: FunctionBody): Promise<FunctionResource> {
     const created = await this.#lock.run('functions', async () => {
       await this.#checkGroups(body.keys ?? []);
-      const spec = specOf(body, { enabled: true, revision: undefined });
+      const spec = specOf(body, { enabled: true, keyGroups: undefined, revision: undefined });
       await this.#checkRoute(spec);
       for (;;) {
         const metadata = { name: functionNameFor(body.name), annotations: stampNew(this.#clock) };
@@ -58,11 +58,12 @@ export class FunctionService {
     return this.#operator.observed(created);
   }
 
-  /** Replaces the definition; `enabled` left out and the pin stay. Errors as for create, and `not_found`. */
+  /** Replaces the definition; `enabled` and `keys` left out and the pin stay. Errors as for create, and `not_found`. */
   replace(id: string, body: FunctionBody): Promise<FunctionResource> {
-    return this.#change(id, async ({ spec: { enabled, revision } }) => {
+    return this.#change(id, async ({ spec: { enabled, keyGroups, revision } }) => {
+      // Groups that stay are not looked for: the function of one that kubectl deleted stays closed.
       await this.#checkGroups(body.keys ?? []);
-      const spec = specOf(body, { enabled, revision });
+      const spec = specOf(body, { enabled, keyGroups, revision });
       await this.#checkRoute(spec, id);
       return spec;
     });

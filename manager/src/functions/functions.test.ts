@@ -146,13 +146,34 @@ describe('functions', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
   });
 
-  it('are replaced as a whole: what is left out gets its default, but enabled and the pin stay', async () => {
+  it('are replaced as a whole: what is left out gets its default, but enabled, keys and the pin stay', async () => {
     const { id } = await create({ enabled: false, description: 'd', timeoutSeconds: 5, cors: { origins: ['*'] }, keys: ['management'] });
     await setStatus(id, { revisions: [{ revision: REVISION, source: 'app', sourceRevision: REVISION, createdAt: '2026-01-01T00:00:00Z' }] });
     await api().post(`/api/functions/${id}/rollback`).send({ revision: REVISION }).expect(200);
     const replaced = view(await api().put(`/api/functions/${id}`).send({ ...BODY, name: 'New', description: null }).expect(200));
-    expect(replaced).toMatchObject({ name: 'New', description: null, timeoutSeconds: 30, cors: null, keys: null, enabled: false, pinnedRevision: REVISION });
+    expect(replaced).toMatchObject({ name: 'New', description: null, timeoutSeconds: 30, cors: null, keys: ['management'], enabled: false, pinnedRevision: REVISION });
     await api().put(`/api/functions/${id}`).send({}).expect(400);
+  });
+
+  it.each([
+    ['keys left out', {}, ['management']],
+    ['the timeout alone changed', { timeoutSeconds: 7 }, ['management']],
+    ['null', { keys: null }, null],
+    ['an empty list', { keys: [] }, null],
+    ['other groups', { keys: ['management', 'management'] }, ['management']],
+  ])('stay guarded by a PUT unless it says otherwise: %s', async (_name, change, keys) => {
+    const { id } = await create({ keys: ['management'] });
+    const replaced = view(await api().put(`/api/functions/${id}`).send({ ...BODY, ...change }).expect(200));
+    expect(replaced.keys).toEqual(keys);
+    expect((await manager.store.get('Function', id))!.spec.keyGroups ?? null).toEqual(keys);
+  });
+
+  it('stay guarded by a PUT without keys where kubectl deleted their group', async () => {
+    const { id } = await create();
+    const made = (await manager.store.get('Function', id))!;
+    await manager.store.update({ ...made, spec: { ...made.spec, keyGroups: ['gone'] } });
+    expect(view(await api().put(`/api/functions/${id}`).send({ ...BODY, timeoutSeconds: 7 }).expect(200))).toMatchObject({ keys: ['gone'], timeoutSeconds: 7 });
+    await api().put(`/api/functions/${id}`).send({ ...BODY, keys: ['gone'] }).expect(400);
   });
 
   it('survive the operator’s status writes between reading and writing', async () => {
