@@ -149,7 +149,7 @@ describe('a function under load', () => {
 });
 
 describe('Wherry’s own programs, under load', () => {
-  it('are all restarted, one after the other: no call fails', async () => {
+  it('FT6: are all restarted, one after the other: no call fails', async () => {
     const calls = load();
     const router = await hands.restart('wherry-router');
     const afterRouter = calls.report;

@@ -122,7 +122,7 @@ describe('the main job', () => {
     await eventually(async () => expect((await run('/users/7', withKey())).status).toBe(200), platform.startsWithinMs * 5);
   });
 
-  it('moves to new code without losing a call: 20 edits of a helper under load, 0 failed', async () => {
+  it('FT7: moves to new code without losing a call: 20 edits of a helper under load, 0 failed', async () => {
     const source = (await api.expect('GET', '/api/sources/by-name/my-api')).body.id as string;
     const seen = new Map<string, number>();
     let running = true;

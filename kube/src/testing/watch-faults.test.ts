@@ -62,7 +62,7 @@ async function seesChange(): Promise<void> {
   await eventually(() => expect(informer.get('change')?.metadata.uid).toBe(metadata.uid), SILENCE_LIMIT_MS);
 }
 
-describe('faults of the network and of the API server: a change is seen all the same', () => {
+describe('FT3: faults of the network and of the API server: a change is seen all the same', () => {
   it.each<[string, () => void]>([
     ['the watch is dropped', () => running().cut()],
     ['the watch falls silent', () => running().silence()],
@@ -132,7 +132,7 @@ describe('faults of the network and of the API server: a change is seen all the 
   });
 });
 
-describe('faults of the network and of the API server: no hot loop', () => {
+describe('FT3: faults of the network and of the API server: no hot loop', () => {
   it.each<[string, () => void]>([
     ['each watch ends at once', () => proxy.inject({ when: of('watch'), fault: { type: 'drop' } })],
     ['each watch is refused with 410', () => proxy.inject({ when: of('watch'), fault: { type: 'answer', code: 410 } })],

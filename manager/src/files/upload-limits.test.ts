@@ -36,7 +36,7 @@ describe('the size limit of files', () => {
 
   it.each(
     Object.keys(forms).flatMap((form) => [[form, LIMIT, 201] as const, [form, LIMIT + 1, 413] as const, [form, 5_000_000, 413] as const]),
-  )('holds for %s of %i bytes: %i', async (form, size, status) => {
+  )('holds for %s of %i bytes: %i (M8)', async (form, size, status) => {
     const [headers, body] = forms[form]!(size);
     const answer = await rawRequest(manager, { method: 'PUT', path: '/api/sources/app/files/a.ts', headers }, body);
     expect(answer.status).toBe(status);

@@ -162,7 +162,7 @@ describe('the operator while its watches or the API server fail', () => {
       proxy.watches().forEach((watch) => watch.silence());
       return () => undefined;
     }],
-  ])('%s: a change is in the Deployment and at the router within a minute, without a hot loop', async (_what, fault) => {
+  ])('FT3: %s: a change is in the Deployment and at the router within a minute, without a hot loop', async (_what, fault) => {
     memory += 1;
     await eventually(() => expect(proxy.watches().length).toBeGreaterThan(10), SEES_MS);
     proxy.requests.length = 0;
