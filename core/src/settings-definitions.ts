@@ -36,7 +36,7 @@ export const SETTINGS = {
   'server.name': text('The name that the web UI shows.', 'Wherry', 1, 64),
   'log.level': oneOf('Log entries of handlers below it are not kept.', 'info', 'debug', 'info', 'warn', 'error', 'none'),
   'log.trimming.interval-seconds': integer('How often old log entries are removed.', 300, 1, 86_400),
-  'log.trimming.max-per-function': integer('How many of the newest log entries of each function are kept.', 2000, 100, 100_000),
+  'log.trimming.max-per-function': integer('How many of the newest log entries of each function are kept, and as many of its refused calls (exec_reject) beside them.', 2000, 100, 100_000),
   'log.trimming.retention-seconds': integer('Older log entries are removed.', 7_776_000, 0, 31_536_000),
   'log.batching.max-batch-size': integer('Log entries that are sent together.', 50, 1, 500),
   'log.batching.max-delay-ms': integer('How long log entries wait for others.', 50, 10, 5000),

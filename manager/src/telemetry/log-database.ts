@@ -18,6 +18,11 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS logs_by_function ON logs (function_name, timestamp, sequence, id);
   CREATE INDEX IF NOT EXISTS logs_by_request ON logs (request_id);
 `;
+/**
+ * The two budgets of a function: refused calls cost their callers nothing, so that many of them must not push out what the
+ * function's own calls left (S8).
+ */
+const BUDGETS = ["level <> 'exec_reject'", "level = 'exec_reject'"];
 const COLUMNS =
   'id, function_name AS functionName, request_id AS requestId, level, message, args, sequence, timestamp';
 
@@ -86,10 +91,12 @@ export class LogDatabase {
 
   #trimFunction(name: string): void {
     this.#untrimmed.delete(name);
-    const sql = `DELETE FROM logs WHERE function_name = ?1 AND (timestamp, sequence, id) <= (
-      SELECT timestamp, sequence, id FROM logs WHERE function_name = ?1
-      ORDER BY timestamp DESC, sequence DESC, id DESC LIMIT 1 OFFSET ?2)`;
-    this.#database.prepare(sql).run(name, this.#maxPerFunction);
+    for (const budget of BUDGETS) {
+      const sql = `DELETE FROM logs WHERE function_name = ?1 AND ${budget} AND (timestamp, sequence, id) <= (
+        SELECT timestamp, sequence, id FROM logs WHERE function_name = ?1 AND ${budget}
+        ORDER BY timestamp DESC, sequence DESC, id DESC LIMIT 1 OFFSET ?2)`;
+      this.#database.prepare(sql).run(name, this.#maxPerFunction);
+    }
   }
 
   #transaction(work: () => void): void {

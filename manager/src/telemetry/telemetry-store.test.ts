@@ -90,6 +90,18 @@ describe('the telemetry store', () => {
     expect([left[0], left.at(-1)]).toEqual(['1799', 'quiet']);
   });
 
+  it('S8: refused calls have a budget of their own, and push out nothing that the calls of their function left', async () => {
+    store.retain({ maxPerFunction: 100, retentionSeconds: 0, intervalSeconds: 300 });
+    const own = Array.from({ length: 80 }, (_, index) => entry({ message: `own ${index}`, timestamp: index }));
+    store.write(own);
+    store.write(Array.from({ length: 4200 }, (_, index) => entry({ level: 'exec_reject', message: `refused ${index}`, timestamp: 1000 + index })));
+    await clock.advance(300_000);
+    const kept = await store.query({ functionName: 'fn', limit: 1000 });
+    expect(kept.filter(({ level }) => level === 'log').map(({ message }) => message)).toEqual(own.map(({ message }) => message).reverse());
+    const refused = kept.filter(({ level }) => level === 'exec_reject');
+    expect([refused.length, refused[0]?.message, refused.at(-1)?.message]).toEqual([100, 'refused 4199', 'refused 4100']);
+  });
+
   it('lets entries go when they are too old', async () => {
     store.write([entry({ message: 'old', timestamp: 8_000_000 }), entry({ message: 'new', timestamp: 9_500_000 })]);
     expect(await messages()).toEqual(['new', 'old']);
