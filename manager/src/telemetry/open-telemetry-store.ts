@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads';
-import { DomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { SETTINGS } from '@wherry/core/settings-definitions.ts';
 import { StartError } from '@wherry/service/start-error.ts';
-import type { TelemetryReply, TelemetryRequest, TelemetryWorkerData } from './telemetry-messages.ts';
+import { DatabaseThread } from '../databases/database-thread.ts';
+import type { TelemetryOperation, TelemetryWorkerData } from './telemetry-messages.ts';
 import type { LogQuery, LogRetention, StoredLogEntry, TelemetryStore } from './telemetry-store.ts';
 
 /** Entries that wait at most; the oldest go first. */
@@ -24,9 +24,6 @@ export interface TelemetryOptions {
   metrics?: Metrics;
 }
 
-type Result = StoredLogEntry[] | boolean | null;
-type Operation = TelemetryRequest extends infer R ? (R extends TelemetryRequest ? Omit<R, 'id'> : never) : never;
-
 /**
  * Opens the log database in a worker thread of its own: node:sqlite is synchronous.
  * @throws StartError when the database cannot be opened; one that is damaged is set aside with a warning.
@@ -39,11 +36,11 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
   };
   const workerData: TelemetryWorkerData = { file: options.file, maxPerFunction: retention.maxPerFunction };
   const worker = new Worker(new URL('./telemetry-worker.ts', import.meta.url), { workerData, name: 'telemetry' });
-  const store = new WorkerTelemetryStore(worker, options, retention);
+  const thread = new DatabaseThread<TelemetryOperation>(worker, { name: 'log', logger: options.logger, consequence: 'logs are lost until a restart' });
   try {
-    const { setAside } = await store.ready;
+    const { setAside } = await thread.ready;
     if (setAside !== undefined) options.logger.warn({ file: setAside }, 'the log database was damaged: it is set aside, and logs begin anew');
-    return store;
+    return new WorkerTelemetryStore(thread, options, retention);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(`The log database ${options.file} cannot be opened (${reason}): mend its permissions, or move it away.`, error);
@@ -51,13 +48,9 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
 }
 
 class WorkerTelemetryStore implements TelemetryStore {
-  readonly ready: Promise<{ setAside: string | undefined }>;
-  readonly #worker: Worker;
-  readonly #exited: Promise<undefined>;
+  readonly #thread: DatabaseThread<TelemetryOperation>;
   readonly #options: TelemetryOptions;
-  readonly #calls = new Map<number, PromiseWithResolvers<Result>>();
   readonly #countDropped: (by: number) => void;
-  #lastId = 0;
   #waiting: LogEntry[] = [];
   #dropped = 0;
   #writing: Promise<void> | undefined;
@@ -66,39 +59,18 @@ class WorkerTelemetryStore implements TelemetryStore {
   #retention: LogRetention;
   /** Nothing is taken any more. */
   #ended = false;
-  /** The thread answers nothing any more. */
-  #gone = false;
 
-  constructor(worker: Worker, options: TelemetryOptions, retention: LogRetention) {
-    this.#worker = worker;
+  constructor(thread: DatabaseThread<TelemetryOperation>, options: TelemetryOptions, retention: LogRetention) {
+    this.#thread = thread;
     this.#options = options;
     this.#retention = retention;
     const counter = options.metrics?.counter('log_entries_lost_total', 'Log entries given up because they came too fast.');
     this.#countDropped = (by) => counter?.inc({}, by);
-    const ready = Promise.withResolvers<{ setAside: string | undefined }>();
-    this.ready = ready.promise;
-    void ready.promise.then(
-      () => this.#scheduleTrim(),
-      () => undefined,
-    );
-    worker.on('message', (reply: TelemetryReply) => {
-      if ('ready' in reply) ready.resolve({ setAside: reply.setAside });
-      else this.#settle(reply);
-    });
-    worker.on('error', (error) => {
-      ready.reject(error);
-      this.#fail(error);
-    });
-    const exited = Promise.withResolvers<undefined>();
-    this.#exited = exited.promise;
-    worker.on('exit', () => {
-      this.#fail(new Error('the telemetry thread has ended'));
-      exited.resolve(undefined);
-    });
+    this.#scheduleTrim();
   }
 
   write(entries: LogEntry[]): void {
-    if (this.#ended) return;
+    if (this.#ended || this.#thread.isGone) return;
     for (const entry of entries) this.#waiting.push(bounded(entry));
     const over = this.#waiting.length - MAX_WAITING;
     if (over > 0) {
@@ -110,12 +82,12 @@ class WorkerTelemetryStore implements TelemetryStore {
 
   async query(query: LogQuery): Promise<StoredLogEntry[]> {
     await this.#flush();
-    return (await this.#call({ operation: 'query', query })) as StoredLogEntry[];
+    return (await this.#thread.call({ operation: 'query', query })) as StoredLogEntry[];
   }
 
   async knows(functionName: string): Promise<boolean> {
     await this.#flush();
-    return (await this.#call({ operation: 'knows', functionName })) as boolean;
+    return (await this.#thread.call({ operation: 'knows', functionName })) as boolean;
   }
 
   retain(retention: LogRetention): void {
@@ -131,11 +103,8 @@ class WorkerTelemetryStore implements TelemetryStore {
   async close(): Promise<void> {
     await this.#flush();
     this.#cancelTrim?.();
-    if (this.#ended) return;
     this.#ended = true;
-    // The thread ends by itself after its answer: to terminate one inside native code is to ask for trouble.
-    await this.#call({ operation: 'close' }).catch(() => undefined);
-    await this.#exited;
+    await this.#thread.close();
   }
 
   /** Writes at least what waits now. One batch at a time is on its way, so that what waits is what is counted. */
@@ -156,7 +125,7 @@ class WorkerTelemetryStore implements TelemetryStore {
     while (this.#waiting.length > 0) {
       const entries = this.#waiting.splice(0, MAX_BATCH);
       try {
-        await this.#call({ operation: 'write', entries });
+        await this.#thread.call({ operation: 'write', entries });
       } catch (error) {
         this.#drop(entries.length);
         this.#options.logger.warn({ err: error, entries: entries.length }, 'log entries could not be written');
@@ -169,7 +138,7 @@ class WorkerTelemetryStore implements TelemetryStore {
     const { maxPerFunction, retentionSeconds } = this.#retention;
     const oldest = retentionSeconds === 0 ? undefined : this.#options.clock.now() - retentionSeconds * 1000;
     try {
-      await this.#call({ operation: 'trim', maxPerFunction, oldest });
+      await this.#thread.call({ operation: 'trim', maxPerFunction, oldest });
     } catch (error) {
       this.#options.logger.warn({ err: error }, 'old log entries could not be trimmed');
     }
@@ -178,48 +147,14 @@ class WorkerTelemetryStore implements TelemetryStore {
 
   #scheduleTrim(): void {
     this.#cancelTrim?.();
-    if (this.#ended) return;
+    if (this.#ended || this.#thread.isGone) return;
     this.#cancelTrim = this.#options.clock.after(this.#retention.intervalSeconds * 1000, () => void this.#trim());
-  }
-
-  async #call(operation: Operation): Promise<Result> {
-    if (this.#gone) throw unavailable();
-    this.#lastId += 1;
-    const id = this.#lastId;
-    const call = Promise.withResolvers<Result>();
-    this.#calls.set(id, call);
-    this.#worker.postMessage({ ...operation, id });
-    return call.promise;
-  }
-
-  #settle(reply: Exclude<TelemetryReply, { ready: true }>): void {
-    const call = this.#calls.get(reply.id);
-    this.#calls.delete(reply.id);
-    if ('result' in reply) {
-      call?.resolve(reply.result);
-      return;
-    }
-    this.#options.logger.warn({ err: reply.error }, 'the log database refused');
-    call?.reject(unavailable());
-  }
-
-  /** The thread is gone: nobody waits for it any more. */
-  #fail(error: unknown): void {
-    if (!this.#ended) this.#options.logger.error({ err: error }, 'the telemetry thread ended: logs are lost until a restart');
-    this.#ended = true;
-    this.#gone = true;
-    for (const call of this.#calls.values()) call.reject(unavailable());
-    this.#calls.clear();
   }
 
   #drop(count: number): void {
     this.#dropped += count;
     this.#countDropped(count);
   }
-}
-
-function unavailable(): DomainError {
-  return new DomainError('unavailable', 'The log database is not available.');
 }
 
 function bounded(entry: LogEntry): LogEntry {

@@ -1,42 +1,28 @@
 /** The thread that owns `telemetry.db`. */
-import { parentPort, workerData } from 'node:worker_threads';
-import { openLogDatabase } from './open-log-database.ts';
-import type { TelemetryReply, TelemetryRequest, TelemetryWorkerData } from './telemetry-messages.ts';
+import { workerData } from 'node:worker_threads';
+import { openOrSetAside } from '../databases/open-or-set-aside.ts';
+import { serveDatabase, type ServedDatabase } from '../databases/serve-database.ts';
+import { LogDatabase } from './log-database.ts';
+import type { TelemetryOperation, TelemetryWorkerData } from './telemetry-messages.ts';
 
-const { file, maxPerFunction } = workerData as TelemetryWorkerData;
-const { database, setAside } = openLogDatabase(file, maxPerFunction);
-const port = parentPort;
-if (port === null) throw new Error('telemetry-worker.ts runs as a worker thread only');
-
-function run(request: TelemetryRequest): Extract<TelemetryReply, { result: unknown }>['result'] {
-  switch (request.operation) {
+function run(database: LogDatabase, operation: TelemetryOperation): unknown {
+  switch (operation.operation) {
     case 'write':
-      database.write(request.entries);
+      database.write(operation.entries);
       return null;
     case 'query':
-      return database.query(request.query);
+      return database.query(operation.query);
     case 'knows':
-      return database.knows(request.functionName);
+      return database.knows(operation.functionName);
     case 'trim':
-      database.trim(request.maxPerFunction, request.oldest);
-      return null;
-    case 'close':
-      database.close();
+      database.trim(operation.maxPerFunction, operation.oldest);
       return null;
   }
 }
 
-function answer(request: TelemetryRequest): TelemetryReply {
-  try {
-    return { id: request.id, result: run(request) };
-  } catch (error) {
-    return { id: request.id, error: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-port.on('message', (request: TelemetryRequest) => {
-  port.postMessage(answer(request));
-  // With its port closed nothing keeps the thread alive.
-  if (request.operation === 'close') port.close();
+serveDatabase((): ServedDatabase<TelemetryOperation> => {
+  const { file, maxPerFunction } = workerData as TelemetryWorkerData;
+  // Lost logs must not keep functions from being served.
+  const { database, setAside } = openOrSetAside(file, () => new LogDatabase(file, maxPerFunction));
+  return { setAside, run: (operation) => run(database, operation), close: () => database.close() };
 });
-port.postMessage({ ready: true, setAside } satisfies TelemetryReply);
