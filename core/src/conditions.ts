@@ -47,6 +47,7 @@ export const REASONS = [
   'DecryptionFailed',
   'SecretNotFound',
   'SecretKeyNotFound',
+  'SecretRefused',
 ] as const;
 export type Reason = (typeof REASONS)[number];
 

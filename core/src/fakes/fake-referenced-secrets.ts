@@ -1,11 +1,11 @@
-import type { ReferencedSecrets } from '../ports/referenced-secrets.ts';
+import type { ReferencedSecret, ReferencedSecrets } from '../ports/referenced-secrets.ts';
 
 /** Secrets that a test makes, changes and takes away. */
 export class FakeReferencedSecrets implements ReferencedSecrets {
-  readonly #secrets = new Map<string, ReadonlyMap<string, string>>();
+  readonly #secrets = new Map<string, ReferencedSecret>();
   readonly #callbacks = new Set<(name: string) => void>();
 
-  get(name: string): ReadonlyMap<string, string> | undefined {
+  get(name: string): ReferencedSecret | undefined {
     return this.#secrets.get(name);
   }
 
@@ -17,7 +17,13 @@ export class FakeReferencedSecrets implements ReferencedSecrets {
   /** @param data undefined: the Secret is deleted. */
   set(name: string, data: Record<string, string> | undefined): void {
     if (data === undefined) this.#secrets.delete(name);
-    else this.#secrets.set(name, new Map(Object.entries(data)));
+    else this.#secrets.set(name, { data: new Map(Object.entries(data)) });
+    for (const callback of this.#callbacks) callback(name);
+  }
+
+  /** The Secret is none that a field may refer to. */
+  refuse(name: string, refused: string): void {
+    this.#secrets.set(name, { refused });
     for (const callback of this.#callbacks) callback(name);
   }
 }

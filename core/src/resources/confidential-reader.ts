@@ -8,7 +8,7 @@ import type { Kind, Resource } from './kinds.ts';
 
 /** Why a confidential value cannot be read, as a condition says it. The message holds nothing of the value. */
 export interface ValueProblem {
-  reason: 'DecryptionFailed' | 'SecretNotFound' | 'SecretKeyNotFound' | 'Invalid';
+  reason: 'DecryptionFailed' | 'SecretNotFound' | 'SecretKeyNotFound' | 'SecretRefused' | 'Invalid';
   message: string;
 }
 
@@ -46,11 +46,14 @@ function follow(secrets: ReferencedSecrets, { name, key }: Reference, field: str
   if (secrets === NO_REFERENCED_SECRETS) {
     return problem('SecretNotFound', `${field} refers to the Secret "${name}", but there are Secrets on Kubernetes alone: write the value itself.`);
   }
-  const data = secrets.get(name);
-  if (data === undefined) {
+  const secret = secrets.get(name);
+  if (secret === undefined) {
     return problem('SecretNotFound', `There is no Secret "${name}", to which ${field} refers: create it in the namespace of this object, with the key "${key}".`);
   }
-  const value = data.get(key);
+  if (secret.refused !== undefined) {
+    return problem('SecretRefused', `${field} refers to the Secret "${name}", ${secret.refused}: name a Secret that holds the value for this field.`);
+  }
+  const value = secret.data.get(key);
   if (value === undefined || value === '') {
     const what = value === '' ? `The key "${key}" of the Secret "${name}" is empty` : `The Secret "${name}" has no key "${key}"`;
     return problem('SecretKeyNotFound', `${what}, to which ${field} refers: write it there, or mend the reference.`);

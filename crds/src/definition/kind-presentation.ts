@@ -94,7 +94,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       REASON,
       AGE,
     ],
-    conditions: { Ready: ['Ready', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'Invalid'] },
+    conditions: { Ready: ['Ready', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'SecretRefused', 'Invalid'] },
   },
   FunctionSecret: {
     singular: 'functionsecret',
@@ -109,7 +109,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       { name: 'Key', type: 'string', jsonPath: '.spec.apiKey', priority: 1 },
       AGE,
     ],
-    conditions: { Ready: ['Ready', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound'] },
+    conditions: { Ready: ['Ready', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'SecretRefused'] },
   },
   Settings: {
     singular: 'settings',

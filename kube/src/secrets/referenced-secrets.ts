@@ -1,9 +1,11 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
+import type { ReferencedSecret, ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
+import { API_VERSION } from '@wherry/core/resources/meta.ts';
 import type { KubeClient } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 import { createObjectCache } from '../objects/object-cache.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../workloads/names.ts';
 
 interface Secret extends KubeObject {
   type?: string;
@@ -11,8 +13,18 @@ interface Secret extends KubeObject {
   data?: Record<string, string>;
 }
 
-/** Secrets that Kubernetes and Helm keep for themselves: releases of Helm are large, and nobody refers to them. */
-const OTHERS = /^(?:helm\.sh\/|kubernetes\.io\/(?:service-account-token|dockerc))/;
+/** What a cache keeps of a Secret. */
+interface KeptSecret extends KubeObject {
+  content: ReferencedSecret;
+}
+
+const [GROUP = ''] = API_VERSION.split('/');
+
+/**
+ * Types whose data are for applications. A Secret of another type is for whoever made the type: tokens of service accounts,
+ * credentials of registries, releases of Helm, bootstrap tokens. So a new type is closed until it is known.
+ */
+const TYPES_FOR_APPLICATIONS = /^(?:Opaque|kubernetes\.io\/(?:basic-auth|ssh-auth|tls)|servicebinding\.io\/.*)$/;
 
 export interface ReferencedSecretsOptions {
   client: KubeClient;
@@ -30,21 +42,35 @@ export function createReferencedSecrets(
   { client, namespace, clock, logger }: ReferencedSecretsOptions,
 ): ReferencedSecrets & { start(): Promise<void>; stop(): Promise<void> } {
   const path = `/api/v1/namespaces/${namespace}/secrets`;
-  const cache = createObjectCache<Secret>({ client, path, clock, logger, keep: keepData });
+  const cache = createObjectCache<KeptSecret>({ client, path, clock, logger, keep: keepContent });
   return {
     start: () => cache.start(),
     stop: () => cache.stop(),
-    get: (name) => {
-      const secret = cache.get(name);
-      return secret && new Map(Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
-    },
+    get: (name) => cache.get(name)?.content,
     onChange: (callback) => cache.onChange((name) => callback(name)),
   };
 }
 
 /** Without managed fields and annotations: `kubectl apply` keeps a second copy of the data there. */
-function keepData({ metadata, type, data }: Secret): Secret {
-  const { name, uid, resourceVersion } = metadata;
-  const kept = { metadata: { name, uid, resourceVersion } };
-  return data === undefined || OTHERS.test(type ?? '') ? kept : { ...kept, data };
+function keepContent(secret: Secret): KeptSecret {
+  const { name, uid, resourceVersion } = secret.metadata;
+  const refused = refusal(secret);
+  return { metadata: { name, uid, resourceVersion }, content: refused === undefined ? { data: decoded(secret) } : { refused } };
+}
+
+/** Why no field may refer to the Secret (K6). */
+function refusal({ metadata, type = 'Opaque' }: Secret): string | undefined {
+  if (isManagedByWherry(metadata)) return 'which Wherry manages for itself';
+  if (TYPES_FOR_APPLICATIONS.test(type)) return undefined;
+  return `whose type is ${type}, which is not for applications (Opaque is)`;
+}
+
+/** By its label, or by its owner where somebody took the label away. */
+function isManagedByWherry({ labels, ownerReferences }: KubeObject['metadata']): boolean {
+  if (labels?.[MANAGED_BY_LABEL] === MANAGED_BY) return true;
+  return ownerReferences?.some(({ apiVersion, controller }) => controller === true && apiVersion.startsWith(`${GROUP}/`)) === true;
+}
+
+function decoded({ data = {} }: Secret): ReadonlyMap<string, string> {
+  return new Map(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
 }

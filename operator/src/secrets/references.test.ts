@@ -89,6 +89,15 @@ describe('values in Kubernetes Secrets', () => {
     expect(await secretCondition()).toBe('True Ready: ');
   });
 
+  it('K6: gives nobody the value of a Secret that is not for fields, and names it and the field', async () => {
+    world.referencedSecrets.refuse('vault', 'which Wherry manages for itself');
+    await world.run();
+    for (const condition of [await keyCondition(), await secretCondition()]) {
+      expect(condition).toMatch(/^False SecretRefused: spec\.value refers to the Secret "vault", which Wherry manages for itself/);
+    }
+    expect(digests()).toEqual([]);
+  });
+
   it('E6: counts a missing Secret as none that does not decrypt', async () => {
     world.referencedSecrets.set('vault', undefined);
     await world.run();
