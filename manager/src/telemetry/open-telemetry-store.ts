@@ -4,17 +4,22 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { SETTINGS } from '@wherry/core/settings-definitions.ts';
+import { BatchQueue } from '@wherry/service/batch-queue.ts';
+import { logEntryOwner } from '@wherry/service/log-entry-owner.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { DatabaseThread } from '../databases/database-thread.ts';
 import type { TelemetryOperation, TelemetryWorkerData } from './telemetry-messages.ts';
 import type { LogQuery, LogRetention, StoredLogEntry, TelemetryStore } from './telemetry-store.ts';
 
-/** Entries that wait at most; the oldest go first. */
-const MAX_WAITING = 50_000;
-const MAX_BATCH = 1000;
+/** What waits at most for the thread. */
+const CAPACITY = { items: 50_000, bytes: 64 * 1024 * 1024 };
+/** Of one transaction. */
+const BATCH = { items: 1000, bytes: 4 * 1024 * 1024 };
 const BATCH_DELAY_MS = 25;
 /** Characters of a message or of its arguments: one line must not fill the disk. */
 const MAX_TEXT = 262_144;
+/** What an entry takes beside its texts. */
+const ENTRY_BYTES = 200;
 
 export interface TelemetryOptions {
   /** Path of the database. */
@@ -51,7 +56,7 @@ class WorkerTelemetryStore implements TelemetryStore {
   readonly #thread: DatabaseThread<TelemetryOperation>;
   readonly #options: TelemetryOptions;
   readonly #countDropped: (by: number) => void;
-  #waiting: LogEntry[] = [];
+  readonly #waiting: BatchQueue<LogEntry>;
   #dropped = 0;
   #writing: Promise<void> | undefined;
   #cancelFlush: (() => void) | undefined;
@@ -66,17 +71,19 @@ class WorkerTelemetryStore implements TelemetryStore {
     this.#retention = retention;
     const counter = options.metrics?.counter('log_entries_lost_total', 'Log entries given up because they came too fast.');
     this.#countDropped = (by) => counter?.inc({}, by);
+    this.#waiting = new BatchQueue<LogEntry>({
+      capacity: CAPACITY,
+      batch: BATCH,
+      sizeOf,
+      ownerOf: logEntryOwner,
+      onDropped: (count) => this.#drop(count),
+    });
     this.#scheduleTrim();
   }
 
   write(entries: LogEntry[]): void {
     if (this.#ended || this.#thread.isGone) return;
     for (const entry of entries) this.#waiting.push(bounded(entry));
-    const over = this.#waiting.length - MAX_WAITING;
-    if (over > 0) {
-      this.#waiting.splice(0, over);
-      this.#drop(over);
-    }
     this.#cancelFlush ??= this.#options.clock.after(BATCH_DELAY_MS, () => void this.#flush());
   }
 
@@ -123,7 +130,7 @@ class WorkerTelemetryStore implements TelemetryStore {
   /** Never rejects. */
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const entries = this.#waiting.splice(0, MAX_BATCH);
+      const entries = this.#waiting.take();
       try {
         await this.#thread.call({ operation: 'write', entries });
       } catch (error) {
@@ -156,6 +163,9 @@ class WorkerTelemetryStore implements TelemetryStore {
     this.#countDropped(count);
   }
 }
+
+/** Nothing is serialized on the way to the thread: its texts, and about what the rest takes. */
+const sizeOf = ({ message, args }: LogEntry): number => message.length + (args?.length ?? 0) + ENTRY_BYTES;
 
 function bounded(entry: LogEntry): LogEntry {
   const longArgs = entry.args !== null && entry.args.length > MAX_TEXT;

@@ -112,10 +112,12 @@ describe('the telemetry store', () => {
   it('drops the oldest when they come faster than they are written, and counts them', async () => {
     store.retain({ maxPerFunction: 100_000, retentionSeconds: 0, intervalSeconds: 300 });
     store.write(Array.from({ length: 50_010 }, (_, index) => entry({ message: `${index}`, timestamp: index })));
-    expect(store.dropped()).toBe(10);
-    expect(metrics.value('log_entries_lost_total')).toBe(10);
     const kept = await store.query({ limit: 60_000 });
-    expect([kept.length, kept.at(-1)?.message]).toEqual([50_000, '10']);
+    expect(kept.length).toBeLessThanOrEqual(50_000);
+    expect(kept.length).toBeGreaterThanOrEqual(43_750);
+    expect([kept[0]?.message, kept.at(-1)?.message]).toEqual(['50009', String(50_010 - kept.length)]);
+    expect(store.dropped()).toBe(50_010 - kept.length);
+    expect(metrics.value('log_entries_lost_total')).toBe(50_010 - kept.length);
   });
 
   it('bounds what one entry may hold', async () => {

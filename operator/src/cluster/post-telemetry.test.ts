@@ -7,21 +7,37 @@ import { createTelemetryPoster, type TelemetryPoster } from './post-telemetry.ts
 const entry = (sequence: number, message = 'x'): LogEntry => ({ functionName: 'hello', requestId: 'r', level: 'log', message, args: null, sequence, timestamp: 1 });
 const entries = (from: number, count: number): LogEntry[] => Array.from({ length: count }, (_, at) => entry(from + at));
 
+/** What the manager takes at most. */
+const MANAGER_BYTES = 16 * 1024 * 1024;
+/** The manager refuses a batch that holds such an entry; of the other kind it takes the rest. */
+const POISON = 'poison';
+const STRANGE = 'strange';
+
 let clock: FakeClock;
 let batches: LogEntry[][];
 let failure: Error | undefined;
 let dropped: number;
+let requests: number;
+let afterBatch: () => void;
 let poster: TelemetryPoster;
 beforeEach(() => {
   clock = new FakeClock();
   batches = [];
   failure = undefined;
   dropped = 0;
+  requests = 0;
+  afterBatch = () => undefined;
   poster = createTelemetryPoster({
     async send(body) {
       await Promise.resolve();
       if (failure !== undefined) throw failure;
-      batches.push(JSON.parse(body) as LogEntry[]);
+      if (Buffer.byteLength(body) > MANAGER_BYTES) throw new DomainError('too_large', 'The JSON body is over its limit.');
+      const batch = JSON.parse(body) as LogEntry[];
+      requests += 1;
+      if (batch.some(({ message }) => message === POISON)) throw invalid('no entry');
+      batches.push(batch);
+      afterBatch();
+      return batch.filter(({ message }) => message === STRANGE).length;
     },
     onDropped: (count) => (dropped += count),
     clock,
@@ -63,8 +79,11 @@ describe('the telemetry poster', () => {
     }
     failure = undefined;
     await clock.advance(30_000);
-    expect(sequences()).toEqual(Array.from({ length: 20_000 }, (_, at) => at + 5000));
-    expect(dropped).toBe(5000);
+    const kept = sequences();
+    expect(kept).toEqual(Array.from(kept, (_, at) => 25_000 - kept.length + at));
+    expect(kept.length).toBeLessThanOrEqual(20_000);
+    expect(kept.length).toBeGreaterThanOrEqual(17_500);
+    expect(dropped).toBe(25_000 - kept.length);
   });
 
   it('holds no more than 16 MiB, however large the entries are', async () => {
@@ -72,12 +91,64 @@ describe('the telemetry poster', () => {
     for (let at = 0; at < 40; at += 1) poster.write([entry(at, 'x'.repeat(1024 * 1024))]);
     failure = undefined;
     await clock.advance(30_000);
-    expect(sequences()).toEqual(Array.from({ length: 15 }, (_, at) => at + 25));
-    expect(dropped).toBe(25);
+    const kept = sequences();
+    expect(kept).toEqual(Array.from(kept, (_, at) => 40 - kept.length + at));
+    expect(kept.length).toBeLessThanOrEqual(15);
+    expect(kept.length).toBeGreaterThanOrEqual(13);
+    expect(dropped).toBe(40 - kept.length);
+  });
+
+  it('S8: 62 lines of control characters are sent in batches that the manager takes, and take no other entry along', async () => {
+    poster.write(Array.from({ length: 62 }, (_, at) => entry(at, '\u0001'.repeat(64 * 1024))));
+    poster.write([{ ...entry(62), functionName: 'other' }]);
+    await clock.advance(2000);
+    expect(sequences()).toHaveLength(63 - dropped);
+    expect(sequences().at(-1)).toBe(62);
+    // 24 MiB as they are sent: the oldest of them have no place.
+    expect(dropped).toBeLessThan(32);
+    for (const batch of batches) expect(Buffer.byteLength(JSON.stringify(batch))).toBeLessThanOrEqual(4 * 1024 * 1024);
+  });
+
+  it("S8: while the manager is away, a chatty function's entries push out none of another's", async () => {
+    failure = new DomainError('unavailable', 'The manager cannot be reached.');
+    poster.write([{ ...entry(-1), functionName: 'quiet' }]);
+    for (let at = 0; at < 30; at += 1) poster.write(entries(at * 1000, 1000));
+    failure = undefined;
+    await clock.advance(30_000);
+    expect(batches.flat()[0]).toMatchObject({ functionName: 'quiet', sequence: -1 });
+  });
+
+  it('S8: a batch that the manager refuses is divided until the entry to blame is alone', async () => {
+    const written = entries(0, 2000);
+    for (const at of [0, 700, 1999]) written[at] = entry(at, POISON);
+    poster.write(written);
+    await clock.advance(200);
+    expect(sequences()).toEqual(written.map(({ sequence }) => sequence).filter((at) => ![0, 700, 1999].includes(at)));
+    expect(dropped).toBe(3);
+    expect(requests).toBeLessThan(100);
+  });
+
+  it('keeps the order when the manager goes away between the parts of a batch', async () => {
+    const written = entries(0, 100);
+    written[99] = entry(99, POISON);
+    poster.write(written);
+    afterBatch = () => (failure = new DomainError('unavailable', 'The manager cannot be reached.'));
+    await clock.advance(200);
+    expect(sequences()).toHaveLength(50);
+    [afterBatch, failure] = [() => undefined, undefined];
+    await clock.advance(20_000);
+    expect(sequences()).toEqual(Array.from({ length: 99 }, (_, at) => at));
+    expect(dropped).toBe(1);
+  });
+
+  it('counts the entries of a batch that the manager did not accept', async () => {
+    poster.write([entry(1), entry(2, STRANGE), entry(3)]);
+    await clock.advance(200);
+    expect(dropped).toBe(1);
   });
 
   it('loses a batch that the manager refuses, not those after it', async () => {
-    failure = invalid('no entry');
+    failure = new DomainError('not_found', 'There is no such thing on the internal listener.');
     poster.write(entries(1, 3));
     await clock.advance(200);
     failure = undefined;

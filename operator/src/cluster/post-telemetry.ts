@@ -2,30 +2,36 @@ import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { LogEntry, TelemetrySink } from '@wherry/core/ports/telemetry.ts';
+import { BatchQueue } from '@wherry/service/batch-queue.ts';
+import { logEntryOwner } from '@wherry/service/log-entry-owner.ts';
 
 /** Entries that wait while the manager is away. */
-const MAX_WAITING = 20_000;
-const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+const CAPACITY = { items: 20_000, bytes: 16 * 1024 * 1024 };
 /** Of one batch; the manager takes more. */
-const MAX_BATCH = 2000;
-const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+const BATCH = { items: 2000, bytes: 4 * 1024 * 1024 };
 /** What comes within this time goes together. */
 const GATHER_MS = 100;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 15_000;
-/** What an entry costs beside its texts. */
-const ENTRY_BYTES = 200;
 
 export interface TelemetryPosterOptions {
-  /** Sends one batch as JSON. @throws DomainError; `unavailable` when it may go better later */
-  send: (body: string) => Promise<void>;
+  /**
+   * Sends one batch as JSON.
+   * @returns how many of its entries the manager did not accept.
+   * @throws DomainError: `too_large` or `validation_failed` for a batch that would be refused again, `unavailable` when it
+   * may go better later
+   */
+  send: (body: string) => Promise<number>;
   /** So many were lost. */
   onDropped: (count: number) => void;
   clock: Clock;
   logger: Logger;
 }
 
-/** Hands log entries on to the manager, in batches. While it is away they wait, the oldest go first when there are too many. */
+/**
+ * Hands log entries on to the manager, in batches. While it is away they wait; when too many wait, the oldest of the
+ * functions with the most go. A batch that it refuses is divided, until the entry that is to blame is alone.
+ */
 export interface TelemetryPoster extends TelemetrySink {
   /** Tries once more to send what waits, and ends. */
   stop(): Promise<void>;
@@ -35,10 +41,16 @@ export function createTelemetryPoster(options: TelemetryPosterOptions): Telemetr
   return new QueuedPoster(options);
 }
 
+/** An entry as it is sent: written as JSON once, so that its bytes are those that go. */
+interface Written {
+  owner: string;
+  json: string;
+  bytes: number;
+}
+
 class QueuedPoster implements TelemetryPoster {
   readonly #options: TelemetryPosterOptions;
-  #waiting: { entry: LogEntry; bytes: number }[] = [];
-  #bytes = 0;
+  readonly #queue: BatchQueue<Written>;
   #cancel: (() => void) | undefined;
   #posting: Promise<void> | undefined;
   #retryMs = 0;
@@ -46,15 +58,21 @@ class QueuedPoster implements TelemetryPoster {
 
   constructor(options: TelemetryPosterOptions) {
     this.#options = options;
+    this.#queue = new BatchQueue<Written>({
+      capacity: CAPACITY,
+      batch: BATCH,
+      sizeOf: ({ bytes }) => bytes,
+      ownerOf: ({ owner }) => owner,
+      onDropped: (count) => this.#lose(count),
+    });
   }
 
   write(entries: LogEntry[]): void {
     for (const entry of entries) {
-      const bytes = sizeOf(entry);
-      this.#waiting.push({ entry, bytes });
-      this.#bytes += bytes;
+      const json = JSON.stringify(entry);
+      // With the comma, or the bracket, that follows it.
+      this.#queue.push({ owner: logEntryOwner(entry), json, bytes: Buffer.byteLength(json) + 1 });
     }
-    this.#dropOldest();
     this.#postLater(GATHER_MS);
   }
 
@@ -62,15 +80,15 @@ class QueuedPoster implements TelemetryPoster {
     this.#stopped = true;
     this.#cancel?.();
     await this.#posting;
-    while (this.#waiting.length > 0 && (await this.#postBatch()));
-    this.#lose(this.#waiting.length);
+    while (this.#queue.length > 0 && (await this.#post(this.#queue.take())));
+    this.#lose(this.#queue.length);
   }
 
   #postLater(ms: number): void {
-    if (this.#stopped || this.#posting !== undefined || this.#waiting.length === 0) return;
+    if (this.#stopped || this.#posting !== undefined || this.#queue.length === 0) return;
     this.#cancel ??= this.#options.clock.after(ms, () => {
       this.#cancel = undefined;
-      this.#posting = this.#postBatch().then(() => {
+      this.#posting = this.#post(this.#queue.take()).then(() => {
         this.#posting = undefined;
         this.#postLater(this.#retryMs === 0 ? GATHER_MS : this.#retryMs);
       });
@@ -78,48 +96,37 @@ class QueuedPoster implements TelemetryPoster {
   }
 
   /** @returns whether the batch is done with. What could not be sent waits again, before all that came since. */
-  async #postBatch(): Promise<boolean> {
-    const batch = this.#takeBatch();
-    try {
-      await this.#options.send(JSON.stringify(batch.map(({ entry }) => entry)));
-      this.#retryMs = 0;
-      return true;
-    } catch (error) {
-      const isAway = !isDomainError(error) || error.code === 'unavailable' || error.code === 'internal_error';
-      if (isAway) {
-        this.#waiting = [...batch, ...this.#waiting];
-        this.#bytes += sum(batch);
-        this.#dropOldest();
-        if (this.#retryMs === 0) this.#options.logger.warn({ err: error }, 'log entries cannot be handed to the manager: they wait');
-        this.#retryMs = Math.min(LAST_RETRY_MS, Math.max(FIRST_RETRY_MS, this.#retryMs * 2));
-        return false;
+  async #post(batch: Written[]): Promise<boolean> {
+    const parts = [batch];
+    for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+      try {
+        this.#lose(await this.#options.send(`[${part.map(({ json }) => json).join(',')}]`));
+        this.#retryMs = 0;
+      } catch (error) {
+        if (isAway(error)) {
+          this.#wait([part, ...parts].flat(), error);
+          return false;
+        }
+        parts.unshift(...this.#divide(part, error));
       }
-      this.#options.logger.warn({ err: error, entries: batch.length }, 'the manager refused log entries: they are lost');
-      this.#lose(batch.length);
-      return true;
     }
+    return true;
   }
 
-  #takeBatch(): { entry: LogEntry; bytes: number }[] {
-    let count = 0;
-    let bytes = 0;
-    for (const one of this.#waiting) {
-      if (count >= MAX_BATCH || (count > 0 && bytes + one.bytes > MAX_BATCH_BYTES)) break;
-      count += 1;
-      bytes += one.bytes;
-    }
-    this.#bytes -= bytes;
-    return this.#waiting.splice(0, count);
+  #wait(batch: Written[], error: unknown): void {
+    this.#queue.putBack(batch);
+    if (this.#retryMs === 0) this.#options.logger.warn({ err: error }, 'log entries cannot be handed to the manager: they wait');
+    this.#retryMs = Math.min(LAST_RETRY_MS, Math.max(FIRST_RETRY_MS, this.#retryMs * 2));
   }
 
-  #dropOldest(): void {
-    let dropped = 0;
-    while (this.#waiting.length - dropped > MAX_WAITING || (this.#bytes > MAX_WAITING_BYTES && dropped < this.#waiting.length)) {
-      this.#bytes -= this.#waiting[dropped]?.bytes ?? 0;
-      dropped += 1;
-    }
-    if (dropped > 0) this.#waiting.splice(0, dropped);
-    this.#lose(dropped);
+  /** The halves of a batch that was refused for what is in it; none where no part of it would fare better. */
+  #divide(batch: Written[], error: unknown): Written[][] {
+    const isOfContent = isDomainError(error, 'too_large') || isDomainError(error, 'validation_failed');
+    const middle = Math.ceil(batch.length / 2);
+    if (isOfContent && batch.length > 1) return [batch.slice(0, middle), batch.slice(middle)];
+    this.#options.logger.warn({ err: error, entries: batch.length, function: batch[0]?.owner }, 'the manager refused log entries: they are lost');
+    this.#lose(batch.length);
+    return [];
   }
 
   #lose(count: number): void {
@@ -127,5 +134,6 @@ class QueuedPoster implements TelemetryPoster {
   }
 }
 
-const sizeOf = ({ message, args }: LogEntry): number => message.length + (args?.length ?? 0) + ENTRY_BYTES;
-const sum = (batch: { bytes: number }[]): number => batch.reduce((total, { bytes }) => total + bytes, 0);
+function isAway(error: unknown): boolean {
+  return !isDomainError(error) || error.code === 'unavailable' || error.code === 'internal_error';
+}

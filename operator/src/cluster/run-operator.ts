@@ -146,7 +146,7 @@ async function connectManager(
   const poster = createTelemetryPoster({
     async send(body) {
       const answer = await client.send({ method: 'POST', path: '/telemetry', headers: { 'content-type': 'application/json' }, body });
-      await answer.body.dump();
+      return ((await answer.body.json()) as { refused: number }).refused;
     },
     onDropped: (count) => logs.lost(count),
     clock,

@@ -23,7 +23,7 @@ describe('LogQueue', () => {
     expect(sizes).toEqual([2, 500]);
   });
 
-  it('without anybody to send to it keeps the newest 10,000 and counts the rest', () => {
+  it('without anybody to send to it keeps the newest of at most 10,000 and counts the rest', () => {
     const metrics = new FakeMetrics();
     const queue = new LogQueue(new FakeClock(), metrics);
     for (let n = 0; n < 35_000; n++) queue.write(entry(n));
@@ -34,22 +34,35 @@ describe('LogQueue', () => {
       dropped += batch.dropped;
     };
     queue.connect({ send, isCongested: () => false });
-    expect([messages.length, messages.at(-1), dropped]).toEqual([10_000, '34999', 25_000]);
-    expect(metrics.value('telemetry_dropped_total')).toBe(25_000);
+    expect(messages).toEqual(Array.from(messages, (_, at) => String(35_000 - messages.length + at)));
+    expect(messages.length).toBeLessThanOrEqual(10_000);
+    expect(messages.length).toBeGreaterThanOrEqual(8750);
+    expect([dropped, metrics.value('telemetry_dropped_total')]).toEqual([35_000 - messages.length, 35_000 - messages.length]);
   });
 
-  it('holds no more than 16 MiB of text, however long the entries are', () => {
+  it('holds no more than 8 MiB, and sends no more than 1 MiB at once, however long the entries are', () => {
     const queue = new LogQueue(new FakeClock(), new FakeMetrics());
     for (let n = 0; n < 5000; n++) queue.write({ ...entry(n), message: 'x'.repeat(8192) });
-    let characters = 0;
+    const sizes: number[] = [];
     let told = 0;
     const send = (batch: { entries: { message: string }[]; dropped: number }): void => {
-      characters += batch.entries.reduce((sum, { message }) => sum + message.length, 0);
+      sizes.push(batch.entries.reduce((sum, { message }) => sum + message.length, 0));
       told += batch.entries.length + batch.dropped;
     };
     queue.connect({ send, isCongested: () => false });
-    expect(characters).toBeLessThanOrEqual(8 * 1024 * 1024);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(8 * 1024 * 1024);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1024 * 1024);
     expect(told).toBe(5000);
+  });
+
+  it("S8: while nobody takes them, a busy function's refused calls push out no entry of another, nor of its own calls", () => {
+    const queue = new LogQueue(new FakeClock(), new FakeMetrics());
+    queue.write({ ...entry(0), functionName: 'quiet' });
+    queue.write(entry(-1));
+    for (let n = 0; n < 35_000; n++) queue.write({ ...entry(n), level: 'exec_reject' });
+    const kept: LogEntry[] = [];
+    queue.connect({ send: ({ entries }) => kept.push(...(entries as LogEntry[])), isCongested: () => false });
+    expect(kept.slice(0, 3).map(({ functionName, message }) => [functionName, message])).toEqual([['quiet', '0'], ['f', '-1'], ['f', expect.any(String)]]);
   });
 
   it('keeps entries while their reader lags, and sends them when it has caught up', async () => {

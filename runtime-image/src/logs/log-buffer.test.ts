@@ -30,19 +30,38 @@ describe('LogBuffer', () => {
   it('holds them back from a reader that lags, drops the oldest, and counts what it dropped', async () => {
     const { clock, buffer, sent, slow } = bench();
     slow(true);
-    for (let n = 0; n < 9; n += 1) buffer.add(entry(`${n}${'x'.repeat(1024 * 1024)}`));
+    for (let n = 0; n < 20; n += 1) buffer.add(entry(`${n} ${'x'.repeat(512 * 1024)}`));
     await clock.advance(500);
     expect(sent).toEqual([]);
     slow(false);
     await clock.advance(50);
-    expect(sent.flatMap(({ messages }) => messages.map((message) => message[0]))).toEqual(['2', '3', '4', '5', '6', '7', '8']);
-    expect(sent[0]?.dropped).toBe(2);
+    const kept = sent.flatMap(({ messages }) => messages.map((message) => Number.parseInt(message, 10)));
+    expect(kept).toEqual(kept.map((_, at) => 20 - kept.length + at));
+    expect(kept.length).toBeGreaterThanOrEqual(13);
+    expect(sent[0]?.dropped).toBe(20 - kept.length);
   });
 
-  it('sends no message with much more than 1 MiB of text', async () => {
+  it.each([
+    ['letters', 'x'],
+    ['control characters, six bytes each as they are sent', '\u0001'],
+    ['quotes', '"'],
+    ['ideographs', '\u6f22'],
+  ])('S8: sends no message of more than 1 MiB, of %s either', async (_what, character) => {
     const { clock, buffer, sent } = bench();
-    for (let n = 0; n < 50; n += 1) buffer.add(entry('x'.repeat(64 * 1024)));
+    for (let n = 0; n < 62; n += 1) {
+      buffer.add({ ...entry(character.repeat(64 * 1024)), args: JSON.stringify([character.repeat(1024)]) });
+      await clock.advance(50);
+    }
+    for (let n = 0; n < 10; n += 1) buffer.add(entry(character.repeat(64 * 1024)));
     await clock.advance(50);
-    expect(sent.map(({ messages }) => messages.length)).toEqual([16, 16, 16, 2]);
+    expect(sent.flatMap(({ messages }) => messages)).toHaveLength(72);
+    for (const { messages } of sent) expect(Buffer.byteLength(JSON.stringify(messages))).toBeLessThanOrEqual(1024 * 1024);
+  });
+
+  it('says how many were dropped, though nothing is left to send', () => {
+    const { buffer, sent } = bench();
+    buffer.add(entry('x'.repeat(2 * 1024 * 1024)));
+    buffer.flush();
+    expect(sent).toEqual([{ messages: [], dropped: 1 }]);
   });
 });
