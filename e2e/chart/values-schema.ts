@@ -21,7 +21,7 @@ const functions = z
     createNamespace: z.boolean().default(true).describe('Makes that namespace, with the labels of Pod Security `restricted`. It stays when the release goes.'),
     url: z.string().max(2048).regex(/^(https?:\/\/[^\s/]+(\/[^\s]*)?)?$/).default('').describe("Where callers reach the function port, for the URLs that are shown. Empty: the first host of `ingress.functions` or `gateway.functions`, else the router's Service."),
     lameDuckSeconds: z.int().min(0).max(600).default(5).describe('How long an instance that is to go still takes calls, so that every router hears of it.'),
-    forbiddenNetworks: z.array(z.string().max(64).regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/)).default([]).describe('Networks (CIDR) that functions may not reach. Empty: all private, shared and link-local ones, where the cluster itself is.'),
+    forbiddenNetworks: z.array(z.string().max(64).regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/)).default([]).describe('Networks (CIDR) that functions may not reach, beside link-local ones and the metadata addresses of clouds, which they never reach. Empty: all private and shared ones, where the cluster itself is.'),
     imagePullSecrets: z.array(dnsLabel).default([]).describe("Names of Secrets in the functions' namespace with which nodes pull the runtime's image."),
   })
   .describe('Where functions live.');
@@ -145,9 +145,11 @@ export const valuesSchema = z.strictObject({
     .describe('The way in from outside, by the Gateway API, whose CRDs must be there.'),
   networkPolicies: z
     .strictObject({
-      enabled: z.boolean().default(true).describe("Makes NetworkPolicies for Wherry's own programs. They need a network plugin that enforces them. Those of functions are always made."),
+      enabled: z.boolean().default(true).describe("Makes NetworkPolicies for Wherry's own programs. They need a network plugin that enforces them. The one for the pods of functions is always made."),
       metricsFrom: looseObjects("Who may read metrics, as `from` of a NetworkPolicy. Empty: every namespace but the functions'."),
       managementFrom: looseObjects("Who may reach the management port, as `from` of a NetworkPolicy. Empty: every namespace but the functions'."),
+      dnsTo: looseObjects("Where names are resolved, as `to` of a NetworkPolicy; functions reach no other resolver. Empty: the pods with the label `k8s-app: kube-dns` in `kube-system`. A NodeLocal DNSCache goes here with its addresses."),
+      dnsPorts: ports([53]).describe("Ports of those resolvers' pods: 5353 on OpenShift."),
       apiServerPorts: ports([443, 6443]).describe('Ports on which operator and manager reach the API server.'),
       registryPorts: ports([443]).describe('Ports on which builds reach the registry of npm packages, or the proxy to it.'),
     })

@@ -1,14 +1,14 @@
+import { request } from 'node:http';
 import { kindName } from '../cluster/names.ts';
 import { portForward } from '../cluster/machine/port-forward.ts';
 import { enforcePolicies, type PolicyEnforcement } from '../cluster/policies/enforce-policies.ts';
 import { testCluster } from '../cluster/test-cluster.ts';
 import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { evaluateIn, functionPod, programPod, startIdlePod, type PodPlace } from '../lib/cluster-pods.ts';
+import { evaluateIn, functionPod, podsOf, programPod, startIdlePod, type PodPlace } from '../lib/cluster-pods.ts';
 import { startPlatform, type Platform } from '../lib/platform.ts';
 
 /*
- * What the NetworkPolicies mean that are in the cluster, the chart's and those of functions: connections are tried from
- * everywhere to everywhere. The node's own network enforces none, so they are made rules of its nftables for this suite.
+ * What the chart's NetworkPolicies mean in the cluster: connections are tried from everywhere to everywhere. The node's own network enforces none, so they are made rules of its nftables for this suite.
  */
 
 const cluster = testCluster();
@@ -17,6 +17,8 @@ const SYSTEM = 'wherry-system';
 const OUTSIDE = `outside-${Date.now().toString(36)}`;
 /** Of the internet, as far as addresses say (TEST-NET-2); the node answers there. */
 const INTERNET = '198.51.100.7';
+/** Where clouds answer for a machine's identity: Amazon's, Google's and others', Azure's, Oracle's; and networks' own equipment. */
+const METADATA = ['169.254.169.254', '168.63.129.16', '192.0.0.192', '198.18.0.1'];
 const NODE = `${kindName(cluster.name)}-control-plane`;
 
 /** Tries all at once. What a policy refuses is not answered. */
@@ -47,6 +49,9 @@ const OPEN: Record<string, string[]> = {
   'API server': ['operator', 'manager', 'outside', 'stranger among the functions'],
   "the node's own API server": ['operator', 'manager', 'outside', 'stranger among the functions'],
   'cluster DNS': ['router', 'manager', 'operator', 'function', 'outside', 'stranger among the functions'],
+  "the internet's resolvers": ['outside', 'stranger among the functions'],
+  "a resolver that is not the cluster's": ['outside', 'stranger among the functions'],
+  ...Object.fromEntries(METADATA.map((address) => [`metadata ${address}`, ['operator', 'manager', 'outside', 'stranger among the functions']])),
   // The registry of npm packages may be there; not on this port but 6443 is the API server's too.
   internet: ['operator', 'manager', 'function', 'outside', 'stranger among the functions'],
   'another port of the node': ['outside', 'stranger among the functions'],
@@ -55,8 +60,23 @@ const OPEN: Record<string, string[]> = {
 let platform: Platform;
 let api: ApiClient;
 let rules: PolicyEnforcement;
+/** A function that is to be deleted, and its pod. */
+let draining: { id: string; pod: string };
 
 const run = (path: string): Promise<Answer> => send(`${platform.functionUrl}/run${path}`);
+
+/** A call that has begun, and goes on until it is told to end. `end` resolves to all that was answered. */
+function openCall(path: string): Promise<{ end(): Promise<string> }> {
+  return new Promise((resolve, reject) => {
+    const call = request(`${platform.functionUrl}/run${path}`, { method: 'POST' }, (answer) => {
+      let text = '';
+      const ended = new Promise<void>((done, fail) => answer.on('end', done).on('error', fail));
+      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+      resolve({ end: async () => (call.end(' last'), await ended, text) });
+    });
+    call.on('error', reject).write('first');
+  });
+}
 
 /** What comes of connections from everywhere to everywhere: `from → to` of those with a result. */
 async function tryAll(): Promise<Record<string, string>> {
@@ -87,16 +107,30 @@ beforeAll(async () => {
   platform = await startPlatform();
   api = new ApiClient(platform.managementUrl, platform.managementKey);
   rules = enforcePolicies(cluster);
-  await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'replace', `${INTERNET}/32`, 'dev', 'lo']);
+  for (const address of [INTERNET, ...METADATA]) await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'replace', `${address}/32`, 'dev', 'lo']);
   await cluster.kubectl(['create', 'namespace', OUTSIDE]);
   await eventually(() => cluster.kubectl(['get', 'serviceaccount', '-n', OUTSIDE, 'default']));
   await api.source('policies', { 'hello.ts': "import dns from 'node:dns/promises'; export default async (c) => c.json(await dns.lookup(c.req.query('name')));" });
   const make = (name: string): Promise<string> => api.readyFunction({ name, handler: 'policies/hello.ts', route: `/policies/${name}` });
   const [caller, called] = [await make('caller'), await make('called')];
+  await api.source('draining', { 'echo.ts': 'export default (c) => new Response(c.req.raw.body);' });
+  const id = await api.readyFunction({ name: 'draining', handler: 'draining/echo.ts', route: '/policies/draining', methods: ['POST'], timeoutSeconds: 300 });
+  draining = { id, pod: (await functionPod(cluster, id)).metadata.name };
   await startIdlePod(cluster, { namespace: OUTSIDE, pod: 'outsider' });
+  await startResolver('resolver', {});
+  await startResolver('resolver-of-the-internet', { hostNetwork: true });
   await startIdlePod(cluster, { namespace: FUNCTIONS, pod: 'stranger' }, { app: 'stranger' });
   await findEverything(caller, called);
-}, 60_000);
+}, 120_000);
+
+/** Takes connections on port 53; on the node's network too, where the addresses of the internet are. */
+async function startResolver(name: string, more: object): Promise<void> {
+  const script = "require('node:net').createServer((socket) => socket.end()).listen(53, process.argv[1]);";
+  const container = { name: 'resolver', image: 'wherry/runtime:0.1.0', args: ['--eval', script, name === 'resolver' ? '0.0.0.0' : INTERNET], securityContext: { runAsUser: 0 } };
+  const spec = { terminationGracePeriodSeconds: 0, automountServiceAccountToken: false, containers: [container], ...more };
+  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: OUTSIDE }, spec }));
+  await cluster.kubectl(['wait', '-n', OUTSIDE, `pod/${name}`, '--for=condition=Ready', '--timeout=60s']);
+}
 
 async function findEverything(caller: string, called: string): Promise<void> {
   const pods = { operator: await programPod(cluster, 'operator'), router: await programPod(cluster, 'router'), manager: await programPod(cluster, 'manager') };
@@ -121,6 +155,9 @@ async function findEverything(caller: string, called: string): Promise<void> {
     'API server': [await serviceAddress('default', 'kubernetes'), 443],
     "the node's own API server": [cluster.node, 6443],
     'cluster DNS': [await serviceAddress('kube-system', 'kube-dns'), 53],
+    "the internet's resolvers": [INTERNET, 53],
+    "a resolver that is not the cluster's": [(await podsOf(cluster, OUTSIDE)).find(({ metadata }) => metadata.name === 'resolver')!.status.podIP!, 53],
+    ...Object.fromEntries(METADATA.map((address) => [`metadata ${address}`, [address, 6443]])),
     internet: [INTERNET, 6443],
     'another port of the node': [cluster.node, 10250],
   });
@@ -128,18 +165,17 @@ async function findEverything(caller: string, called: string): Promise<void> {
 
 afterAll(async () => {
   await rules?.remove();
-  await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'delete', `${INTERNET}/32`, 'dev', 'lo']);
+  for (const address of [INTERNET, ...METADATA]) await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'delete', `${address}/32`, 'dev', 'lo']);
   await cluster.kubectl(['delete', 'namespace', OUTSIDE, '--wait=false', '--ignore-not-found']);
   await cluster.kubectl(['delete', 'pod', '-n', FUNCTIONS, 'stranger', '--wait=false', '--ignore-not-found']);
   await platform?.dispose();
 }, 30_000);
 
 describe('the NetworkPolicies in the cluster', () => {
-  it('are those of the three programs and of each function, and each of them is tried', async () => {
+  it('S7: are those of the three programs and one for all functions, and each of them is tried', async () => {
     const names = async (namespace: string): Promise<string[]> => (await cluster.kubectl(['get', 'networkpolicies', '-n', namespace, '-o', 'name'])).trim().split('\n').sort();
     expect(await names(SYSTEM)).toEqual(['manager', 'operator', 'router'].map((name) => `networkpolicy.networking.k8s.io/wherry-${name}`));
-    // Those of an earlier suite's functions may be on their way out.
-    await eventually(async () => expect(await names(FUNCTIONS)).toHaveLength(2));
+    expect(await names(FUNCTIONS)).toEqual(['networkpolicy.networking.k8s.io/wherry-functions']);
     expect(Object.keys(OPEN)).toEqual(Object.keys(PORTS));
   });
 
@@ -147,7 +183,7 @@ describe('the NetworkPolicies in the cluster', () => {
     expect(await tryAll()).toEqual(expected(() => true));
   });
 
-  it('in force: who may speak to whom is what the guide says, and nobody else', async () => {
+  it('S7: in force: who may speak to whom is what the guide says, and nobody else', async () => {
     await rules.refresh();
     expect(await tryAll()).toEqual(expected((from, to) => OPEN[to]!.includes(from)));
   });
@@ -156,6 +192,20 @@ describe('the NetworkPolicies in the cluster', () => {
     expect((await run('/policies/caller?name=wherry-feed.wherry-system.svc')).body).toMatchObject({ family: 4 });
     expect((await run('/policies/caller?name=nowhere.invalid')).status).toBe(500);
   });
+
+  it('S7: in force: a function that is deleted is held to them until its last call has ended', async () => {
+    const call = await openCall('/policies/draining');
+    await cluster.kubectl(['delete', 'fn', '-n', FUNCTIONS, draining.id, '--wait']);
+    // The garbage collector has been there: what belongs to the function alone is gone.
+    await eventually(async () => expect(await cluster.kubectl(['get', 'services', '-n', FUNCTIONS, '-l', `wherry.dev/function=${draining.id}`, '-o', 'name'])).toBe(''));
+    expect((await functionPod(cluster, draining.id)).metadata).toMatchObject({ name: draining.pod, deletionTimestamp: expect.any(String) });
+    await rules.refresh();
+    const from = { namespace: FUNCTIONS, pod: draining.pod };
+    const targets = ['API server', 'manager API', "the internet's resolvers", 'function calls', 'cluster DNS', 'internet'];
+    const results = await evaluateIn<string[]>(cluster, from, CONNECT, JSON.stringify(targets.map((name) => PORTS[name])));
+    expect(results).toEqual(['closed', 'closed', 'closed', 'closed', 'open', 'open']);
+    expect(await call.end()).toBe('first last');
+  }, 60_000);
 
   it('in force: a function is made, answers, writes its log, and a new version takes its place', async () => {
     // From outside of the cluster nobody reaches the management port now; a person takes this way, as the guide says.

@@ -253,7 +253,7 @@ describe('a function of kubectl', () => {
     const kinds = async (): Promise<string[]> => [...new Set((await objects.namedAfter(name)).map((each) => each.split('/')[0] ?? ''))].toSorted();
     await eventually(async () =>
       expect(await kinds()).toEqual([
-        'deployment.apps', 'endpointslice.discovery.k8s.io', 'networkpolicy.networking.k8s.io', 'pod', 'poddisruptionbudget.policy', 'replicaset.apps', 'secret', 'service',
+        'deployment.apps', 'endpointslice.discovery.k8s.io', 'pod', 'poddisruptionbudget.policy', 'replicaset.apps', 'secret', 'service',
       ]),
     );
     await objects.kubectl('wait', 'fsec/objects-function', ...READY);

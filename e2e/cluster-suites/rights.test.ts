@@ -56,9 +56,9 @@ async function granted(user: string, namespace: string | undefined, rights: read
 
 describe('K1: what the operator may', () => {
   const among = [
-    ...each('get list watch', [...KINDS, 'apps/deployments', 'services', 'networking.k8s.io/networkpolicies', 'policy/poddisruptionbudgets', 'secrets', 'pods', 'discovery.k8s.io/endpointslices']),
+    ...each('get list watch', [...KINDS, 'apps/deployments', 'services', 'policy/poddisruptionbudgets', 'secrets', 'pods', 'discovery.k8s.io/endpointslices']),
     ...each('get update', KINDS.map((kind) => `${kind}/status`)),
-    ...each('create patch delete', ['apps/deployments', 'services', 'networking.k8s.io/networkpolicies', 'policy/poddisruptionbudgets', 'secrets']),
+    ...each('create patch delete', ['apps/deployments', 'services', 'policy/poddisruptionbudgets', 'secrets']),
     ...each('create patch', ['events']),
     'delete wherry.dev/functionsecrets', 'create configmaps', 'get configmaps wherry-feed-ca', 'update configmaps wherry-feed-ca',
   ];
@@ -75,7 +75,7 @@ describe('K1: what the operator may', () => {
   it('is no writing of specs, no other Secret of the system, and nothing outside of the two namespaces', async () => {
     const others = [
       ...each('create update patch', KINDS), ...each('delete', KINDS.filter((kind) => !kind.endsWith('functionsecrets'))),
-      ...each('list watch update delete', ['configmaps']), 'get configmaps other', 'delete pods', 'update secrets', 'delete events',
+      ...each('list watch update delete', ['configmaps']), 'get configmaps other', 'delete pods', ...each('get list watch create update patch delete', ['networking.k8s.io/networkpolicies']), 'update secrets', 'delete events',
     ];
     expect(await granted(OPERATOR, FUNCTIONS, others)).toEqual([]);
     const other = [

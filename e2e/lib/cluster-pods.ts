@@ -36,7 +36,7 @@ export async function startIdlePod(cluster: Cluster, { namespace, pod }: PodPlac
 
 /** A pod as the API has it, as far as tests look at one. */
 export interface PodObject {
-  metadata: { name: string; namespace: string; labels: Record<string, string>; annotations?: Record<string, string> };
+  metadata: { name: string; namespace: string; deletionTimestamp?: string; labels: Record<string, string>; annotations?: Record<string, string> };
   spec: { hostNetwork?: boolean; volumes?: { projected?: { sources: object[] } }[]; containers: { name: string; ports?: { containerPort: number; name?: string }[] }[] };
   status: { podIP?: string; phase: string; containerStatuses?: { name: string; restartCount: number; lastState: { terminated?: { reason: string; exitCode: number } } }[] };
 }

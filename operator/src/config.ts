@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { loadConfig } from '@wherry/service/config.ts';
 import { isFeedAddress } from '@wherry/service/feed/feed-address.ts';
@@ -25,12 +24,6 @@ export const operatorEnvironment = z.object({
   WHERRY_CACHE_DIR: path.default('/var/cache/wherry'),
   WHERRY_CACHE_MIB: z.coerce.number('must be a number of MiB').min(1).max(1_048_576).default(1024),
   WHERRY_LAME_DUCK_SECONDS: z.coerce.number('must be a number of seconds').min(0).max(600).default(5),
-  WHERRY_CLUSTER_RANGES: z
-    .string()
-    .max(4096)
-    .transform((text) => text.split(',').flatMap((range) => range.trim() || []))
-    .refine((ranges) => ranges.every(isRange), { message: 'must be networks (CIDR), comma-separated' })
-    .optional(),
   OPS_PORT: port.default(9464),
   OPS_HOST: z.string().max(255).optional(),
   WHERRY_INSTANCE: z.string().max(253).optional(),
@@ -56,8 +49,6 @@ export interface OperatorConfig {
   builderSocket: string;
   cache: { directory: string; maxBytes: number };
   lameDuckSeconds: number;
-  /** CIDRs that functions may not reach; undefined: private networks. */
-  clusterRanges: string[] | undefined;
   ops: { port: number; host: string | undefined };
   /** Which replica it is. */
   instance: string;
@@ -82,16 +73,9 @@ export function operatorConfig(environment: Record<string, string | undefined> =
     builderSocket: set.WHERRY_BUILDER_SOCKET,
     cache: { directory: set.WHERRY_CACHE_DIR, maxBytes: set.WHERRY_CACHE_MIB * 1024 * 1024 },
     lameDuckSeconds: set.WHERRY_LAME_DUCK_SECONDS,
-    clusterRanges: set.WHERRY_CLUSTER_RANGES,
     ops: { port: set.OPS_PORT, host: set.OPS_HOST },
     instance: set.WHERRY_INSTANCE ?? hostname(),
     logLevel: set.WHERRY_LOG_LEVEL,
     kubeconfig: set.KUBECONFIG,
   };
-}
-
-function isRange(text: string): boolean {
-  const [, address = '', bits] = /^(.+)\/(\d{1,3})$/.exec(text) ?? [];
-  const family = isIP(address);
-  return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
 }

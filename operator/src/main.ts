@@ -36,12 +36,11 @@ async function start(): Promise<void> {
 
 /** The Kubernetes client takes long to load: only here, and only when the configuration is good. */
 async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Metrics): Promise<ClusterPorts> {
-  const [{ connectKube }, { createKubeStore }, { createReferencedSecrets }, { createDeploymentWorkloads }, { DEFAULT_CLUSTER_RANGES }] = await Promise.all([
+  const [{ connectKube }, { createKubeStore }, { createReferencedSecrets }, { createDeploymentWorkloads }] = await Promise.all([
     import('@wherry/kube/client/kube-client.ts'),
     import('@wherry/kube/store/kube-store.ts'),
     import('@wherry/kube/secrets/referenced-secrets.ts'),
     import('@wherry/kube/workloads/deployment-workloads.ts'),
-    import('@wherry/kube/workloads/workload-settings.ts'),
   ]);
   const [{ createLeaderElection }, { createEventRecorder }, { createSystemSecrets, createSystemConfigMaps }, { createSocketBuilder }] = await Promise.all([
     import('@wherry/kube/lease/leader-election.ts'),
@@ -53,13 +52,11 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
   const client = await connectKube({ kubeconfig: config.kubeconfig, clock });
   const settings = {
     namespace,
-    systemNamespace,
     name,
     image: config.runtimeImage,
     imagePullPolicy: config.imagePullPolicy,
     feedAddress: config.feed.address,
     lameDuckSeconds: config.lameDuckSeconds,
-    clusterRanges: config.clusterRanges ?? DEFAULT_CLUSTER_RANGES,
   };
   return {
     store: createKubeStore({ client, namespace, clock, logger }),

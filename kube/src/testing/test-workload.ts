@@ -1,17 +1,15 @@
 import { workloadName } from '@wherry/core/feed/workload-name.ts';
 import type { DesiredWorkload } from '@wherry/core/ports/workloads.ts';
-import { DEFAULT_CLUSTER_RANGES, type WorkloadSettings } from '../workloads/workload-settings.ts';
+import type { WorkloadSettings } from '../workloads/workload-settings.ts';
 
 /** An installation as the chart makes it. */
 export const TEST_SETTINGS: WorkloadSettings = {
   namespace: 'wherry-functions',
-  systemNamespace: 'wherry-system',
   name: 'wherry',
   image: 'wherry/runtime:0.1.0',
   imagePullPolicy: 'IfNotPresent',
   feedAddress: 'wherry-feed.wherry-system.svc:9443',
   lameDuckSeconds: 3,
-  clusterRanges: DEFAULT_CLUSTER_RANGES,
 };
 
 /** A workload of the function `hello`; its name follows from the rest. */

@@ -49,15 +49,6 @@ describe('buildObjects', () => {
     expect(deployment.spec?.template.spec?.containers[0]?.livenessProbe).toMatchObject({ periodSeconds: 1, failureThreshold: seconds });
   });
 
-  it('keeps functions from configured ranges of either family, and from none where none are configured', () => {
-    const peers = (clusterRanges: string[]): unknown => build({}, { clusterRanges }).networkPolicy.spec.egress?.at(-1)?.to;
-    expect(peers(['10.1.0.0/16', 'fd00::/8'])).toEqual([
-      { ipBlock: { cidr: '0.0.0.0/0', except: ['10.1.0.0/16'] } },
-      { ipBlock: { cidr: '::/0', except: ['fd00::/8'] } },
-    ]);
-    expect(peers([])).toEqual([{ ipBlock: { cidr: '0.0.0.0/0' } }, { ipBlock: { cidr: '::/0' } }]);
-  });
-
   it('K3: does not let scaling change the pods', () => {
     expect(build({ replicas: 5 }).deployment.spec?.template).toEqual(build({ replicas: 1 }).deployment.spec?.template);
   });

@@ -2,14 +2,12 @@ import type { V1Deployment, V1PodDisruptionBudget, V1Secret, V1Service } from '@
 import { buildDeployment } from './build-deployment.ts';
 import { buildDisruptionBudget } from './build-disruption-budget.ts';
 import { buildFeedSecret } from './build-feed-secret.ts';
-import { buildNetworkPolicy, type NetworkPolicy } from './build-network-policy.ts';
 import { buildService } from './build-service.ts';
 import type { BuildInput } from './workload-settings.ts';
 
 /** Everything that a workload is made of. */
 export interface WorkloadObjects {
   secret: V1Secret;
-  networkPolicy: NetworkPolicy;
   service: V1Service;
   deployment: V1Deployment;
   /** Undefined: there shall be none. */
@@ -20,7 +18,6 @@ export interface WorkloadObjects {
 export function buildObjects(input: BuildInput, token: string): WorkloadObjects {
   return {
     secret: buildFeedSecret(input, token),
-    networkPolicy: buildNetworkPolicy(input),
     service: buildService(input),
     deployment: buildDeployment(input),
     disruptionBudget: buildDisruptionBudget(input),

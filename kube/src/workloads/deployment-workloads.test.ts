@@ -49,10 +49,9 @@ async function startWorkloads(clock: Clock = systemClock): Promise<DeploymentWor
   return made;
 }
 
-const paths = (name: string): Record<'deployment' | 'service' | 'policy' | 'budget' | 'secret', string> => ({
+const paths = (name: string): Record<'deployment' | 'service' | 'budget' | 'secret', string> => ({
   deployment: `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`,
   service: `/api/v1/namespaces/${namespace}/services/${name}`,
-  policy: `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies/${name}`,
   budget: `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/${name}`,
   secret: `/api/v1/namespaces/${namespace}/secrets/hello-feed`,
 });
@@ -93,7 +92,7 @@ describe('createDeploymentWorkloads, writing', () => {
   it('K3: writes nothing a second time, also as another operator or at once', async () => {
     const desired = testWorkload({ replicas: 2, template: { memoryMiB: 2048, cpuMillis: 1000 } });
     await workloads.ensure(desired);
-    expect(cluster.takeWrites()).toHaveLength(5);
+    expect(cluster.takeWrites()).toHaveLength(4);
     await workloads.ensure(structuredClone(desired));
     const other = await startWorkloads();
     await other.ensure(desired);
@@ -144,11 +143,11 @@ describe('createDeploymentWorkloads, writing', () => {
   it('K2: tells that a Deployment is gone, and makes nothing of it again that is not asked for', async () => {
     const desired = testWorkload();
     await workloads.ensure(desired);
-    const { policy, deployment } = paths(desired.name);
+    const { service, deployment } = paths(desired.name);
     await cluster.delete(deployment);
     await eventually(() => expect(find(desired.name)).toBeUndefined());
     cluster.takeWrites();
-    await cluster.edit(policy, { spec: { ingress: [{}] } });
+    await cluster.edit(service, { spec: { externalIPs: ['192.0.2.1'] } });
     const another = testWorkload({ functionName: 'another' });
     await workloads.ensure(another);
     await cluster.edit(paths(another.name).deployment, { spec: { replicas: 7 } });
@@ -157,18 +156,17 @@ describe('createDeploymentWorkloads, writing', () => {
     expect(cluster.takeWrites().filter((write) => write.includes(desired.name))).toEqual([]);
   });
 
-  it('K2: makes again what others delete, and mends the policy, the Service and the token', async () => {
+  it('K2: makes again what others delete, and mends the Service and the token', async () => {
     const desired = testWorkload();
     await workloads.ensure(desired);
     askAgain(desired);
-    const { policy, service, secret, deployment } = paths(desired.name);
-    const before = await Promise.all([policy, service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)));
-    await cluster.edit(policy, { spec: { ingress: [{}] } });
+    const { service, secret, deployment } = paths(desired.name);
+    const before = await Promise.all([service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)));
     await cluster.edit(service, { spec: { externalIPs: ['192.0.2.1'] } });
     await cluster.edit(secret, { data: { token: 'eA==', more: 'eA==' } });
     await cluster.delete(deployment);
     await eventually(async () => {
-      const after = await Promise.all([policy, service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)));
+      const after = await Promise.all([service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)));
       expect(after.map(({ spec, data }) => spec ?? data)).toEqual(before.map(({ spec, data }) => spec ?? data));
       await deploymentOf(desired.name);
     }, 10_000);
@@ -189,14 +187,14 @@ describe('createDeploymentWorkloads, writing', () => {
 
   it('does not take over what is another\'s, says so, and goes on once it is gone', async () => {
     const desired = testWorkload();
-    const { policy } = paths(desired.name);
-    const spec = { podSelector: {}, policyTypes: ['Ingress'] };
-    await cluster.create(policy.slice(0, policy.lastIndexOf('/')), { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: desired.name }, spec });
+    const { service } = paths(desired.name);
+    const spec = { type: 'ExternalName', externalName: 'example.org' };
+    await cluster.create(service.slice(0, service.lastIndexOf('/')), { apiVersion: 'v1', kind: 'Service', metadata: { name: desired.name }, spec });
     await workloads.ensure(desired);
     expect(find(desired.name)).toMatchObject({ instances: [], waiting: expect.stringMatching(new RegExp(`"${desired.name}".*not Wherry's: delete or rename`)) });
-    expect((await cluster.get<{ spec: object }>(policy)).spec).toEqual(spec);
+    expect((await cluster.get<{ spec: object }>(service)).spec).toMatchObject(spec);
     await missing(paths(desired.name).deployment);
-    await cluster.delete(policy);
+    await cluster.delete(service);
     await eventually(() => deploymentOf(desired.name).then(() => undefined));
     await eventually(() => expect(find(desired.name)).not.toHaveProperty('waiting'));
   });
@@ -265,7 +263,7 @@ describe('createDeploymentWorkloads, writing', () => {
     const clock = new FakeClock(Date.now());
     workloads = await startWorkloads(clock);
     const desired = testWorkload({ replicas: 2 });
-    const { service, policy, budget, secret } = paths(desired.name);
+    const { service, budget, secret } = paths(desired.name);
     await workloads.ensure(desired);
     const pod = await cluster.startPod(namespace, desired.name);
     await eventually(() => expect(find(desired.name)?.instances).toHaveLength(1));
@@ -275,7 +273,7 @@ describe('createDeploymentWorkloads, writing', () => {
     await cluster.delete(`/api/v1/namespaces/${namespace}/pods/${pod}?gracePeriodSeconds=0`);
     await eventually(async () => {
       await clock.advance(2000);
-      for (const path of [service, policy, budget]) await missing(path);
+      for (const path of [service, budget]) await missing(path);
     });
     await cluster.get(secret);
   });

@@ -12,7 +12,6 @@ import type { Deployment } from './waiting-reason.ts';
 /** The kinds that a workload is made of, each with how it is written. */
 export interface OwnedKinds {
   secret: OwnedObjects<KubeObject>;
-  networkPolicy: OwnedObjects<KubeObject>;
   service: OwnedObjects<KubeObject>;
   disruptionBudget: OwnedObjects<KubeObject>;
   deployment: OwnedObjects<Deployment>;
@@ -53,7 +52,6 @@ export function createWorkloadCaches(
   return {
     owned: {
       secret: own(pathOf('/api/v1', 'secrets')).owned,
-      networkPolicy: own(pathOf('/apis/networking.k8s.io/v1', 'networkpolicies')).owned,
       service: own(pathOf('/api/v1', 'services')).owned,
       disruptionBudget: own(pathOf('/apis/policy/v1', 'poddisruptionbudgets')).owned,
       deployment: deployments.owned,

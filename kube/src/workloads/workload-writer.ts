@@ -62,7 +62,7 @@ export class WorkloadWriter {
     await this.#inTurn(name, () => this.#settle(name));
   }
 
-  /** The Service and the policy stay until the last pod has gone: draining instances still need them. */
+  /** The Service stays until the last pod has gone: draining instances are found by it. */
   async remove(name: string): Promise<void> {
     const desired = this.#desired.get(name);
     this.#forget(name);
@@ -109,13 +109,11 @@ export class WorkloadWriter {
     if (caches.owned.deployment.get(name) !== before) view.changed(name, desired.functionName);
   }
 
-  /** The policy before the pods that it is for. */
   async #write(objects: WorkloadObjects): Promise<void> {
     const { owned } = this.#options.caches;
     const { deployment, disruptionBudget } = objects;
     await Promise.all([
       owned.secret.apply(objects.secret),
-      owned.networkPolicy.apply(objects.networkPolicy),
       owned.service.apply(objects.service),
     ]);
     await owned.deployment.apply(deployment);
@@ -137,7 +135,7 @@ export class WorkloadWriter {
     const { owned } = this.#options.caches;
     const { disruptionBudget, ...rest } = this.#objectsOf(desired);
     const budget = disruptionBudget === undefined ? owned.disruptionBudget.get(desired.name) === undefined : owned.disruptionBudget.isAsDesired(disruptionBudget);
-    const kinds = ['secret', 'networkPolicy', 'service', 'deployment'] as const;
+    const kinds = ['secret', 'service', 'deployment'] as const;
     return budget && kinds.every((kind) => owned[kind].isAsDesired(rest[kind]));
   }
 
@@ -224,7 +222,7 @@ export class WorkloadWriter {
   /** Removes what workloads that are gone have left. */
   async #sweep(): Promise<void> {
     const { owned } = this.#options.caches;
-    for (const kind of [owned.service, owned.networkPolicy, owned.disruptionBudget]) {
+    for (const kind of [owned.service, owned.disruptionBudget]) {
       const leftovers = kind.list().filter((object) => this.#isLeftover(object.metadata));
       for (const { metadata } of leftovers) await kind.delete(metadata.name);
     }

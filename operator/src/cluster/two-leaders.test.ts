@@ -123,10 +123,10 @@ async function finalState(world: ClusterWorld): Promise<object> {
     return { ...status, conditions, revisions: undefined };
   }));
   const owned = await Promise.all([
-    ['/apis/apps/v1', 'deployments'], ['/api/v1', 'services'], ['/apis/networking.k8s.io/v1', 'networkpolicies'], ['/api/v1', 'secrets'],
+    ['/apis/apps/v1', 'deployments'], ['/api/v1', 'services'], ['/api/v1', 'secrets'],
   ].map(async ([group = '', resource = '']) => (await world.list(group, resource)).map((item) => ({ resource, ...item.metadata }))));
   const orphans = owned.flat().filter(({ ownerReferences = [] }) => ownerReferences.length === 0);
-  // The Services and policies of workloads that have gone stay for a while, for instances that drain.
+  // The Services of workloads that have gone stay for a while, for instances that drain.
   const running = new Set((await world.deployments()).map(({ metadata }) => metadata.name));
   const names = owned.flat().filter(({ resource, name }) => resource === 'secrets' || running.has(name)).map(({ resource, name }) => `${resource}/${name}`);
   return { functions, orphans, names };
