@@ -57,11 +57,12 @@ export function buildRouter(options: RouterOptions): Router {
   const send = (message: RouterUp): void => feed?.send(message);
   const demand = new DemandReporter(clock, () => state.functions, send);
   const manager = options.managerAddress === undefined ? undefined : open(options.managerAddress);
+  const recorder = new CallRecorder(clock, metrics, { log: (entry) => logs.write(entry), keys: () => state.keys });
   const chain = createChain({
     clock,
     logger,
     state,
-    recorder: new CallRecorder(clock, metrics, (entry) => logs.write(entry)),
+    recorder,
     authenticator: new Authenticator(clock, new BadKeyThrottle(clock)),
     trusts: trustedNetworks(options.trustedProxies ?? []),
     onWaiting: () => demand.urge(),
@@ -88,6 +89,7 @@ export function buildRouter(options: RouterOptions): Router {
     async drain(drainOptions) {
       await drain(server, connections, clock, drainOptions);
       demand.stop();
+      recorder.close();
       logs.close();
       await Promise.all([state.close(), manager?.destroy()]);
     },

@@ -30,6 +30,8 @@ export interface RoutedCall extends Call {
 
 /** A call that may reach its function. */
 export interface AdmittedCall extends RoutedCall {
-  /** The key that let it in, and its value, which goes no further; undefined where none is asked for. */
-  readonly auth: { key: RouterKey; value: string } | undefined;
+  /** The key that let it in; undefined where none is asked for. */
+  readonly auth: { key: RouterKey } | undefined;
+  /** The values of all keys that it carries, which go no further (R6). */
+  readonly keys: readonly string[];
 }

@@ -5,6 +5,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { TrustedNetworks } from '@wherry/service/trusted-networks.ts';
 import { answerRefusal } from './answer-refusal.ts';
 import type { Authenticator } from './auth/authenticate.ts';
+import { heldKeys } from './auth/held-keys.ts';
 import type { AdmittedCall, Call, RoutedCall } from './call.ts';
 import { corsHeaders, preflightHeaders, preflightMethod } from './cors/cors-rules.ts';
 import { forwardCall, type ForwardParts } from './forward/forward-call.ts';
@@ -109,25 +110,23 @@ function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>): boolean
 /** Key, size, limit. @returns undefined when the call was refused. */
 function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | undefined {
   const { fn, target, peer, body } = call;
-  let auth: AdmittedCall['auth'];
+  let keys: readonly string[] = [];
   const refuse = (refusal: Refusal, reason: string): undefined => {
-    parts.recorder.rejected({ ...call, auth }, refusal, reason);
+    parts.recorder.rejected({ ...call, keys }, refusal, reason);
     answerRefusal(call, refusal, parts.clock, call.cors);
   };
-  if (fn.keyGroups !== null) {
-    const keys = parts.state.keys;
-    if (keys === undefined) return refuse(new Refusal('not_ready', ['Retry-After', '1']), 'not_ready');
-    const carrier = { rawHeaders: call.req.rawHeaders, query: target.query, client: peer.client };
-    const result = parts.authenticator.check(carrier, fn.keyGroups, keys);
-    if (!result.ok) return refuse(result.refusal, result.reason);
-    auth = result;
-  }
+  const known = parts.state.keys;
+  if (known === undefined) return refuse(new Refusal('not_ready', ['Retry-After', '1']), 'not_ready');
+  const carrier = { rawHeaders: call.req.rawHeaders, query: target.query, client: peer.client };
+  const auth = fn.keyGroups === null ? undefined : parts.authenticator.check(carrier, fn.keyGroups, known);
+  if (auth?.ok === false) return refuse(auth.refusal, auth.reason);
+  keys = heldKeys(carrier, auth?.value, known);
   const tooLarge = checkSize(body, fn.spec.maxRequestBytes);
   if (tooLarge !== undefined) return refuse(tooLarge, 'too_large');
   if (!fn.activity.limit.acquire(fn.spec.maxConcurrency)) {
     return refuse(new Refusal('over_capacity', ['Retry-After', '1']), 'over_capacity');
   }
-  return { ...call, auth };
+  return { ...call, auth, keys };
 }
 
 function newCall(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean, parts: ChainParts): Call {

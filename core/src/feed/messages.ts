@@ -60,7 +60,7 @@ export const routerFunctionSchema = z.strictObject({
 });
 export type RouterFunction = z.infer<typeof routerFunctionSchema>;
 
-/** A usable API key: disabled ones are not sent. */
+/** An API key; one that lets nobody in, too: its value reaches no handler (R6). */
 export const routerKeySchema = z.strictObject({
   /** HMAC-SHA256 of the value under the digest key, base64url. The router never holds the value. */
   digest: z.string(),
@@ -69,7 +69,7 @@ export const routerKeySchema = z.strictObject({
   name: z.string(),
   groupId: z.string(),
   groupName: z.string(),
-  /** Milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC; 0 of a disabled key. */
   expiresAt: z.nullable(z.number()),
 });
 export type RouterKey = z.infer<typeof routerKeySchema>;

@@ -49,13 +49,16 @@ describe('routerKey', () => {
   });
 
   it.each([
-    ['disabled', keyOf({ enabled: false }), group],
     ['being deleted', { ...keyOf(), metadata: { ...keyOf().metadata, deletionTimestamp: '2026-01-02T00:00:00Z' } }, group],
     ['of a group that is gone', keyOf(), undefined],
     ['of a group that is being deleted', keyOf(), { ...group, metadata: { ...group.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' } }],
     ['of another group', keyOf({ keyGroup: 'others' }), group],
   ])('R7: gives no key that is %s', (_title, key, itsGroup) => {
     expect(routerKey(key, itsGroup, reader, digestKey)).toBeUndefined();
+  });
+
+  it.each([undefined, '2030-01-01T00:00:00Z'])('R6: a disabled key (expiry %s) is known as one that has expired', (expiresAt) => {
+    expect(routerKey(keyOf({ enabled: false, expiresAt }), group, reader, digestKey)).toMatchObject({ id: 'key-1', expiresAt: 0 });
   });
 
   it('E2: does not take another key\'s envelope', () => {

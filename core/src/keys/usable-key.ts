@@ -7,8 +7,9 @@ import { displayName, type ApiKeyResource, type KeyGroupResource } from '../reso
 /**
  * A key as routers know it: by its digest, without its value.
  * @param group the KeyGroup that the key names.
- * @returns undefined for a key that opens nothing: disabled, being deleted, its group is gone, or its value cannot be
- *   read. An expired one is given all the same, with its time: routers compare it with their own clocks at each call.
+ * @returns undefined for a key that is none any more: being deleted, its group is gone, or its value cannot be read. An
+ *   expired one is given with its time, which routers compare with their own clocks at each call. A disabled one is given
+ *   as expired: it opens nothing, but its value may be enabled again, and so reaches no handler either (R6).
  */
 export function routerKey(
   apiKey: ApiKeyResource,
@@ -16,7 +17,7 @@ export function routerKey(
   reader: ConfidentialReader,
   digestKey: KeyObject,
 ): RouterKey | undefined {
-  if (!apiKey.spec.enabled || apiKey.metadata.deletionTimestamp !== undefined) return undefined;
+  if (apiKey.metadata.deletionTimestamp !== undefined) return undefined;
   if (group?.metadata.name !== apiKey.spec.keyGroup || group.metadata.deletionTimestamp !== undefined) return undefined;
   const { value } = reader.read(apiKey, 'spec.value');
   if (value === undefined) return undefined;
@@ -26,7 +27,7 @@ export function routerKey(
     name: displayName(apiKey),
     groupId: group.metadata.name,
     groupName: displayName(group),
-    expiresAt: expiry(apiKey.spec.expiresAt),
+    expiresAt: apiKey.spec.enabled ? expiry(apiKey.spec.expiresAt) : 0,
   };
 }
 

@@ -36,11 +36,11 @@ describe("the routers' feed", () => {
     const before = router.changes().length;
     await world.edit('ApiKey', 'first', { enabled: false });
     await world.run();
-    expect(router.keys.size).toBe(0);
-    expect(router.changes().slice(before)).toMatchObject([{ removedKeys: [digest(VALUE)] }]);
+    expect(router.keys.get(digest(VALUE))?.expiresAt).toBe(0);
+    expect(router.changes().slice(before)).toMatchObject([{ keys: [{ digest: digest(VALUE), expiresAt: 0 }] }]);
     await world.edit('ApiKey', 'first', { enabled: true });
     await world.run();
-    expect(router.keys.size).toBe(1);
+    expect(router.keys.get(digest(VALUE))?.expiresAt).toBeNull();
     await world.store.delete('ApiKey', 'first');
     await world.run();
     expect(router.keys.size).toBe(0);
@@ -64,6 +64,9 @@ describe("the routers' feed", () => {
     await world.createKey('second', 'team', VALUE);
     await world.run();
     expect([...router.keys.values()].map(({ id }) => id)).toEqual(['first']);
+    await world.edit('ApiKey', 'first', { enabled: false });
+    await world.run();
+    expect([...router.keys.values()].map(({ id }) => id)).toEqual(['second']);
     await world.store.delete('ApiKey', 'first');
     await world.run();
     expect([...router.keys.values()].map(({ id }) => id)).toEqual(['second']);

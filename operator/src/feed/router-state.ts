@@ -10,7 +10,7 @@ export type RouterDifference = Omit<Change, 'type' | 'version' | 'resourceVersio
 export class RouterState {
   readonly #functions = new Map<string, RouterFunction>();
   readonly #keys = new Map<string, RouterKey>();
-  /** All ApiKeys of a digest, by name: two of one value are one key to a router, the first by name. */
+  /** All ApiKeys of a digest, by name: two of one value are one key to a router, the one that opens longest. */
   readonly #holders = new Map<string, Map<string, RouterKey>>();
   readonly #digests = new Map<string, string>();
   readonly #changedFunctions = new Set<string>();
@@ -80,12 +80,18 @@ export class RouterState {
   }
 
   #settleDigest(digest: string): void {
-    const [record] = [...(this.#holders.get(digest)?.values() ?? [])].sort((a, b) => (a.id < b.id ? -1 : 1));
+    const [record] = [...(this.#holders.get(digest)?.values() ?? [])].sort(opensLongerFirst);
     if (isDeepStrictEqual(record, this.#keys.get(digest))) return;
     if (record === undefined) this.#keys.delete(digest);
     else this.#keys.set(digest, record);
     this.#changedDigests.add(digest);
   }
+}
+
+/** Of two that open as long, the first by name. */
+function opensLongerFirst(a: RouterKey, b: RouterKey): number {
+  const byTime = (b.expiresAt ?? Number.MAX_VALUE) - (a.expiresAt ?? Number.MAX_VALUE);
+  return byTime !== 0 ? byTime : a.id < b.id ? -1 : 1;
 }
 
 function presentAndGone(present: string, gone: string, changed: ReadonlySet<string>, records: ReadonlyMap<string, object>): object {

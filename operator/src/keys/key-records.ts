@@ -15,7 +15,7 @@ interface KeyRecord {
 
 /** Opens each key once for each state of it: opening takes longer than all the rest, and there may be 100,000. */
 export interface KeyRecords {
-  /** Undefined for a key that opens nothing, one whose value cannot be read too. */
+  /** Undefined for a key that is being deleted, whose group is gone or whose value cannot be read. */
   of(name: string): RouterKey | undefined;
 }
 

@@ -3,7 +3,7 @@ import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { eventually, GOOD_KEY, Harness, routerFunction, routerKey, type Answer } from '../testing/harness.ts';
 import { BadKeyThrottle } from './bad-key-throttle.ts';
 import { presentedKey } from './carriers.ts';
-import { withoutKey } from './query-key.ts';
+import { withoutKeys } from './query-key.ts';
 
 const OTHER_KEY = 'wh_a-key-of-another-group';
 const EXPIRED_KEY = 'wh_a-key-that-has-expired';
@@ -41,7 +41,7 @@ describe('presentedKey', () => {
   });
 });
 
-describe('withoutKey', () => {
+describe('withoutKeys', () => {
   it.each([
     ['api_key=K', undefined],
     ['api_key=K&x=%zz&&y', 'x=%zz&&y'],
@@ -51,7 +51,7 @@ describe('withoutKey', () => {
     ['q=%4B%zz&r=%ff%4b&x', 'x'],
     ['x=+%20&api_key=other', 'x=+%20&api_key=other'],
   ])('%s becomes %s', (query, expected) => {
-    expect(withoutKey(query, 'K')).toBe(expected);
+    expect(withoutKeys(query, ['K'])).toBe(expected);
   });
 });
 
@@ -156,11 +156,67 @@ describe('keys on the wire', () => {
     expect(JSON.stringify(harness.up)).not.toContain(GOOD_KEY);
   });
 
-  it('R6: carriers without the matched key stay, and a function without groups is not searched', async () => {
-    await harness.call(`/run/guarded?api_key=other`, { headers: { 'X-API-Key': GOOD_KEY, Authorization: 'Bearer session' } });
-    expect([seen[0]?.url, seen[0]?.headers.authorization]).toEqual(['/guarded?api_key=other', 'Bearer session']);
-    await harness.call(`/run/open?api_key=${GOOD_KEY}`, { headers: { 'X-API-Key': GOOD_KEY } });
-    expect([seen[1]?.url, seen[1]?.headers['x-api-key']]).toEqual([`/open?api_key=${GOOD_KEY}`, GOOD_KEY]);
+  const carriers: [string, (key: string) => { headers?: Record<string, string | string[]>; query?: string }][] = [
+    ['X-API-Key', (key) => ({ headers: { 'X-API-Key': key } })],
+    ['X-API-Key, twice', (key) => ({ headers: { 'X-API-Key': ['wh_nobody-has-this-key', key] } })],
+    ['Bearer', (key) => ({ headers: { Authorization: `bEARER  ${key}` } })],
+    ['Bearer and a tab', (key) => ({ headers: { Authorization: `Bearer\t${key}` } })],
+    ['another scheme', (key) => ({ headers: { Authorization: `ApiKey ${key}` } })],
+    ['plain Authorization', (key) => ({ headers: { Authorization: key } })],
+    ['Basic', (key) => ({ headers: { Authorization: basic(`:${key}`).replace('Basic', 'bASIC') } })],
+    ['Basic, as the user', (key) => ({ headers: { Authorization: basic(`${key}:`) } })],
+    ['the query', (key) => ({ query: `&api_key=${key}` })],
+    ['the query, twice and escaped', (key) => ({ query: `&api_key=wh_nobody&%61pi_key=${escaped(key)}` })],
+    ['the query in upper case', (key) => ({ query: `&API_KEY=${key}` })],
+  ];
+  const keys: [string, string][] = [
+    ['the key that matches', GOOD_KEY],
+    ["another group's key", OTHER_KEY],
+    ['an expired key', EXPIRED_KEY],
+  ];
+  it.each(carriers.flatMap(([carrier, carry]) => keys.map(([kind, key]) => [kind, carrier, key, carry] as const)))(
+    'R6: %s in %s reaches no handler, neither of an open function nor beside a good key',
+    async (_kind, _carrier, key, carry) => {
+      const { headers = {}, query = '' } = carry(key);
+      const referer = `http://a/?token=${key}`;
+      await harness.call(`/run/open?x=1${query}`, { headers: { ...headers, Referer: referer } });
+      if (headers['X-API-Key'] === undefined) {
+        expect((await harness.call(`/run/guarded?x=1${query}`, { headers: { 'X-API-Key': GOOD_KEY, ...headers, Referer: referer } })).status).toBe(200);
+      }
+      for (const { url, headers: received, rawHeaders } of seen) {
+        const basicText = Buffer.from(String(received.authorization ?? '').slice(6), 'base64').toString();
+        expect([url, rawHeaders, basicText].join()).not.toContain(key);
+        expect(url).not.toContain(escaped(key));
+        expect(received.referer).toBeUndefined();
+      }
+      expect(seen[0]?.url).toMatch(/^\/open\?x=1(?:&api_key=wh_nobody)?$/);
+      expect(seen).toHaveLength(headers['X-API-Key'] === undefined ? 2 : 1);
+      await eventually(() => harness.logs('exec_end').length === seen.length);
+      expect(JSON.stringify(harness.up)).not.toContain(key);
+    },
+  );
+
+  it('R6: what is no key passes unchanged, on an open function and beside a good key', async () => {
+    const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
+    const query = '?api_key=somebody-elses-key-1&x=%2f&y';
+    for (const path of ['open', 'guarded']) {
+      const own: Record<string, string> = path === 'open' ? { 'X-API-Key': 'of-another-service-altogether' } : { 'X-API-Key': GOOD_KEY };
+      await harness.call(`/run/${path}${query}`, { headers: { ...own, Authorization: `Bearer ${token}`, Cookie: 'a=b' } });
+    }
+    expect(seen.map(({ url, headers }) => [url, headers.authorization, headers.cookie])).toEqual([
+      [`/open${query}`, `Bearer ${token}`, 'a=b'],
+      [`/guarded${query}`, `Bearer ${token}`, 'a=b'],
+    ]);
+    expect(seen[0]?.headers['x-api-key']).toBe('of-another-service-altogether');
+  });
+
+  it('R6: no key in a path or an origin is in the log, of calls that are refused either', async () => {
+    const headers = { Origin: `https://${OTHER_KEY}` };
+    await harness.call(`/run/guarded/${OTHER_KEY}/x`, { headers });
+    await harness.call(`/run/guarded/x/${escaped(EXPIRED_KEY)}`, { headers: { ...headers, 'X-API-Key': GOOD_KEY } });
+    await eventually(() => harness.logs('exec_end').length === 1);
+    expect([...harness.logs('exec_reject'), ...harness.logs('exec_start')].map(({ message }) => message)).toEqual(['GET /guarded/***/x', 'GET /guarded/x/***']);
+    expect(JSON.stringify(harness.up)).not.toContain(OTHER_KEY);
   });
 
   it('tells the function which key it was', async () => {

@@ -32,7 +32,7 @@ function authorizationKey(value: string): string {
 }
 
 /** The decoded `user:password` of Basic credentials; undefined when it is another scheme. */
-function basicCredentials(value: string): string | undefined {
+export function basicCredentials(value: string): string | undefined {
   if (!/^basic(?: +|$)/i.test(value)) return undefined;
   return Buffer.from(value.slice('basic'.length).trim(), 'base64').toString('utf8');
 }

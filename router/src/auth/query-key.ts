@@ -16,13 +16,13 @@ export function queryParts(query: string): QueryPart[] {
 }
 
 /**
- * The query without each part that holds the key, however it is escaped (R6); the rest stays byte for byte.
+ * The query without each part that holds one of the keys, however it is escaped (R6); the rest stays byte for byte.
  * @returns undefined when nothing is left.
  */
-export function withoutKey(query: string | undefined, key: string): string | undefined {
-  if (query === undefined) return undefined;
+export function withoutKeys(query: string | undefined, keys: readonly string[]): string | undefined {
+  if (query === undefined || keys.length === 0) return query;
   const parts = queryParts(query);
-  const kept = parts.filter((part) => !part.value.includes(key) && !part.name.includes(key));
+  const kept = parts.filter(({ name, value }) => !keys.some((key) => value.includes(key) || name.includes(key)));
   if (kept.length === parts.length) return query;
   return kept.length === 0 ? undefined : kept.map((part) => part.raw).join('&');
 }

@@ -1,7 +1,7 @@
 import type { InvocationContext } from '@wherry/core/feed/invocation.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { answerRefusal, discardBody } from '../answer-refusal.ts';
-import { withoutKey } from '../auth/query-key.ts';
+import { withoutKeys } from '../auth/query-key.ts';
 import type { Instance } from '../balance/balancer.ts';
 import type { AdmittedCall } from '../call.ts';
 import { requestHeaders } from '../headers/request-headers.ts';
@@ -161,15 +161,15 @@ class ForwardedCall implements UpstreamReceiver {
   }
 
   #upstreamCall(instance: Instance): UpstreamCall {
-    const { req, target, peer, auth } = this.#call;
-    const query = auth === undefined ? target.query : withoutKey(target.query, auth.value);
+    const { req, target, peer, keys } = this.#call;
+    const query = withoutKeys(target.query, keys);
     return {
       method: req.method ?? 'GET',
       path: query === undefined ? target.path : `${target.path}?${query}`,
       headers: requestHeaders({
         rawHeaders: req.rawHeaders,
         peer,
-        key: auth?.value,
+        keys,
         token: instance.token,
         context: encodeContext(this.#call, this.#call.fn.activity.balancer.placesOf(instance)),
       }),

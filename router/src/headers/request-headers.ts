@@ -8,8 +8,8 @@ import { eachHeader, headerValue, headerValues } from './raw-headers.ts';
 export interface RequestHeadersInput {
   rawHeaders: readonly string[];
   peer: Peer;
-  /** The key that let the call in; every header that carries it stays here (R6). */
-  key: string | undefined;
+  /** The keys that the call carries; every header that holds one of them stays here (R6). */
+  keys: readonly string[];
   token: string;
   /** InvocationContext, encoded. */
   context: string;
@@ -17,15 +17,15 @@ export interface RequestHeadersInput {
 
 /**
  * The headers that a function gets: the caller's, in their order and spelling, duplicates too, without those that end
- * here (R4), that a caller could forge (R5) or that carry the key (R6); then the router's own.
+ * here (R4), that a caller could forge (R5) or that hold a key (R6); then the router's own.
  */
 export function requestHeaders(input: RequestHeadersInput): string[] {
-  const { rawHeaders, peer, key } = input;
+  const { rawHeaders, peer, keys } = input;
   const endsHere = hopByHop(rawHeaders);
   const headers: string[] = [];
   eachHeader(rawHeaders, (lower, value, name) => {
     if (endsHere(lower) || isRouters(lower, peer.trusted)) return;
-    if (key !== undefined && holdsKey(lower, value, key)) return;
+    if (keys.some((key) => holdsKey(lower, value, key))) return;
     headers.push(name, value);
   });
   const host = headerValue(rawHeaders, 'host');

@@ -1,10 +1,14 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Counter, Gauge, Histogram, Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import { hasKey } from '../auth/held-keys.ts';
+import type { KeyIndex } from '../auth/key-index.ts';
 import { unescaped } from '../auth/query-key.ts';
 import type { AdmittedCall, RoutedCall } from '../call.ts';
 import { headerValue } from '../headers/raw-headers.ts';
 import type { Refusal } from '../refusal.ts';
+import { RejectionLog } from './rejection-log.ts';
+import { FIRST, LAST } from './sequence.ts';
 
 /**
  * How a call ended: `ok` (whatever its status), `error` (it threw or crashed), `timeout`, `aborted` (the caller left, or
@@ -19,14 +23,11 @@ const SUFFIX: Record<CallOutcome, string> = {
   rejected: ' (error)',
   timeout: ' (timeout)',
 };
-/** Order within a call where timestamps are equal: its first and its last entry. */
-const FIRST = 0;
-const LAST = 2_147_483_647;
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS']);
-/** What stands in a log entry where the caller put its key. */
+/** What stands in a log entry where the caller put a key. */
 const MASK = '***';
-/** A call whose key is known, where it presented a good one. */
-type Authorised = RoutedCall & Partial<Pick<AdmittedCall, 'auth'>>;
+/** A call whose carriers were looked through, where it came that far. */
+type Examined = RoutedCall & Partial<Pick<AdmittedCall, 'keys'>>;
 /** What nobody got: the caller had left. */
 const CODE_CLOSED = '499';
 
@@ -34,6 +35,8 @@ const CODE_CLOSED = '499';
 export class CallRecorder {
   readonly #clock: Clock;
   readonly #log: (entry: LogEntry) => void;
+  readonly #rejections: RejectionLog;
+  readonly #keys: () => KeyIndex | undefined;
   readonly #startedAt = new WeakMap<RoutedCall, number>();
   readonly #calls: Counter;
   readonly #seconds: Histogram;
@@ -42,9 +45,12 @@ export class CallRecorder {
   readonly #authRejections: Counter;
   readonly #failures: Counter;
 
-  constructor(clock: Clock, metrics: Metrics, log: (entry: LogEntry) => void) {
+  /** @param options.keys those that are known now: none of them is written anywhere. */
+  constructor(clock: Clock, metrics: Metrics, options: { log: (entry: LogEntry) => void; keys: () => KeyIndex | undefined }) {
     this.#clock = clock;
-    this.#log = log;
+    this.#log = options.log;
+    this.#keys = options.keys;
+    this.#rejections = new RejectionLog(clock, options.log);
     const fn = ['function_namespace', 'function_name'];
     const call = [...fn, 'function_revision', 'route', 'method', 'code'];
     this.#calls = metrics.counter('function_calls_total', 'Calls whose function was known, by outcome.', call);
@@ -64,11 +70,11 @@ export class CallRecorder {
     const { rawHeaders } = call.req;
     const origin = headerValue(rawHeaders, 'origin') ?? null;
     const args = {
-      origin: origin !== null && holds(call, origin) ? MASK : origin,
+      origin: origin !== null && this.#hasKey(call, origin) ? MASK : origin,
       keyGroup: call.auth?.key.groupName ?? null,
       contentLength: call.body.length,
     };
-    this.#write(call, { level: 'exec_start', message: summary(call), sequence: FIRST, args: JSON.stringify(args) });
+    this.#write(call, { level: 'exec_start', message: this.#summary(call), sequence: FIRST, args: JSON.stringify(args) });
   }
 
   /** The call is over, whether it was handed over or not. */
@@ -92,30 +98,43 @@ export class CallRecorder {
   }
 
   /** The call never reached an instance. */
-  rejected(call: Authorised, refusal: Refusal, reason: string): void {
+  rejected(call: Examined, refusal: Refusal, reason: string): void {
     this.#calls.inc(callLabels(call, String(refusal.status)));
     if (refusal.code === 'unauthorized' || refusal.code === 'throttled') this.#authRejections.inc({ reason });
     else this.#failures.inc({ component: 'router', reason });
     const args = JSON.stringify({ reason });
-    this.#write(call, { level: 'exec_reject', message: summary(call), sequence: FIRST, args });
+    this.#rejections.write({ functionName: call.fn.spec.id, requestId: call.id, reason }, () =>
+      this.#entry(call, { level: 'exec_reject', message: this.#summary(call), sequence: FIRST, args }),
+    );
   }
 
-  #write(call: RoutedCall, entry: Pick<LogEntry, 'level' | 'message' | 'sequence' | 'args'>): void {
-    this.#log({ functionName: call.fn.spec.id, requestId: call.id, timestamp: this.#clock.now(), ...entry });
+  /** Writes what is counted but not yet in the log. */
+  close(): void {
+    this.#rejections.close();
+  }
+
+  #write(call: RoutedCall, entry: EntryFields): void {
+    this.#log(this.#entry(call, entry));
+  }
+
+  #entry(call: RoutedCall, entry: EntryFields): LogEntry {
+    return { functionName: call.fn.spec.id, requestId: call.id, timestamp: this.#clock.now(), ...entry };
+  }
+
+  /** Never the query: it may hold a key. Nor a key in the path (R6). */
+  #summary(call: Examined): string {
+    const { path } = call.target;
+    const shown = this.#hasKey(call, path) ? path.split('/').map((part) => (this.#hasKey(call, part) ? MASK : part)).join('/') : path;
+    return `${call.req.method ?? ''} ${shown}`;
+  }
+
+  /** Whether a key is in the text, escaped or not: any that is known, and the call's own ones inside of other text too. */
+  #hasKey({ keys = [] }: Examined, text: string): boolean {
+    return keys.some((key) => unescaped(text).includes(key)) || hasKey(text, this.#keys());
   }
 }
 
-/** Never the query: it may hold a key. Nor a key in the path (R6). */
-function summary(call: Authorised): string {
-  const { path } = call.target;
-  const shown = holds(call, path) ? path.split('/').map((part) => (holds(call, part) ? MASK : part)).join('/') : path;
-  return `${call.req.method ?? ''} ${shown}`;
-}
-
-/** Whether the text holds the call's key, escaped or not. */
-function holds({ auth }: Authorised, text: string): boolean {
-  return auth !== undefined && unescaped(text).includes(auth.value);
-}
+type EntryFields = Pick<LogEntry, 'level' | 'message' | 'sequence' | 'args'>;
 
 function answeredCode(call: RoutedCall): string {
   return call.res.headersSent ? String(call.res.statusCode) : CODE_CLOSED;

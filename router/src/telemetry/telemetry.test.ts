@@ -3,6 +3,7 @@ import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { eventually, GOOD_KEY, Harness, routerFunction } from '../testing/harness.ts';
 import { LogQueue } from './log-queue.ts';
+import { RejectionLog } from './rejection-log.ts';
 
 const entry = (n: number): LogEntry => ({
   functionName: 'f', requestId: 'r', level: 'exec_start', message: String(n), args: null, sequence: 0, timestamp: n,
@@ -125,5 +126,38 @@ describe('records of calls', () => {
     expect(harness.metrics.observations('router_overhead_seconds')).toHaveLength(1);
     expect(harness.metrics.value('function_inflight', { function_name: 'hello' })).toBe(0);
     expect(harness.metrics.value('auth_rejections_total', { reason: 'missing_api_key' })).toBe(1);
+  });
+
+  it('S8: of refused calls a hundred a minute have an entry each, the others are counted by reason', async () => {
+    const clock = new FakeClock();
+    const entries: LogEntry[] = [];
+    const log = new RejectionLog(clock, (item) => entries.push(item));
+    const refuse = (functionName: string, requestId: string, reason: string): void =>
+      log.write({ functionName, requestId, reason }, () => ({ ...entry(0), functionName, requestId, level: 'exec_reject' }));
+    for (let n = 0; n < 4200; n++) refuse('hello', `id-${n}`, n % 3 === 0 ? 'invalid_api_key' : 'missing_api_key');
+    refuse('other', 'its own', 'missing_api_key');
+    expect(entries.map(({ requestId }) => requestId)).toEqual([...Array.from({ length: 100 }, (_, n) => `id-${n}`), 'its own']);
+    await clock.advance(60_000);
+    const more = entries.slice(101).map(({ functionName, requestId, level, args }) => [functionName, requestId, level, args]);
+    expect(more).toEqual([
+      ['hello', 'id-4199', 'exec_reject', '{"reason":"missing_api_key","count":2734}'],
+      ['hello', 'id-4197', 'exec_reject', '{"reason":"invalid_api_key","count":1366}'],
+    ]);
+    refuse('hello', 'of the next minute', 'missing_api_key');
+    log.close();
+    expect(entries.slice(103).map(({ requestId }) => requestId)).toEqual(['of the next minute']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('S8: 4,200 calls without a key leave what the good calls wrote, and are all counted', async () => {
+    await harness.call('/run/hello/good', { headers: { 'X-API-Key': GOOD_KEY } });
+    for (let round = 0; round < 42; round++) await Promise.all(Array.from({ length: 100 }, () => harness.call('/run/hello/bad')));
+    await eventually(() => harness.logs('exec_end').length === 1 && harness.logs('exec_reject').length === 100);
+    expect(harness.logs('exec_start').map(({ message }) => message)).toEqual(['GET /hello/good']);
+    await harness.router.drain({ lameDuckMs: 0, boundMs: 0 });
+    await eventually(() => harness.logs('exec_reject').length === 101);
+    const counts = harness.logs('exec_reject').map(({ args }) => (JSON.parse(args ?? '') as { count?: number }).count ?? 1);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(4200);
+    expect(harness.metrics.value('auth_rejections_total', { reason: 'missing_api_key' })).toBe(4200);
   });
 });
