@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -45,11 +45,11 @@ export class TestApiServer {
     return runProgram(programPath(program), args, this.#options(input));
   }
 
-  /** Runs lines of a shell at the repository's root, with kubectl and helm as the administrator's. */
+  /** Runs lines of a shell where the repository's charts and docs are, with kubectl and helm as the administrator's. */
   shell(script: string): Promise<CommandResult> {
     const { env } = this.#options(undefined);
     const PATH = `${path.dirname(programPath('kubectl'))}:${path.dirname(programPath('helm'))}:${env.PATH ?? ''}`;
-    return runProgram('bash', ['-euo', 'pipefail', '-c', script], { cwd: path.join(import.meta.dirname, '../..'), env: { ...env, PATH } });
+    return runProgram('bash', ['-euo', 'pipefail', '-c', script], { cwd: this.#readersFolder(), env: { ...env, PATH } });
   }
 
   /** An object as it is stored. @throws CommandFailed when it is not there */
@@ -69,6 +69,15 @@ export class TestApiServer {
   #options(input: string | undefined): { env: NodeJS.ProcessEnv; input?: string } {
     const env = { PATH: process.env.PATH, HOME: this.folder, KUBECONFIG: path.join(this.folder, 'kubeconfig') };
     return input === undefined ? { env } : { env, input };
+  }
+
+  /** What a reader of the guides has before them; no command of theirs runs in the repository itself. */
+  #readersFolder(): string {
+    const folder = path.join(this.folder, 'reader');
+    if (existsSync(folder)) return folder;
+    mkdirSync(folder);
+    for (const name of ['charts', 'docs']) symlinkSync(path.join(import.meta.dirname, '../..', name), path.join(folder, name));
+    return folder;
   }
 
   #writeFiles(token: string, server: string): void {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const ROOT = join(import.meta.dirname, '../..');
+const MAIN = join(import.meta.dirname, '../../embedded/src/main.ts');
 const START_DEADLINE_MS = 30_000;
 
 export interface ServiceOptions {
@@ -70,8 +70,7 @@ export function serviceEnvironment(dataDirectory: string, extra: Record<string, 
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'wherry-e2e-')));
-  const child = spawn(process.execPath, ['embedded/src/main.ts'], {
-    cwd: ROOT,
+  const child = spawn(process.execPath, [MAIN], {
     env: serviceEnvironment(dataDirectory, options.environment),
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: options.detached ?? false,

@@ -3,11 +3,14 @@ import process from "node:process";
 // Not among the package's exports: its exact version is pinned.
 import run, { setWorkerData } from "../../node_modules/jest-light-runner/src/worker-runner.js";
 
-// Kept before any test can put something else in its place.
+// Kept before any test can put something else in their place.
 const send = process.send.bind(process);
+
+const folder = process.cwd();
 
 process.on("message", (message) => {
   if (message.workerData !== undefined) return setWorkerData(message.workerData);
+  process.chdir(folder);
   run(message.path).then(
     (result) => send({ result }),
     (error) => send({ error: error instanceof Error ? { message: error.message, stack: error.stack } : { message: String(error), stack: String(error) } }),

@@ -4,7 +4,7 @@
  * that misses it or dies is replaced, and what it was doing is told.
  */
 import { fork } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -72,16 +72,20 @@ class Lane {
     this.#child = undefined;
     if (child === undefined) return;
     child.process.kill("SIGKILL");
-    rmSync(child.reports, { recursive: true, force: true });
+    rmSync(child.folder, { recursive: true, force: true });
   }
 
   #start(projectConfig) {
-    const reports = mkdtempSync(path.join(tmpdir(), "wherry-jest-report-"));
+    const folder = mkdtempSync(path.join(tmpdir(), "wherry-jest-"));
+    const reports = path.join(folder, "reports");
+    const work = path.join(folder, "work");
+    for (const name of [reports, work]) mkdirSync(name);
     const execArgv = ["--report-on-signal", "--report-signal=SIGUSR2", `--report-directory=${reports}`, "--report-exclude-env"];
     const env = { ...process.env, JEST_WORKER_ID: String(this.#index) };
-    const child = fork(CHILD, { execArgv, env, serialization: "json", stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    // An empty folder to work in: what a test writes or starts without naming a place never meets the repository.
+    const child = fork(CHILD, { cwd: work, execArgv, env, serialization: "json", stdio: ["ignore", "inherit", "inherit", "ipc"] });
     child.send({ workerData: { globalConfig: this.#globalConfig, projectConfig, runtime: "child_process" } });
-    return { process: child, reports };
+    return { process: child, folder, reports };
   }
 
   async #giveUp(child) {

@@ -1,16 +1,17 @@
-import { execFile } from "node:child_process";
+import { exec, execFile, execFileSync, execSync, fork, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { root, toolEnvironment } from "./run-command.ts";
 
-/** What jest said of these test files, run by themselves. */
+/** What jest said of these test files, run by themselves. Not in the repository, as nothing that a test starts. */
 async function jest(files: Record<string, string>): Promise<string> {
   const folder = mkdtempSync(path.join(root, "e2e/setup/tmp-"));
   try {
     for (const [name, code] of Object.entries(files)) writeFileSync(path.join(folder, name), code);
     return await new Promise((resolve) => {
-      const options = { cwd: root, env: toolEnvironment() };
-      execFile("jest", ["--ci", "--colors=false", folder], options, (_error, _stdout, stderr) => resolve(stderr));
+      const options = { env: toolEnvironment() };
+      execFile("jest", ["--projects", root, "--ci", "--colors=false", "--testPathPatterns", folder], options, (_error, _stdout, stderr) => resolve(stderr));
     });
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -35,4 +36,112 @@ describe("a run", () => {
     const code = "it('x', () => { const e: any = new Error('odd one'); e.self = e; e.big = 1n; e.call = () => 1; throw e; });";
     expect(await jest({ "a.test.ts": code })).toMatch(/odd one[^]*Tests: +1 failed, 1 total/);
   }, 60_000);
+});
+
+describe("a hook that fails", () => {
+  /** Of each test its title and outcome, as jest prints them, and what the code printed in lines that begin with `ran`. */
+  async function outcome(code: string): Promise<{ failed: number; passed: number; ran: string[]; output: string }> {
+    const output = await jest({ "a.test.ts": `const say = (what: string): void => void process.stderr.write(\`ran \${what}\\n\`);\n${code}` });
+    const count = (word: string): number => Number(new RegExp(`^Tests: .*?(\\d+) ${word}`, "m").exec(output)?.[1] ?? 0);
+    return { failed: count("failed"), passed: count("passed"), ran: [...output.matchAll(/^ran (.+)$/gm)].map(([, what]) => what ?? ""), output };
+  }
+
+  it("before all: its tests fail with its error, none runs, and what cleans up does", async () => {
+    const { failed, passed, ran, output } = await outcome(`
+      let folder: string | undefined;
+      beforeAll(() => { say('first hook'); throw new Error('the port is taken'); });
+      beforeAll(() => say('second hook'));
+      beforeEach(() => say('before each'));
+      afterEach(() => say('after each'));
+      afterAll(() => say('clean up'));
+      it('a', () => say('a'));
+      describe('inner', () => {
+        beforeAll(() => say('inner hook'));
+        afterAll(() => say('inner clean up'));
+        it.each([1, 2])('b %i', () => say('b'));
+      });`);
+    expect({ failed, passed, ran }).toEqual({ failed: 3, passed: 0, ran: ["first hook", "clean up"] });
+    expect(output).toContain("beforeAll failed, so this test was not run: Error: the port is taken");
+  }, 60_000);
+
+  it("before all of a block: the tests beside the block run", async () => {
+    const { failed, passed, ran } = await outcome(`
+      it('a', () => say('a'));
+      describe('inner', () => {
+        beforeAll(() => new Promise(() => undefined), 100);
+        it('b', () => say('b'));
+        describe('innermost', () => { it('c', () => say('c')); });
+      });
+      it('d', () => say('d'));`);
+    expect({ failed, passed, ran }).toEqual({ failed: 2, passed: 2, ran: ["a", "d"] });
+  }, 60_000);
+
+  it("before each: the test fails and does not run, its clean-up does, and the next one gets its chance", async () => {
+    const { failed, passed, ran } = await outcome(`
+      let count = 0;
+      beforeEach(() => { count++; if (count === 1) throw 'no error, but thrown'; });
+      beforeEach(() => say('second hook'));
+      afterEach(() => say('after'));
+      describe('inner', () => {
+        beforeEach(() => say('inner hook'));
+        afterEach(() => say('inner after'));
+        it('a', () => say('a'));
+        it('b', () => say('b'));
+      });`);
+    expect({ failed, passed }).toEqual({ failed: 1, passed: 1 });
+    expect(ran).toEqual(["inner after", "after", "second hook", "inner hook", "b", "inner after", "after"]);
+  }, 60_000);
+
+  it("after each: the test fails, with its own error too", async () => {
+    const { failed, passed, output } = await outcome(`
+      afterEach(() => { throw new Error('left over'); });
+      it('a', () => { throw new Error('its own'); });
+      it('b', () => undefined);`);
+    expect({ failed, passed }).toEqual({ failed: 2, passed: 0 });
+    expect(output).toMatch(/a[^]*its own[^]*left over[^]*b[^]*left over/);
+  }, 60_000);
+
+  it("after all: a failure of the file", async () => {
+    const { failed, passed } = await outcome("afterAll(() => { throw new Error('left over'); }); it('a', () => undefined);");
+    expect({ failed, passed }).toEqual({ failed: 1, passed: 1 });
+  }, 60_000);
+
+  it("runs no hook of a block whose tests were not chosen", async () => {
+    const { ran } = await outcome(`
+      describe('left out', () => { beforeAll(() => say('hook')); afterAll(() => say('clean up')); it.skip('a', () => say('a')); });
+      it('b', () => say('b'));`);
+    expect(ran).toEqual(["b"]);
+  }, 60_000);
+});
+
+describe("a test that starts a process in the repository", () => {
+  const inRoot = { cwd: root };
+  const message = /A test starts no process in the repository/;
+
+  it.each<[string, () => unknown]>([
+    ["spawn", () => spawn("true", inRoot)],
+    ["fork", () => fork("x.js", inRoot)],
+    ["exec", () => exec("true", inRoot)],
+    ["execFile", () => execFile("true", inRoot)],
+    ["spawnSync", () => spawnSync("true", [], inRoot)],
+    ["execSync", () => execSync("true", inRoot)],
+    ["execFileSync", () => execFileSync("true", inRoot)],
+    ["a shell", () => spawn("npm ci", { ...inRoot, shell: true })],
+    ["a part's folder", () => spawn("npm", ["ci"], { cwd: path.join(root, "core") })],
+    ["a URL", () => spawn("npm", ["ci"], { cwd: pathToFileURL(`${root}/`) })],
+  ])("is refused: %s", (_how, start) => {
+    expect(start).toThrow(message);
+  });
+
+  it("is not where it names no folder: its own is an empty one, whatever an earlier test did", () => {
+    expect(execFileSync("pwd", { encoding: "utf8" }).trim()).toBe(process.cwd());
+    expect(path.relative(root, process.cwd())).toMatch(/^\.\./);
+    const before = process.cwd();
+    process.chdir(root);
+    try {
+      expect(() => execFileSync("pwd")).toThrow(message);
+    } finally {
+      process.chdir(before);
+    }
+  });
 });

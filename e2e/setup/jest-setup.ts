@@ -1,48 +1,41 @@
 /**
  * Gives back to jest-light-runner what it leaves out of jest: a deadline for each test and hook (it would wait for
- * ever), and failures for `it.todo` and `it.failing` (it would count both as passed).
+ * ever), failures for `it.todo` and `it.failing` (it would count both as passed), and hooks whose failure fails the
+ * tests that they are for, without running them (it would run them). No test starts a process in the repository.
  */
 import { addEventHandler } from "jest-circus";
+import { withDeadline, type Runnable } from "./deadline.ts";
+import { refuseProcessesIn } from "./guard-repository.ts";
+import { HookChain, type Block, type CircusEvent } from "./hook-chain.ts";
+import { root } from "./run-command.ts";
 
 const DEFAULT_TIMEOUT_MILLISECONDS = 20_000;
 /** Against a cluster the same suites wait for pods. */
 const PATIENCE = process.env.WHERRY_TEST_CLUSTER === undefined ? 1 : 4;
 
-// Kept before any test can put jest's fake timers in their place.
-const { setTimeout, clearTimeout } = globalThis;
+const chain = new HookChain();
+refuseProcessesIn(root);
 
-type Runnable = () => Promise<void> | void;
-
-function withDeadline(run: Runnable, milliseconds: number): Runnable {
-  return async () => {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      late.reject(new Error(`not done after ${milliseconds} ms (a test's or hook's own limit is its last argument)`));
-    }, milliseconds);
-    try {
-      await Promise.race([run(), late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
+function bounded(fn: (...args: never[]) => unknown, timeout: number | null | undefined): Runnable {
+  if (fn.length > 0) throw new Error("a test or hook takes no `done` callback here: return a promise");
+  return withDeadline(fn as Runnable, PATIENCE * (timeout ?? DEFAULT_TIMEOUT_MILLISECONDS));
 }
 
-function refuseCallbackStyle(run: (...args: never[]) => unknown): void {
-  if (run.length > 0) throw new Error("a test or hook takes no `done` callback here: return a promise");
+function addTest(block: Block, { fn, mode, failing, timeout }: CircusEvent & { name: "add_test" }): void {
+  const test = block.children.at(-1);
+  if (test?.type !== "test") return;
+  const body = bounded(fn, timeout);
+  if (mode === "todo") test.fn = () => Promise.reject(new Error("todo: write this test"));
+  else if (failing) test.fn = () => Promise.reject(new Error("it.failing is not supported here"));
+  else test.fn = () => chain.run(block, body);
 }
 
-addEventHandler((event, state) => {
-  if (event.name === "add_test") {
-    const test = state.currentDescribeBlock.children.at(-1);
-    if (test?.type !== "test") return;
-    refuseCallbackStyle(event.fn);
-    if (event.mode === "todo") test.fn = () => Promise.reject(new Error("todo: write this test"));
-    else if (event.failing) test.fn = () => Promise.reject(new Error("it.failing is not supported here"));
-    else test.fn = withDeadline(event.fn as Runnable, PATIENCE * (event.timeout ?? DEFAULT_TIMEOUT_MILLISECONDS));
-  } else if (event.name === "add_hook") {
-    const hook = state.currentDescribeBlock.hooks.at(-1);
-    if (hook === undefined) return;
-    refuseCallbackStyle(event.fn);
-    hook.fn = withDeadline(event.fn as Runnable, PATIENCE * (event.timeout ?? DEFAULT_TIMEOUT_MILLISECONDS));
+addEventHandler((event, { currentDescribeBlock: block }) => {
+  if (event.name === "add_test") addTest(block, event);
+  // The chain runs it instead of the runner; what follows a block's last test, the runner alone knows.
+  else if (event.name === "add_hook") {
+    block.hooks.pop();
+    const run = chain.add(block, event.hookType, bounded(event.fn, event.timeout));
+    if (run !== undefined) block.hooks.push({ type: event.hookType, fn: run } as Block["hooks"][number]);
   }
 });

@@ -5,7 +5,7 @@ import { root } from "./run-command.ts";
 
 /** Every page of the project: those that are committed, and new ones that git would take. */
 function pages(): string[] {
-  const listed = execFileSync("git", ["ls-files", "-coz", "--exclude-standard", "*.md"], { cwd: root, encoding: "utf8" });
+  const listed = execFileSync("git", ["-C", root, "ls-files", "-coz", "--exclude-standard", "*.md"], { encoding: "utf8" });
   return listed.split("\0").filter((page) => page !== "" && existsSync(path.join(root, page)));
 }
 

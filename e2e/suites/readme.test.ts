@@ -2,7 +2,6 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,7 +10,8 @@ import { Shell } from '../lib/shell.ts';
 
 /*
  * The README as a newcomer follows it: its commands as they are written, in their order, in a copy of this repository
- * that has nothing but its files, with npm ci for real and on the ports that it names.
+ * that has nothing but its files, with npm ci for real. Only the ports are others than it names: the service gets free
+ * ones, whoever listens on those of the README.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -30,7 +30,6 @@ let second: Shell;
 let printed = '';
 
 beforeAll(async () => {
-  await Promise.all([8000, 9000].map(expectFree));
   folder = await mkdtemp(join(tmpdir(), 'wherry-readme-'));
   await copyRepository(folder);
 }, 60_000);
@@ -50,18 +49,9 @@ async function stopService(): Promise<number | null> {
   return first?.exitCode ?? null;
 }
 
-async function expectFree(port: number): Promise<void> {
-  const server = createServer().listen(port, '127.0.0.1');
-  await once(server, 'listening').catch(() => {
-    throw new Error(`port ${port} is in use: the README's commands name it, so stop what listens there and run this test again`);
-  });
-  server.close();
-  await once(server, 'close');
-}
-
 /** What a clone of the present state would hold. */
 async function copyRepository(target: string): Promise<void> {
-  const { stdout } = await promisify(execFile)('git', ['ls-files', '-coz', '--exclude-standard'], { cwd: ROOT, maxBuffer: 1 << 26 });
+  const { stdout } = await promisify(execFile)('git', ['-C', ROOT, 'ls-files', '-coz', '--exclude-standard'], { maxBuffer: 1 << 26 });
   for (const path of stdout.split('\0')) {
     if (path !== '' && existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(target, path));
   }
@@ -72,11 +62,25 @@ function newcomer(): Record<string, string> {
   const ours = /^(npm_(?!config_(registry|cache|userconfig)$)|INIT_CWD|NODE_(ENV|OPTIONS)|JEST_|WHERRY_|(FUNCTION|MANAGEMENT)_(PORT|HOST)|TRUSTED_PROXIES)/i;
   const kept = Object.entries(process.env).flatMap(([name, value]) => (ours.test(name) || value === undefined ? [] : [[name, value] as const]));
   const path = (process.env.PATH ?? '').split(':').filter((entry) => !entry.includes('node_modules'));
-  return { ...Object.fromEntries(kept), PATH: path.join(':'), FUNCTION_HOST: '127.0.0.1' };
+  return { ...Object.fromEntries(kept), PATH: path.join(':'), FUNCTION_HOST: '127.0.0.1', FUNCTION_PORT: '0', MANAGEMENT_PORT: '0' };
 }
 
+const MENTIONED_PORTS = { functions: 8000, management: 9000 };
+
+/** The URL of a port as the service printed it, without its path. */
+function printedUrl(listener: 'Functions' | 'Management'): string {
+  const found = new RegExp(`^ {2}${listener}:\\s+http://(localhost:\\d+)/`, 'm').exec(printed)?.[1];
+  if (found === undefined) throw new Error(`no URL for ${listener} in what the service printed:\n${printed}`);
+  return found;
+}
+
+/** A command of the README, with the ports that the service has here. */
+const onOurPorts = (command: string): string => command
+  .replaceAll(`localhost:${MENTIONED_PORTS.functions}`, printedUrl('Functions'))
+  .replaceAll(`localhost:${MENTIONED_PORTS.management}`, printedUrl('Management'));
+
 /** Commands of a block are parted by empty lines. */
-const commandsOf = ({ text }: Block): string[] => text.split(/\n{2,}/);
+const commandsOf = ({ text }: Block): string[] => text.split(/\n{2,}/).map(onOurPorts);
 
 describe('the README', () => {
   it('begins with one command that installs and starts the service', async () => {
@@ -88,9 +92,17 @@ describe('the README', () => {
       if (first.exitCode !== null) throw new Error(`it ended with ${first.exitCode}:\n${printed}`);
       expect(printed).toContain('Wherry is ready');
     }, 270_000);
-    expect(printed).toContain('http://localhost:8000/run/');
-    expect(printed).toContain('http://localhost:9000/api/');
+    expect(printed).toMatch(/^ {2}Functions:\s+http:\/\/localhost:\d+\/run\//m);
+    expect(printed).toMatch(/^ {2}Management:\s+http:\/\/localhost:\d+\/api\//m);
   }, 300_000);
+
+  it('names the ports that a service has by default, and no other', () => {
+    const config = readFileSync(join(ROOT, 'docs/reference/config.md'), 'utf8');
+    const byDefault = (name: string): number => Number(new RegExp(`^\\| \`${name}\` \\| \`(\\d+)\` \\|`, 'm').exec(config)?.[1]);
+    expect({ functions: byDefault('FUNCTION_PORT'), management: byDefault('MANAGEMENT_PORT') }).toEqual(MENTIONED_PORTS);
+    const named = blocks.flatMap(({ text }) => [...text.matchAll(/localhost:(\d+)/g)].map(([, port]) => Number(port)));
+    expect(new Set(named)).toEqual(new Set(Object.values(MENTIONED_PORTS)));
+  });
 
   it('asks for the key that the first start showed', async () => {
     second = new Shell(folder, newcomer());
@@ -119,14 +131,14 @@ describe('the README', () => {
   }, 60_000);
 
   it('is right about calls without the key, about edits, and about edits that do not build', async () => {
-    expect((await send('http://127.0.0.1:8000/run/private/Ada')).status).toBe(401);
+    expect((await send(`http://${printedUrl('Functions')}/run/private/Ada`)).status).toBe(401);
     const upload = blocks.flatMap(commandsOf).find((command) => command.startsWith('curl') && command.includes(' -T '))!;
-    const answer = async (): Promise<string> => (await second.type('curl -sS localhost:8000/run/hello/Ada')).output;
+    const answer = async (): Promise<string> => (await second.type(`curl -sS ${printedUrl('Functions')}/run/hello/Ada`)).output;
     await second.type(`sed -i s/Hello/Goodbye/ hello.ts && ${upload}`);
     await eventually(async () => expect(await answer()).toBe('{"message":"Goodbye, Ada!"}'), 5000);
     await second.type(`echo 'export default (' > hello.ts && ${upload}`);
     await eventually(async () => {
-      const { output } = await second.type('curl -sS localhost:9000/api/functions -H "X-API-Key: $KEY"');
+      const { output } = await second.type(`curl -sS ${printedUrl('Management')}/api/functions -H "X-API-Key: $KEY"`);
       expect(output).toMatch(/demo\/hello\.ts:\d+:\d+/);
     }, 5000);
     expect(await answer()).toBe('{"message":"Goodbye, Ada!"}');

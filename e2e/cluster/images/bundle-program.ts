@@ -24,7 +24,7 @@ export async function bundleProgram(image: ProgramImage, folder: string): Promis
   for (const name of image.packages ?? []) {
     await cp(path.join(root, "node_modules", name), path.join(folder, "node_modules", name), { recursive: true, dereference: true });
   }
-  if (image.scripts !== undefined) await mustRun("node", [image.scripts, folder], { cwd: root, env: toolEnvironment() });
+  if (image.scripts !== undefined) await mustRun("node", [path.join(root, image.scripts), folder], { env: toolEnvironment() });
 }
 
 /** @returns the threads' programs that it starts: names and files */

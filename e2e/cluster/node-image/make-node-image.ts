@@ -58,9 +58,9 @@ async function makeNodeImage(folder: string, programs: string, archive: string):
 
 /** The files that kind's Dockerfile copies, from the module whose hash go.sum has. */
 async function kindFiles(): Promise<string> {
-  const cwd = moduleFolder("kind");
-  await mustRun("go", ["mod", "download", "sigs.k8s.io/kind"], { cwd });
-  const folder = (await mustRun("go", ["list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kind"], { cwd })).trim();
+  const module = moduleFolder("kind");
+  await mustRun("go", ["mod", "download", "-C", module, "sigs.k8s.io/kind"]);
+  const folder = (await mustRun("go", ["list", "-C", module, "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kind"])).trim();
   return path.join(folder, "images/base/files");
 }
 

@@ -55,8 +55,7 @@ async function buildAll(folder: string, set: ProgramSet): Promise<void> {
 async function build({ name, module, package: goPackage }: GoProgram, folder: string): Promise<void> {
   const unfinished = path.join(folder, `.${name}.${process.pid}`);
   try {
-    await mustRun("go", ["build", ...buildFlags(module), "-o", unfinished, goPackage], {
-      cwd: moduleFolder(module),
+    await mustRun("go", ["build", "-C", moduleFolder(module), ...buildFlags(module), "-o", unfinished, goPackage], {
       // Static programs: they run in images that hold nothing else.
       env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
     });

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { eventually } from '@wherry/core/contracts/eventually.ts';
 
 const url = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href);
@@ -19,7 +18,7 @@ for await (const answer of child.channel.messages()) console.log(JSON.stringify(
 
 describe('startInstallChild', () => {
   it('leaves no process and no folder when the service is killed', async () => {
-    const service = spawn(process.execPath, ['--input-type=module', '-e', SERVICE], { cwd: fileURLToPath(new URL('.', import.meta.url)), stdio: ['ignore', 'pipe', 'inherit'] });
+    const service = spawn(process.execPath, ['--input-type=module', '-e', SERVICE], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = (await once(service.stdout, 'data')) as [Buffer];
     const { pid, folder, answer } = JSON.parse(line.toString()) as { pid: number; folder: string; answer: object };
     expect(answer).toMatchObject({ type: 'failed', reason: 'RegistryUnavailable' });

@@ -1,0 +1,19 @@
+export type Runnable = () => Promise<void> | void;
+
+// Kept before any test can put jest's fake timers in their place.
+const { setTimeout, clearTimeout } = globalThis;
+
+/** The same function, whose promise rejects when it is not done in time. What it does goes on. */
+export function withDeadline(run: Runnable, milliseconds: number): () => Promise<void> {
+  return async () => {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      late.reject(new Error(`not done after ${milliseconds} ms (a test's or hook's own limit is its last argument)`));
+    }, milliseconds);
+    try {
+      await Promise.race([run(), late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
