@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import type { BuildProgram } from './build-program.ts';
-import { killGroup } from './process-group.ts';
+import { killGroup, untilGroupEnded } from './process-group.ts';
 
 /** Enough of what the process wrote to tell why it died. */
 const STDERR_CHARACTERS = 4000;
@@ -47,10 +47,14 @@ export async function startBuildChild(
     stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
     ...options.identity,
   });
-  const exited = exitOf(child);
+  const closed = closeOf(child);
   await started(child);
   const { pid } = child;
   if (pid === undefined) throw new Error('the build process has no id');
+  const exited = closed.then(async (exit) => {
+    await untilGroupEnded(pid);
+    return exit;
+  });
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(program.code);
   let alive = true;
@@ -92,7 +96,7 @@ function started(child: ChildProcess): Promise<void> {
   return promise;
 }
 
-function exitOf(child: ChildProcess): Promise<BuildExit> {
+function closeOf(child: ChildProcess): Promise<BuildExit> {
   const { promise, resolve } = Promise.withResolvers<BuildExit>();
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

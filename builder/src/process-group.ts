@@ -1,7 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const PAGE_BYTES = 4096;
+/** How often it is looked whether a group that was killed has ended: most have at the first look. */
+const END_POLL_MS = 2;
 
 /** Ends a process and all that it started. Nothing happens when they are gone already. */
 export function killGroup(leader: number): void {
@@ -12,17 +15,46 @@ export function killGroup(leader: number): void {
   }
 }
 
-/** Bytes of memory that the processes of a group hold together, from /proc. */
-export async function groupMemory(leader: number): Promise<number> {
-  const processes = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const sizes = await Promise.all(processes.map((id) => memoryIn(id, leader)));
-  return sizes.reduce((sum, size) => sum + size, 0);
+/**
+ * Resolves when no process of a group that was killed runs any more. A process closes its pipes before it has ended,
+ * and one whose parent was killed ends under another, so that neither event says so.
+ */
+export async function untilGroupEnded(leader: number): Promise<void> {
+  while (hasGroup(leader) && (await membersOf(leader)).length > 0) await delay(END_POLL_MS);
 }
 
-async function memoryIn(id: string, leader: number): Promise<number> {
+/** Bytes of memory that the processes of a group hold together, from /proc. */
+export async function groupMemory(leader: number): Promise<number> {
+  return (await membersOf(leader)).reduce((sum, { pages }) => sum + pages * PAGE_BYTES, 0);
+}
+
+/** Without a look at every process of the machine. Those that ended count as long as nobody has reaped them. */
+function hasGroup(leader: number): boolean {
+  try {
+    return process.kill(-leader, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+interface Member {
+  /** Of memory, resident. */
+  pages: number;
+}
+
+/** The processes of a group that run, from /proc; none without it. */
+async function membersOf(leader: number): Promise<Member[]> {
+  const processes = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  return (await Promise.all(processes.map((id) => memberOf(id, leader)))).filter((member) => member !== undefined);
+}
+
+async function memberOf(id: string, leader: number): Promise<Member | undefined> {
   // One that ended since the folder was read.
   const stat = await readFile(`/proc/${id}/stat`, 'latin1').catch(() => '');
-  // The name, in parentheses, may hold anything; then: state, parent, group, … and the resident pages as the 22nd.
+  // The name, in parentheses, may hold anything; then: state, parent, group, … the threads as the 18th and the resident
+  // pages as the 22nd.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[2]) === leader ? Number(fields[21]) * PAGE_BYTES : 0;
+  // The first thread may have ended before the others.
+  const hasEnded = /[ZX]/.test(fields[0] ?? '') && Number(fields[17]) <= 1;
+  return Number(fields[2]) === leader && !hasEnded ? { pages: Number(fields[21]) } : undefined;
 }
