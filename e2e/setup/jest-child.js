@@ -7,6 +7,10 @@ import run, { setWorkerData } from "../../node_modules/jest-light-runner/src/wor
 const send = process.send.bind(process);
 
 const folder = process.cwd();
+const kill = process.kill.bind(process);
+
+// The run was interrupted or killed: nothing of ours stays.
+process.on("disconnect", () => kill(-process.pid, "SIGKILL"));
 
 process.on("message", (message) => {
   if (message.workerData !== undefined) return setWorkerData(message.workerData);

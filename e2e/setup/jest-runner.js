@@ -71,7 +71,7 @@ class Lane {
     const child = this.#child;
     this.#child = undefined;
     if (child === undefined) return;
-    child.process.kill("SIGKILL");
+    killAll(child.process);
     rmSync(child.folder, { recursive: true, force: true });
   }
 
@@ -82,8 +82,9 @@ class Lane {
     for (const name of [reports, work]) mkdirSync(name);
     const execArgv = ["--report-on-signal", "--report-signal=SIGUSR2", `--report-directory=${reports}`, "--report-exclude-env"];
     const env = { ...process.env, JEST_WORKER_ID: String(this.#index) };
-    // An empty folder to work in: what a test writes or starts without naming a place never meets the repository.
-    const child = fork(CHILD, { cwd: work, execArgv, env, serialization: "json", stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    // An empty folder to work in: what a test writes or starts without naming a place never meets the repository. And a
+    // process group of its own, so that what a test leaves running ends with it.
+    const child = fork(CHILD, { cwd: work, detached: true, execArgv, env, serialization: "json", stdio: ["ignore", "inherit", "inherit", "ipc"] });
     child.send({ workerData: { globalConfig: this.#globalConfig, projectConfig, runtime: "child_process" } });
     return { process: child, folder, reports };
   }
@@ -92,6 +93,15 @@ class Lane {
     child.process.kill("SIGUSR2");
     await new Promise((resolve) => setTimeout(resolve, REPORT_MS));
     return failure(`Not done after ${FILE_DEADLINE_MS / 60_000} minutes.\n${whatItDid(child.reports)}`);
+  }
+}
+
+/** The process, and what it started, unless that has a group of its own. */
+function killAll({ pid }) {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
   }
 }
 

@@ -1,20 +1,38 @@
-import { exec, execFile, execFileSync, execSync, fork, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { exec, execFile, execFileSync, execSync, fork, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { eventually } from "../lib/api-client.ts";
 import { root, toolEnvironment } from "./run-command.ts";
 
 /** What jest said of these test files, run by themselves. Not in the repository, as nothing that a test starts. */
 async function jest(files: Record<string, string>): Promise<string> {
-  const folder = mkdtempSync(path.join(root, "e2e/setup/tmp-"));
+  const running = start(files);
   try {
-    for (const [name, code] of Object.entries(files)) writeFileSync(path.join(folder, name), code);
-    return await new Promise((resolve) => {
-      const options = { env: toolEnvironment() };
-      execFile("jest", ["--projects", root, "--ci", "--colors=false", "--testPathPatterns", folder], options, (_error, _stdout, stderr) => resolve(stderr));
-    });
+    await once(running.process, "close");
+    return running.output();
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    running.remove();
+  }
+}
+
+function start(files: Record<string, string>): { process: ChildProcess; output: () => string; remove: () => void } {
+  const folder = mkdtempSync(path.join(root, "e2e/setup/tmp-"));
+  for (const [name, code] of Object.entries(files)) writeFileSync(path.join(folder, name), code);
+  const args = ["--projects", root, "--ci", "--colors=false", "--testPathPatterns", folder];
+  const child = spawn("jest", args, { env: toolEnvironment(), stdio: ["ignore", "ignore", "pipe"] });
+  let output = "";
+  child.stderr.on("data", (text: Buffer) => (output += text.toString()));
+  return { process: child, output: () => output, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Nobody may have reaped it. */
+function hasEnded(pid: number): boolean {
+  try {
+    return /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    return true;
   }
 }
 
@@ -31,6 +49,30 @@ describe("a run", () => {
     expect(output).toMatch(/FAIL .*b\.test\.ts/);
     expect(output).toContain("Test Suites: 1 failed, 3 passed, 4 total");
   }, 60_000);
+
+  it("leaves no process that a test started and did not end", async () => {
+    const code = (end: string): string => `import { spawn } from 'node:child_process';
+      it('x', async () => { process.stderr.write('pid ' + spawn('sleep', ['1000']).pid + '\\n'); ${end} });`;
+    const output = await jest({ "a.test.ts": code(""), "b.test.ts": code("process.exit(0);"), "c.test.ts": GOOD });
+    const pids = [...output.matchAll(/^pid (\d+)$/gm)].map(([, pid]) => Number(pid));
+    expect(pids).toHaveLength(2);
+    await eventually(() => expect(pids.map(hasEnded)).toEqual([true, true]));
+  }, 60_000);
+
+  it("leaves no process when it is killed itself", async () => {
+    const running = start({ "a.test.ts": `import { spawn } from 'node:child_process';
+      it('x', async () => { process.stderr.write('pid ' + spawn('sleep', ['1000']).pid + '\\n'); await new Promise(() => {}); });` });
+    try {
+      await eventually(() => expect(running.output()).toMatch(/^pid \d+$/m), 60_000);
+      const pid = Number(/^pid (\d+)$/m.exec(running.output())?.[1]);
+      expect(hasEnded(pid)).toBe(false);
+      running.process.kill("SIGKILL");
+      await eventually(() => expect(hasEnded(pid)).toBe(true), 60_000);
+    } finally {
+      running.process.kill("SIGKILL");
+      running.remove();
+    }
+  }, 120_000);
 
   it("tells of a failure with what only the process itself can hold", async () => {
     const code = "it('x', () => { const e: any = new Error('odd one'); e.self = e; e.big = 1n; e.call = () => 1; throw e; });";
