@@ -373,12 +373,13 @@ describe('createDeploymentWorkloads, observing', () => {
 
   it('S2: identifies a runtime by its pod, once that has an address, and nobody else', async () => {
     const hello = { type: 'hello' as const, role: 'runtime' as const, instance: pod, workload: desired.name, functionUid: desired.functionUid, token: 't' };
-    const early = workloads.identify(hello);
+    const peer = { address: '10.1.0.7', gone: new AbortController().signal };
+    const early = workloads.identify(hello, peer);
     await report({ ip: '10.1.0.7' });
     expect(await early).toEqual({
       instanceId: pod, workload: desired.name, functionName: 'hello', revision: desired.revision, listen: { host: '10.1.0.7', port: 8080 },
     });
-    expect(await workloads.identify({ ...hello, workload: 'another' })).toBeUndefined();
-    expect(await workloads.identify({ ...hello, functionUid: 'another' })).toBeUndefined();
+    expect(await workloads.identify({ ...hello, workload: 'another' }, peer)).toBeUndefined();
+    expect(await workloads.identify({ ...hello, functionUid: 'another' }, peer)).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import type { KubeClient } from '../client/kube-client.ts';
-import { identifyRuntime, type RuntimeHello } from './identify-runtime.ts';
+import { identifyRuntime, type RuntimeHello, type RuntimePeer } from './identify-runtime.ts';
 import { createWorkloadCaches } from './workload-caches.ts';
 import type { WorkloadSettings } from './workload-settings.ts';
 import { WorkloadView } from './workload-view.ts';
@@ -28,8 +28,8 @@ export interface DeploymentWorkloads extends Workloads {
   stop(): Promise<void>;
   /** This replica does not lead any more: nothing is kept as it was ensured. */
   rest(): void;
-  /** Which instance speaks; undefined: none that its pod confirms. Waits up to ten seconds for the pod's address. */
-  identify(hello: RuntimeHello): Promise<RuntimeIdentity | undefined>;
+  /** Which instance connects; undefined: none that its pod and that pod's address confirm. Waits up to ten seconds for these. */
+  identify(hello: RuntimeHello, peer: RuntimePeer): Promise<RuntimeIdentity | undefined>;
   /**
    * The runtime of the pod has told over the feed that it takes calls: it counts as ready before the kubelet says so.
    * @returns to be called when its connection has ended, and with it perhaps the process.
@@ -55,7 +55,7 @@ export function createDeploymentWorkloads(options: DeploymentWorkloadsOptions): 
       await caches.stop();
     },
     rest: () => writer.rest(),
-    identify: (hello) => identifyRuntime(hello, { pods: caches.pods, clock }),
+    identify: (hello, peer) => identifyRuntime(hello, peer, { pods: caches.pods, clock }),
     markLoaded: (podName) => view.markLoaded(podName),
   };
 }

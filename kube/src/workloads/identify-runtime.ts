@@ -1,3 +1,4 @@
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { Hello } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
@@ -7,30 +8,47 @@ import { functionOf, workloadOf, type Pod } from './pod.ts';
 
 export type RuntimeHello = Extract<Hello, { role: 'runtime' }>;
 
-/** A runtime may speak before the cache has seen its pod's address. */
+/** Where a runtime's connection comes from. */
+export interface RuntimePeer {
+  /** As Node writes it, IPv4 inside IPv6 as IPv4. */
+  address: string;
+  /** Aborts when the connection has ended. */
+  gone: AbortSignal;
+}
+
+/** A runtime may connect before the cache has its pod's address, or has it anew after the pod's network was made anew. */
 const PATIENCE_MS = 10_000;
 
 /**
- * Which instance a runtime is, by the pod that it names: the API's word counts, not the runtime's. Its token is checked
- * before, by the feed's listener.
- * @returns undefined when there is no such pod after ten seconds, or it is not what the runtime says.
+ * Which instance a runtime is: the pod that it names, if that is of the workload and function that it names and has the
+ * address that it connects from (S8). What it says of itself does not count; the listener of the feed has checked its token.
+ * @returns undefined when there is no such pod after ten seconds, or it is another function's.
  */
 export async function identifyRuntime(
   hello: RuntimeHello,
+  peer: RuntimePeer,
   { pods, clock }: { pods: Pick<ObjectCache<Pod>, 'get' | 'onChange'>; clock: Clock },
 ): Promise<RuntimeIdentity | undefined> {
+  const isThere = (pod: Pod | undefined): pod is Pod => pod !== undefined && (!isWhatItSays(pod, hello) || hasAddress(pod, peer.address));
   const known = pods.get(hello.instance);
-  const pod = hasAddress(known) ? known : await untilAddress(hello.instance, pods, clock);
+  const pod = isThere(known) ? known : await untilThere({ name: hello.instance, isThere, gone: peer.gone }, pods, clock);
   return pod !== undefined && isWhatItSays(pod, hello) ? identityOf(pod) : undefined;
-}
-
-function hasAddress(pod: Pod | undefined): pod is Pod {
-  return pod?.status?.podIP !== undefined;
 }
 
 function isWhatItSays(pod: Pod, { workload, functionUid }: RuntimeHello): boolean {
   return workloadOf(pod) === workload && pod.metadata.annotations?.[FUNCTION_UID_ANNOTATION] === functionUid;
 }
+
+/** A pod that has ended keeps its address in its status, while another pod may have it already. */
+function hasAddress({ status: { phase, podIP, podIPs = [] } = {} }: Pod, address: string): boolean {
+  if (podIP === undefined || phase === 'Failed' || phase === 'Succeeded' || isIP(address) === 0) return false;
+  // It compares addresses, however they are written.
+  const list = new BlockList();
+  for (const ip of new Set([podIP, ...podIPs.map((one) => one.ip)])) list.addAddress(ip, familyOf(ip));
+  return list.check(address, familyOf(address));
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4');
 
 function identityOf(pod: Pod): RuntimeIdentity | undefined {
   const [workload, functionName, revision] = [workloadOf(pod), functionOf(pod), pod.metadata.annotations?.[REVISION_ANNOTATION]];
@@ -39,14 +57,24 @@ function identityOf(pod: Pod): RuntimeIdentity | undefined {
   return { instanceId: pod.metadata.name, workload, functionName, revision, listen: { host, port: CALL_PORT } };
 }
 
-function untilAddress(name: string, pods: Pick<ObjectCache<Pod>, 'onChange'>, clock: Clock): Promise<Pod | undefined> {
+interface Wanted {
+  name: string;
+  isThere: (pod: Pod | undefined) => pod is Pod;
+  gone: AbortSignal;
+}
+
+function untilThere({ name, isThere, gone }: Wanted, pods: Pick<ObjectCache<Pod>, 'onChange'>, clock: Clock): Promise<Pod | undefined> {
   const { promise, resolve } = Promise.withResolvers<Pod | undefined>();
-  const cancel = clock.after(PATIENCE_MS, () => resolve(undefined));
+  const giveUp = (): void => resolve(undefined);
+  const cancel = clock.after(PATIENCE_MS, giveUp);
+  gone.addEventListener('abort', giveUp);
+  if (gone.aborted) giveUp();
   const stop = pods.onChange((changed, pod) => {
-    if (changed === name && hasAddress(pod)) resolve(pod);
+    if (changed === name && isThere(pod)) resolve(pod);
   });
   return promise.finally(() => {
     cancel();
     stop();
+    gone.removeEventListener('abort', giveUp);
   });
 }

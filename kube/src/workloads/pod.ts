@@ -23,6 +23,8 @@ export interface Pod extends KubeObject {
   status?: {
     phase?: string;
     podIP?: string;
+    /** All of its addresses: one a family. */
+    podIPs?: { ip: string }[];
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
     containerStatuses?: ContainerStatus[];
   };
@@ -32,7 +34,7 @@ export interface Pod extends KubeObject {
 export function keepPod(raw: Pod): Pod {
   const { name, uid, resourceVersion, labels, annotations = {}, deletionTimestamp } = raw.metadata;
   const kept = Object.fromEntries([REVISION_ANNOTATION, FUNCTION_UID_ANNOTATION].flatMap((key) => (annotations[key] === undefined ? [] : [[key, annotations[key]]])));
-  const { phase, podIP, conditions, containerStatuses } = raw.status ?? {};
+  const { phase, podIP, podIPs, conditions, containerStatuses } = raw.status ?? {};
   return {
     metadata: {
       name, uid, resourceVersion, annotations: kept,
@@ -42,6 +44,7 @@ export function keepPod(raw: Pod): Pod {
     status: {
       ...(phase !== undefined && { phase }),
       ...(podIP !== undefined && { podIP }),
+      ...(podIPs !== undefined && { podIPs }),
       ...(conditions !== undefined && { conditions: conditions.filter(({ type }) => type === 'Ready' || type === 'PodScheduled') }),
       ...(containerStatuses !== undefined && { containerStatuses }),
     },

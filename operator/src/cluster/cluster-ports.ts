@@ -5,7 +5,7 @@ import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
-import type { RuntimeHello } from '../feed/feed-listener.ts';
+import type { RuntimeHello, RuntimePeer } from '../feed/feed-listener.ts';
 import type { SystemObjects } from './system-objects.ts';
 
 /** Something that runs beside: caches, streams. */
@@ -19,8 +19,8 @@ interface Running {
 export interface ClusterWorkloads extends Workloads, Running {
   /** This replica does not lead any more: nothing is kept as it was ensured. */
   rest(): void;
-  /** Which instance speaks; undefined: none that its pod confirms. */
-  identify(hello: RuntimeHello): Promise<RuntimeIdentity | undefined>;
+  /** Which instance connects; undefined: none that its pod and that pod's address confirm. */
+  identify(hello: RuntimeHello, peer: RuntimePeer): Promise<RuntimeIdentity | undefined>;
   /** The pod's runtime takes calls: routers need not wait for the kubelet to say so. */
   markLoaded(podName: string): () => void;
 }

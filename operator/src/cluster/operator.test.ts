@@ -1,15 +1,24 @@
+import { readFileSync } from 'node:fs';
 import { eventually } from '@wherry/core/contracts/eventually.ts';
 import { connectKube, type KubeClient } from '@wherry/kube/client/kube-client.ts';
 import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.ts';
 import { startFaultProxy, type FaultProxy } from '@wherry/kube/testing/fault-proxy.ts';
 import { installCrds } from '@wherry/kube/testing/install-crds.ts';
 import { systemClock } from '@wherry/service/clock.ts';
-import { ClusterWorld, conditionText, refusalOf } from '../testing/cluster-world.ts';
+import { ClusterWorld, conditionText, refusalOf, type KubeItem } from '../testing/cluster-world.ts';
+import { FeedClient } from '../testing/feed-client.ts';
 import type { Program } from '../testing/program.ts';
 
 const MINUTE = 60_000;
 /** What the fault table gives an operator to converge. */
 const CONVERGES_MS = 60_000;
+/** Addresses of this machine stand for those of pods. */
+const ADDRESSES = { greedy: '127.0.0.7', modest: '127.0.0.8' };
+const CONNECTIONS = 1500;
+/** Pending ones of an address, and the one that its pod holds. */
+const MOST_OPEN = 16 + 1;
+/** Where all 1,500 are served, they take 260 MiB; else 15. */
+const MOST_MEMORY_MIB = 100;
 const FUNCTION = { handler: 'api/main.ts', methods: ['GET'] };
 
 let server: ApiServer;
@@ -56,6 +65,30 @@ async function untilDeployed(...functions: string[]): Promise<void> {
   }, CONVERGES_MS);
 }
 
+async function deploymentOf(name: string): Promise<KubeItem> {
+  await world.apply('Function', name, { ...FUNCTION, route: `/${name}` });
+  let found: KubeItem | undefined;
+  await eventually(async () => {
+    found = (await world.deployments()).find(({ metadata }) => metadata.labels?.['wherry.dev/function'] === name);
+    expect(found).toBeDefined();
+  }, MINUTE);
+  return found as KubeItem;
+}
+
+/** What the runtime of a function's pod says, with its own token. */
+async function runtimeOf(name: keyof typeof ADDRESSES): Promise<{ hello: Record<string, string>; localAddress: string }> {
+  const deployment = await deploymentOf(name);
+  const pod = await world.startPod(deployment, ADDRESSES[name]);
+  const { template } = deployment.spec as { template: { metadata: { annotations: Record<string, string> } } };
+  const functionUid = template.metadata.annotations['wherry.dev/function-uid'] ?? '';
+  const token = await world.entry('secrets', `${name}-feed`, 'token');
+  return { hello: { type: 'hello', role: 'runtime', instance: pod.name, workload: deployment.metadata.name, functionUid, token }, localAddress: ADDRESSES[name] };
+}
+
+function residentMiB(): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${operator.pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
 describe('the operator against a real API server', () => {
   it('brings a function into being: Deployment, Service, token, conditions and events', async () => {
     await world.apply('Function', 'hello', { ...FUNCTION, route: '/hello' });
@@ -75,6 +108,39 @@ describe('the operator against a real API server', () => {
       expect(told).toEqual(expect.arrayContaining(['Normal Starting', 'Normal Accepted']));
     });
   }, 2 * MINUTE);
+
+  it(`S8: of ${CONNECTIONS} connections with one function's token few are held, and another function's and a router's are served`, async () => {
+    const [greedy, modest] = [await runtimeOf('greedy'), await runtimeOf('modest')];
+    const clients: FeedClient[] = [];
+    const port = Number(operator.told('feedPort'));
+    const ca = await world.entry('configmaps', 'wherry-feed-ca', 'ca.crt');
+    const open = (options: { hello: object; localAddress: string; cert?: string; key?: string }): FeedClient => {
+      const one = new FeedClient({ port, ca, ...options });
+      clients.push(one);
+      return one;
+    };
+    const own = open(greedy);
+    expect(await own.firstMessage()).toBe('start');
+    // Another pod's address, with a token that is good.
+    expect(await open({ ...modest, hello: { ...modest.hello, token: greedy.hello['token'], functionUid: greedy.hello['functionUid'] } }).firstMessage()).toBeUndefined();
+
+    const before = residentMiB();
+    const greedyOnes = Array.from({ length: CONNECTIONS }, (_, at) => open({ ...greedy, hello: { ...greedy.hello, instance: `greedy-${at}` } }));
+    await Promise.all(greedyOnes.map((one) => one.connected()));
+    expect(greedyOnes.filter(({ isOpen }) => isOpen).length).toBeLessThanOrEqual(MOST_OPEN);
+    expect(residentMiB() - before).toBeLessThan(MOST_MEMORY_MIB);
+
+    expect(await open(modest).firstMessage()).toBe('start');
+    const { data = {} } = await world.secret('wherry-router-tls');
+    const pem = (entry: string): string => Buffer.from(data[entry] ?? '', 'base64').toString('utf8');
+    const router = { type: 'hello', role: 'router', instance: 'router-1', resourceVersion: '0' };
+    expect(await open({ hello: router, localAddress: '127.0.0.1', cert: pem('tls.crt'), key: pem('tls.key') }).firstMessage()).toBe('snapshot');
+    // Its pod's own connection is not the price.
+    expect(own.isOpen).toBe(true);
+    await Promise.all(clients.map((one) => one.close()));
+    for (const name of ['greedy', 'modest']) await client.request({ method: 'DELETE', path: world.objects('functions', name) });
+    await untilDeployed('hello');
+  }, 3 * MINUTE);
 
   it('gives a route to the older of two functions, and tells the younger who has it', async () => {
     await world.apply('Function', 'younger', { ...FUNCTION, route: '/hello' });

@@ -9,13 +9,13 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
-import type { RuntimeFeed } from '@wherry/core/ports/runtime-feed.ts';
+import type { RuntimeFeed, RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
 import { buildOperator, type Operator } from '../build-operator.ts';
 import { createCaches, type Caches } from '../caches/caches.ts';
 import { createInternalCertificates, type InternalCertificates } from '../certificates/internal-certificates.ts';
 import type { OperatorConfig } from '../config.ts';
-import { createFeedListener, type RuntimeHello } from '../feed/feed-listener.ts';
+import { createFeedListener } from '../feed/feed-listener.ts';
 import { createLogIntake, type LogIntake } from '../feed/log-intake.ts';
 import { createRuntimeFeed } from '../feed/runtime-feed.ts';
 import { createFeedKeys, type FeedKeys } from '../system-keys/feed-keys.ts';
@@ -80,7 +80,8 @@ async function run(options: RunOptions, parts: AsyncDisposableStack): Promise<Ru
   const listener = createFeedListener({
     tls: keys.certificates,
     attachRouter: (channel, hello) => void operator.attachRouter(channel, { resourceVersion: hello.resourceVersion }),
-    attachRuntime: (channel, hello) => attachRuntime({ workloads, runtimeFeed }, channel, hello),
+    identifyRuntime: (hello, peer) => workloads.identify(hello, peer),
+    attachRuntime: (channel, identity) => attachRuntime({ workloads, runtimeFeed }, channel, identity),
     feedKeys: () => keys.feedKeys.accepted(),
     clock,
     logger,
@@ -192,14 +193,11 @@ function cached(caches: Caches, kind: Kind, name: string): Resource | undefined 
   }
 }
 
-/** The pod that the runtime names is asked of the API: what it says of itself does not count. */
 async function attachRuntime(
   { workloads, runtimeFeed }: { workloads: ClusterWorkloads; runtimeFeed: RuntimeFeed },
   channel: FeedChannel,
-  hello: RuntimeHello,
+  identity: RuntimeIdentity,
 ): Promise<void> {
-  const identity = await workloads.identify(hello);
-  if (identity === undefined) throw new Error('no pod is what the runtime says it is');
   const outcome = await runtimeFeed.attach(channel, identity).outcome;
   if (outcome.type !== 'loaded') return;
   const unmark = workloads.markLoaded(identity.instanceId);

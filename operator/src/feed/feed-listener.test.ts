@@ -1,11 +1,15 @@
 import { createSecretKey } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectPlain, type Socket } from 'node:net';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
 import { feedToken } from '@wherry/core/feed/feed-token.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
+import { sha256 } from '@wherry/core/trees/tree.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { TestAuthority } from '@wherry/service/testing/test-certificates.ts';
 import type { TlsMaterial } from '@wherry/service/tls/tls-files.ts';
@@ -13,6 +17,10 @@ import { createFeedListener, type FeedListener, type FeedListenerOptions } from 
 
 const current = createSecretKey(Buffer.alloc(32, 1));
 const previous = createSecretKey(Buffer.alloc(32, 2));
+
+function identityOf(instanceId: string): RuntimeIdentity {
+  return { instanceId, workload: 'hello-1', functionName: 'hello', revision: sha256(instanceId), listen: { host: '127.0.0.1', port: 8080 } };
+}
 
 describe('the feed over the network', () => {
   let authority: TestAuthority;
@@ -35,13 +43,16 @@ describe('the feed over the network', () => {
   let logger: FakeLogger;
   let metrics: FakeMetrics;
   let attached: { role: string; instance: string; channel: FeedChannel; received: unknown[] }[];
+  /** The address of each pod. */
+  let pods: Record<string, string>;
   const sockets: Socket[] = [];
 
   async function listen(options: Partial<FeedListenerOptions> = {}): Promise<void> {
     logger = new FakeLogger();
     metrics = new FakeMetrics();
     attached = [];
-    const attach = (channel: FeedChannel, { role, instance }: { role: string; instance: string }): void => {
+    pods = { 'pod-1': '127.0.0.1', 'pod-2': '127.0.0.2' };
+    const attach = (channel: FeedChannel, role: string, instance: string): void => {
       const received: unknown[] = [];
       attached.push({ role, instance, channel, received });
       channel.send({ type: 'welcome' });
@@ -51,7 +62,11 @@ describe('the feed over the network', () => {
     };
     const tls = { current: () => own, onChange: () => () => undefined };
     listener = createFeedListener({
-      tls, attachRouter: attach, attachRuntime: attach, feedKeys: () => [current, previous], clock: systemClock, logger, metrics, ...options,
+      tls,
+      attachRouter: (channel, { instance }) => attach(channel, 'router', instance),
+      identifyRuntime: async ({ instance }, { address }) => (pods[instance] === address ? identityOf(instance) : undefined),
+      attachRuntime: (channel, { instanceId }) => attach(channel, 'runtime', instanceId),
+      feedKeys: () => [current, previous], clock: systemClock, logger, metrics, ...options,
     });
     port = await listener.listen(0, '127.0.0.1');
   }
@@ -61,8 +76,10 @@ describe('the feed over the network', () => {
     await listener.close();
   });
 
-  async function open(client: Partial<TlsMaterial> = {}): Promise<TLSSocket> {
-    const socket = connect({ port, host: '127.0.0.1', ca: authority.ca, ...client });
+  /** @param localAddress that the client connects from. */
+  async function open({ localAddress = '127.0.0.1', ...client }: Partial<TlsMaterial> & { localAddress?: string } = {}): Promise<TLSSocket> {
+    // Its type lacks `localAddress`, which it hands to the socket.
+    const socket = connect({ port, host: '127.0.0.1', ca: authority.ca, localAddress, ...client } as ConnectionOptions);
     sockets.push(socket);
     socket.on('error', () => undefined);
     await once(socket, 'secureConnect');
@@ -180,7 +197,7 @@ describe('the feed over the network', () => {
 
   it('takes no more strangers than it can hold, while those that it knows are served on', async () => {
     await listener.close();
-    await listen({ limits: { total: 10, perAddress: 3 } });
+    await listen({ limits: { total: 10, perAddress: 3, perWindow: 100 } });
     const known = await Promise.all([open(router), open(router)]);
     for (const socket of known) {
       say(socket, hello.router);
@@ -200,12 +217,87 @@ describe('the feed over the network', () => {
     expect(served).toEqual({ type: 'welcome' });
   });
 
-  it('holds one connection an instance: the newest', async () => {
+  it('S8: takes a token only from the address of the pod that it is said for', async () => {
+    const thief = await open({ localAddress: '127.0.0.3' });
+    say(thief, hello.runtime());
+    expect(await readToEnd(thief)).toBe('');
+    expect([attached, refusals('pod')]).toEqual([[], 1]);
+    expect(logger.of('warn')[0]?.fields).toMatchObject({ reason: 'pod', instance: 'pod-1', functionUid: 'uid-1', peer: '127.0.0.3' });
+  });
+
+  it('S8: a good token proves nothing before its pod is found: the connection counts as pending, and is let go with its client', async () => {
+    await listener.close();
+    const ends: Promise<unknown>[] = [];
+    const identifyRuntime: FeedListenerOptions['identifyRuntime'] = async (_hello, { gone }) => {
+      ends.push(once(gone, 'abort'));
+      await ends.at(-1);
+      return undefined;
+    };
+    await listen({ identifyRuntime, limits: { total: 10, perAddress: 3, perWindow: 100 } });
+    const waiting = await Promise.all([open(), open(), open()]);
+    for (const socket of waiting) say(socket, hello.runtime());
+    await eventually(() => expect(ends).toHaveLength(3));
+    const refused = connectPlain(port, '127.0.0.1');
+    refused.on('error', () => undefined);
+    await readToEnd(refused);
+    expect(refusals('too_many')).toBe(1);
+    for (const socket of waiting) socket.destroy();
+    await Promise.all(ends);
+    expect([attached, metrics.value('feed_connections', { role: 'runtime' })]).toEqual([[], 0]);
+  });
+
+  it('S8: when all places are taken, the address that holds most of them gives its oldest one to a newcomer', async () => {
+    await listener.close();
+    await listen({ limits: { total: 4, perAddress: 3, perWindow: 100 } });
+    const idle = async (localAddress: string): Promise<Socket> => {
+      const socket = connectPlain({ port, host: '127.0.0.1', localAddress });
+      sockets.push(socket);
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    };
+    const oldest = await idle('127.0.0.3');
+    for (const address of ['127.0.0.3', '127.0.0.3', '127.0.0.4']) await idle(address);
+    const newcomer = await open({ ...router, localAddress: '127.0.0.5' });
+    say(newcomer, hello.router);
+    expect(await firstOf(newcomer)).toEqual({ type: 'welcome' });
+    await readToEnd(oldest);
+    expect(refusals('too_many')).toBe(1);
+  });
+
+  it('S8: an address makes a bounded number of connections within ten seconds, and others make theirs', async () => {
+    await listener.close();
+    await listen({ limits: { total: 10, perAddress: 10, perWindow: 5 } });
+    for (let made = 0; made < 5; made += 1) {
+      const socket = await open();
+      say(socket, hello.runtime());
+      await firstOf(socket);
+    }
+    await expect(open()).rejects.toThrow();
+    const other = await open({ localAddress: '127.0.0.2' });
+    say(other, hello.runtime('uid-1', undefined, 'pod-2'));
+    expect(await firstOf(other)).toEqual({ type: 'welcome' });
+    expect(refusals('too_many')).toBe(1);
+  });
+
+  it('serves a runtime for longer than a hello may take', async () => {
+    await listener.close();
+    const clock = new FakeClock();
+    await listen({ clock, attachRuntime: (channel) => (channel.send({ type: 'welcome' }), channel.closed) });
+    const socket = await open();
+    say(socket, hello.runtime());
+    await firstOf(socket);
+    await clock.advance(6000);
+    expect(refusals('no_hello')).toBe(0);
+    expect(socket.destroyed).toBe(false);
+  });
+
+  it('S8: holds one connection a pod: the newest', async () => {
     const first = await open();
     say(first, hello.runtime());
     await firstOf(first);
     const second = await open();
-    const other = await open();
+    const other = await open({ localAddress: '127.0.0.2' });
     say(second, hello.runtime());
     say(other, hello.runtime('uid-1', undefined, 'pod-2'));
     await Promise.all([readToEnd(first), firstOf(second), firstOf(other)]);

@@ -8,15 +8,24 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Counter, Gauge, Metrics } from '@wherry/core/ports/metrics.ts';
+import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { watchSilence } from '@wherry/service/feed/watch-silence.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import type { TlsFiles } from '@wherry/service/tls/tls-files.ts';
+import { plainAddress } from '@wherry/service/trusted-networks.ts';
 import { firstLine } from './first-line.ts';
-import { Strangers, type StrangerLimits } from './strangers.ts';
+import { PendingConnections, type PendingLimits } from './pending-connections.ts';
 
 export type RouterHello = Extract<Hello, { role: 'router' }>;
 export type RuntimeHello = Extract<Hello, { role: 'runtime' }>;
+
+/** Where a runtime's connection comes from. */
+export interface RuntimePeer {
+  address: string;
+  /** Aborts when the connection has ended. */
+  gone: AbortSignal;
+}
 
 /** The common name of the certificates that the internal authority gives to routers. */
 const ROUTER_COMMON_NAME = 'router';
@@ -37,11 +46,13 @@ export interface FeedListenerOptions {
   tls: Pick<TlsFiles, 'current' | 'onChange'>;
   /** Serves a router that has shown its certificate. Where it throws, or when the promise rejects, the connection ends. */
   attachRouter(channel: FeedChannel, hello: RouterHello): Promise<void> | void;
-  /** Serves a runtime that has shown its function's token; which pod it is, is for this one to find out. */
-  attachRuntime(channel: FeedChannel, hello: RuntimeHello): Promise<void> | void;
+  /** Which pod a runtime is that has shown its function's token, by the address that it connects from; undefined: none. */
+  identifyRuntime(hello: RuntimeHello, peer: RuntimePeer): Promise<RuntimeIdentity | undefined>;
+  /** Serves a runtime. Where it throws, or when the promise rejects, the connection ends. */
+  attachRuntime(channel: FeedChannel, identity: RuntimeIdentity): Promise<void> | void;
   /** The current feed key, and the previous one while it is still taken. */
   feedKeys(): readonly KeyObject[];
-  limits?: StrangerLimits;
+  limits?: PendingLimits;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
@@ -54,11 +65,18 @@ export interface FeedListener {
   close(): Promise<void>;
 }
 
-type Refusal = 'too_many' | 'handshake' | 'certificate' | 'no_hello' | 'bad_hello' | 'token' | 'attach';
+type Refusal = 'too_many' | 'handshake' | 'certificate' | 'no_hello' | 'bad_hello' | 'token' | 'pod' | 'attach';
+
+/** Somebody claims to be what it is not. */
+const CLAIMS: ReadonlySet<Refusal> = new Set(['certificate', 'token', 'pod']);
+
+/** Who a connection is of, proved. */
+type Client = { role: 'router'; hello: RouterHello } | { role: 'runtime'; identity: RuntimeIdentity };
 
 /**
  * The operator's side of the feed over the network: TLS 1.3, then a hello within five seconds that proves who speaks, else
- * the connection is cut without a word. Routers prove themselves by a client certificate, runtimes by their token.
+ * the connection is cut without a word. Routers prove themselves by a client certificate, runtimes by their function's token
+ * and the address of their pod. A pod holds one connection, the newest: one that is half dead does not lock it out.
  */
 export function createFeedListener(options: FeedListenerOptions): FeedListener {
   const listener = new TlsFeedListener(options);
@@ -68,9 +86,9 @@ export function createFeedListener(options: FeedListenerOptions): FeedListener {
 class TlsFeedListener {
   readonly #options: FeedListenerOptions;
   readonly #server: Server;
-  readonly #strangers: Strangers;
+  readonly #pending: PendingConnections;
   readonly #sockets = new Set<Socket>();
-  /** By instance: one connection each, the newest. */
+  /** By pod: one connection each, the newest. */
   readonly #runtimes = new Map<string, FeedChannel>();
   readonly #stopFollowing: () => void;
   readonly #connections: Gauge;
@@ -79,7 +97,7 @@ class TlsFeedListener {
   constructor(options: FeedListenerOptions) {
     const { tls, limits, clock, metrics } = options;
     this.#options = options;
-    this.#strangers = new Strangers(limits);
+    this.#pending = new PendingConnections(clock, limits);
     this.#connections = metrics.gauge('feed_connections', 'Clients that the feed serves, by role.', ['role']);
     this.#refusals = metrics.counter('feed_refusals_total', 'Connections to the feed that were cut, by reason.', ['reason']);
     this.#server = createServer({
@@ -95,10 +113,7 @@ class TlsFeedListener {
     this.#stopFollowing = tls.onChange(() => this.#server.setSecureContext(secureContext(tls)));
     this.#server.on('connection', (socket: Socket) => this.#admit(socket));
     this.#server.on('tlsClientError', (error: Error, socket: TLSSocket) => this.#refuse(socket, 'handshake', { problem: error.message }));
-    this.#server.on('secureConnection', (socket) => {
-      const cancel = clock.after(HELLO_MS, () => this.#refuse(socket, 'no_hello'));
-      void this.#greet(socket).finally(cancel);
-    });
+    this.#server.on('secureConnection', (socket) => void this.#greet(socket));
   }
 
   async listen(port: number, host?: string): Promise<number> {
@@ -125,29 +140,50 @@ class TlsFeedListener {
     socket.on('error', () => socket.destroy());
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
-    if (!this.#strangers.admit(socket)) this.#refuse(socket, 'too_many');
+    const excess = this.#pending.admit(socket);
+    if (excess !== undefined) this.#refuse(excess, 'too_many');
   }
 
   async #greet(socket: TLSSocket): Promise<void> {
     socket.on('error', () => socket.destroy());
-    if (isImpostor(socket)) return this.#refuse(socket, 'certificate', { problem: String(socket.authorizationError) });
-    const line = await firstLine(socket, MAX_HELLO_BYTES);
-    // Cut meanwhile: it is told already.
-    if (socket.destroyed) return;
-    const hello = line === undefined ? undefined : parseHello(line);
-    if (hello === undefined) return this.#refuse(socket, line === undefined ? 'no_hello' : 'bad_hello');
-    const { role, instance } = hello;
-    if (hello.role === 'router' && !isRouter(socket)) return this.#refuse(socket, 'certificate', { role, instance });
-    if (hello.role === 'runtime' && !isFeedToken(hello.token, hello.functionUid, this.#options.feedKeys())) {
-      return this.#refuse(socket, 'token', { role, instance, functionUid: hello.functionUid });
-    }
-    this.#strangers.knows(socket);
-    await this.#serve(socket, hello);
+    const hello = await this.#hear(socket);
+    const client = hello && (await this.#prove(socket, hello));
+    if (client === undefined) return;
+    this.#pending.release(socket);
+    await this.#serve(socket, client);
   }
 
-  async #serve(socket: TLSSocket, hello: Hello): Promise<void> {
+  /** @returns what the client says of itself; undefined: the connection is cut. */
+  async #hear(socket: TLSSocket): Promise<Hello | undefined> {
+    if (isImpostor(socket)) return this.#refuse(socket, 'certificate', { problem: String(socket.authorizationError) });
+    const cancel = this.#options.clock.after(HELLO_MS, () => this.#refuse(socket, 'no_hello'));
+    const line = await firstLine(socket, MAX_HELLO_BYTES);
+    cancel();
+    // Cut meanwhile, and counted.
+    if (socket.destroyed) return undefined;
+    const hello = line === undefined ? undefined : parseHello(line);
+    return hello ?? this.#refuse(socket, line === undefined ? 'no_hello' : 'bad_hello');
+  }
+
+  /** @returns who the client is; undefined: not what it says, and the connection is cut. */
+  #prove(socket: TLSSocket, hello: Hello): Client | undefined | Promise<Client | undefined> {
     const { role, instance } = hello;
+    if (hello.role === 'router') return isRouter(socket) ? { role: 'router', hello } : this.#refuse(socket, 'certificate', { role, instance });
+    return this.#proveRuntime(socket, hello);
+  }
+
+  async #proveRuntime(socket: TLSSocket, hello: RuntimeHello): Promise<Client | undefined> {
+    const { role, instance, functionUid } = hello;
+    if (!isFeedToken(hello.token, functionUid, this.#options.feedKeys())) return this.#refuse(socket, 'token', { role, instance, functionUid });
+    const identity = await this.#options.identifyRuntime(hello, peerOf(socket));
+    if (socket.destroyed) return undefined;
+    return identity === undefined ? this.#refuse(socket, 'pod', { role, instance, functionUid }) : { role: 'runtime', identity };
+  }
+
+  async #serve(socket: TLSSocket, client: Client): Promise<void> {
+    const { role } = client;
     const { logger } = this.#options;
+    const instance = client.role === 'router' ? client.hello.instance : client.identity.instanceId;
     const channel = onlyOneHello(jsonLines(socket, role === 'runtime' ? { maxLineBytes: MAX_RUNTIME_LINE_BYTES } : {}));
     const cancelWatch = watchSilence(socket, { clock: this.#options.clock, heartbeats: MISSED_HEARTBEATS[role] });
     this.#connections.inc({ role }, 1);
@@ -155,29 +191,28 @@ class TlsFeedListener {
       cancelWatch();
       this.#connections.inc({ role }, -1);
     });
-    logger.debug({ role, instance, peer: socket.remoteAddress }, 'a client of the feed has come');
+    logger.debug({ role, instance, peer: socket.remoteAddress }, 'a client of the feed has connected');
     try {
-      if (hello.role === 'router') await this.#options.attachRouter(channel, hello);
-      else await this.#attachRuntime(channel, hello);
+      if (client.role === 'router') await this.#options.attachRouter(channel, client.hello);
+      else await this.#attachRuntime(channel, client.identity);
     } catch (error) {
       this.#refuse(socket, 'attach', { role, instance, problem: (error as Error).message });
     }
   }
 
-  /** A handler may open as many connections as it likes with its own token; it holds one an instance. */
-  async #attachRuntime(channel: FeedChannel, hello: RuntimeHello): Promise<void> {
-    const id = `${hello.functionUid}/${hello.instance}`;
-    this.#runtimes.get(id)?.close();
-    this.#runtimes.set(id, channel);
-    void channel.closed.then(() => this.#runtimes.get(id) === channel && this.#runtimes.delete(id));
-    await this.#options.attachRuntime(channel, hello);
+  async #attachRuntime(channel: FeedChannel, identity: RuntimeIdentity): Promise<void> {
+    const { instanceId } = identity;
+    this.#runtimes.get(instanceId)?.close();
+    this.#runtimes.set(instanceId, channel);
+    void channel.closed.then(() => this.#runtimes.get(instanceId) === channel && this.#runtimes.delete(instanceId));
+    await this.#options.attachRuntime(channel, identity);
   }
 
   /** What is told of a stranger is no secret of a client's: neither tokens nor what else it sent. */
-  #refuse(socket: Socket, reason: Refusal, facts: object = {}): void {
+  #refuse(socket: Socket, reason: Refusal, facts: object = {}): undefined {
     this.#refusals.inc({ reason });
     const { remoteAddress: peer } = socket;
-    if (reason === 'certificate' || reason === 'token') this.#options.logger.warn({ reason, peer, ...facts }, 'a client of the feed was refused');
+    if (CLAIMS.has(reason)) this.#options.logger.warn({ reason, peer, ...facts }, 'a client of the feed was refused');
     else this.#options.logger.debug({ reason, peer, ...facts }, 'a connection to the feed was cut');
     socket.destroy();
   }
@@ -195,6 +230,12 @@ function isImpostor(socket: TLSSocket): boolean {
 
 function isRouter(socket: TLSSocket): boolean {
   return socket.authorized && socket.getPeerCertificate().subject.CN === ROUTER_COMMON_NAME;
+}
+
+function peerOf(socket: TLSSocket): RuntimePeer {
+  const ended = new AbortController();
+  socket.once('close', () => ended.abort());
+  return { address: plainAddress(socket.remoteAddress ?? ''), gone: ended.signal };
 }
 
 function parseHello(line: string): Hello | undefined {

@@ -148,6 +148,23 @@ export class ClusterWorld {
     return this.list('/apis/apps/v1', 'deployments');
   }
 
+  /** A pod of the Deployment at that address, as controllers and a kubelet would have it; `DELETE` it at `path`. */
+  async startPod({ metadata: { name }, spec }: KubeItem, ip: string): Promise<{ name: string; path: string }> {
+    const { template } = spec as { template: { metadata: object; spec: object } };
+    const pods = `/api/v1/namespaces/${this.namespace}/pods`;
+    const body = { apiVersion: 'v1', kind: 'Pod', metadata: { ...template.metadata, name }, spec: template.spec };
+    await this.api.request({ method: 'POST', path: pods, body });
+    const status = { phase: 'Running', podIP: ip, podIPs: [{ ip }] };
+    await this.api.request({ method: 'PATCH', path: `${pods}/${name}/status`, contentType: 'application/merge-patch+json', body: { status } });
+    return { name, path: `${pods}/${name}` };
+  }
+
+  /** An entry of a Secret or a ConfigMap of the functions' namespace. */
+  async entry(resource: 'secrets' | 'configmaps', name: string, key: string): Promise<string> {
+    const { data = {} } = await this.api.request<KubeItem>({ method: 'GET', path: `/api/v1/namespaces/${this.namespace}/${resource}/${name}` });
+    return resource === 'secrets' ? Buffer.from(data[key] ?? '', 'base64').toString('utf8') : (data[key] ?? '');
+  }
+
   secret(name: string): Promise<KubeItem> {
     return this.api.request({ method: 'GET', path: `/api/v1/namespaces/${this.systemNamespace}/secrets/${name}` });
   }

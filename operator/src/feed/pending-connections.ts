@@ -1,0 +1,89 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+
+/** What clients may hold of the feed before they have proved who they are. */
+export interface PendingLimits {
+  /** Connections open at once. */
+  total: number;
+  /** Connections open at once from one address. */
+  perAddress: number;
+  /** Connections made from one address within ten seconds: each costs the operator a TLS handshake, proved or not. */
+  perWindow: number;
+}
+
+/** A client makes one connection at a time, and backs off. A pending one costs the operator some 150 KiB. */
+const LIMITS: PendingLimits = { total: 512, perAddress: 16, perWindow: 64 };
+const WINDOW_MS = 10_000;
+
+/**
+ * The connections whose clients have not yet proved who they are, bounded for each address and in all. One address cannot
+ * take the places of others: when all are taken, the address that holds most gives one up.
+ */
+export class PendingConnections {
+  readonly #limits: PendingLimits;
+  readonly #clock: Clock;
+  /** By address, oldest first. */
+  readonly #open = new Map<string, Map<string, Socket>>();
+  /** Connections made in this window, by address. */
+  readonly #made = new Map<string, number>();
+  #windowBegan: number;
+  #count = 0;
+
+  constructor(clock: Clock, limits: PendingLimits = LIMITS) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#windowBegan = clock.monotonic();
+  }
+
+  /** @returns the connection that is one too many and has to be closed: this one or an older one; undefined: none. */
+  admit(socket: Socket): Socket | undefined {
+    const address = socket.remoteAddress ?? '';
+    const own = this.#open.get(address) ?? new Map<string, Socket>();
+    if (this.#isTooFast(address) || own.size >= this.#limits.perAddress) return socket;
+    const evicted = this.#count < this.#limits.total ? undefined : this.#oldestOfMost(own.size + 1);
+    if (this.#count >= this.#limits.total && evicted === undefined) return socket;
+    if (evicted !== undefined) this.release(evicted);
+    const peer = peerOf(socket);
+    this.#open.set(address, own.set(peer, socket));
+    this.#count += 1;
+    socket.once('close', () => this.#forget(address, peer));
+    return evicted;
+  }
+
+  /** Whether it is admitted and has proved nothing yet. What holds for a TLS socket holds for the socket below it. */
+  has(socket: Socket): boolean {
+    return this.#open.get(socket.remoteAddress ?? '')?.has(peerOf(socket)) === true;
+  }
+
+  /** Its client has proved who it is, or it is closed. */
+  release(socket: Socket): void {
+    this.#forget(socket.remoteAddress ?? '', peerOf(socket));
+  }
+
+  #forget(address: string, peer: string): void {
+    const own = this.#open.get(address);
+    if (own?.delete(peer) !== true) return;
+    this.#count -= 1;
+    if (own.size === 0) this.#open.delete(address);
+  }
+
+  #isTooFast(address: string): boolean {
+    const now = this.#clock.monotonic();
+    if (now - this.#windowBegan >= WINDOW_MS) {
+      this.#windowBegan = now;
+      this.#made.clear();
+    }
+    const made = (this.#made.get(address) ?? 0) + 1;
+    this.#made.set(address, made);
+    return made > this.#limits.perWindow;
+  }
+
+  /** The oldest connection of the address that has most of them, if that has more than this. */
+  #oldestOfMost(count: number): Socket | undefined {
+    let most: Map<string, Socket> | undefined;
+    for (const own of this.#open.values()) if (own.size > (most?.size ?? count)) most = own;
+    return most?.values().next().value;
+  }
+}
+
+const peerOf = (socket: Socket): string => `${socket.remoteAddress ?? ''}|${socket.remotePort ?? 0}|${socket.localAddress ?? ''}`;
