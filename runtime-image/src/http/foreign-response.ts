@@ -18,7 +18,7 @@ export function foreignParts(value: object): ResponseParts | undefined {
   if (!isResponseLike(value)) return undefined;
   if (value.bodyUsed === true) throw new TypeError('The Response has a body that was read already.');
   const { status, statusText = '', headers, body } = value;
-  return { status, statusText, headers: headers as unknown as Headers, body: body === null ? null : webStream(body) };
+  return { status, statusText, headers, body: body === null ? null : webStream(body) };
 }
 
 function isResponseLike(value: Partial<ResponseLike>): value is ResponseLike {

@@ -1,129 +1,115 @@
+import { isTaken, plainParts, type PlainParts } from './plain-parts.ts';
 import { realHeaders, realResponse } from './real-globals.ts';
-import type { BodyInit, HeadersInit } from './web-types.ts';
+import type { BodyInit } from './web-types.ts';
 
-type LightBody = string | Uint8Array | ReadableStream | null;
-
-/** What an answer consists of, before a real Response was needed. */
-export interface ResponseParts {
-  status: number;
-  statusText: string;
-  headers: HeadersInit | undefined;
-  body: LightBody;
+/** What an answer consists of. */
+export interface ResponseParts extends Omit<PlainParts, 'headers'> {
+  headers: Iterable<[string, string]>;
 }
 
-const NULL_BODY = new Set([101, 204, 205, 304]);
+type RedirectStatus = Parameters<typeof Response.redirect>[1];
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
  * The global `Response` of handlers: it holds what it was made of, which is all that an answer needs; whatever else is
- * asked of it goes to a real Response that is made then (36 µs and, the first time, 7 MiB).
+ * asked of it goes to a real Response that is made then (36 µs and, the first time, 7 MiB). What is not plainly valid goes
+ * there at once: so it converts and refuses what Node's own class does.
  */
 export class LightResponse {
-  readonly #status: number;
-  readonly #statusText: string;
-  readonly #body: LightBody = null;
-  #headers: HeadersInit | undefined;
-  /** Whether `#headers` is a Headers that nobody else holds. */
-  #own = false;
+  #parts: PlainParts;
+  /** Whether this is a redirect, whose headers cannot be changed. */
+  #redirect = false;
   #real: Response | undefined;
 
   constructor(body?: BodyInit | null, init?: ResponseInit) {
-    this.#status = statusOf(init);
-    this.#statusText = init?.statusText ?? '';
-    this.#headers = headersOf(init);
-    if (body === undefined || body === null) return;
-    if (NULL_BODY.has(this.#status)) throw new TypeError(`Response: a status of ${this.#status} has no body`);
-    if (typeof body === 'string' || body instanceof Uint8Array || isStream(body)) this.#body = body as LightBody;
-    else {
-      const RealResponse = realResponse();
-      this.#real = new RealResponse(body, this.#init());
-    }
+    const parts = plainParts(body, init);
+    if (parts === undefined) this.#real = new (realResponse())(body, init);
+    this.#parts = parts ?? EMPTY;
   }
 
-  /** The parts, while they are all there is: undefined for a real Response. */
+  /**
+   * The parts of its answer; undefined for a value that is none of these.
+   * @throws TypeError when its body was read.
+   */
   static parts(response: object): ResponseParts | undefined {
-    if (!(#status in response) || response.#real !== undefined) return undefined;
-    return {
-      status: response.#status,
-      statusText: response.#statusText,
-      headers: response.#headers,
-      body: response.#body,
-    };
-  }
-
-  /** The real Response behind the value; undefined when it is none. */
-  static unwrap(value: unknown): Response | undefined {
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (#status in value) return value.#materialise();
-    return value instanceof realResponse() ? value : undefined;
+    if (!(#parts in response)) return undefined;
+    if (response.#real === undefined) return response.#parts;
+    return { ...realParts(response.#real), headers: response.#ownHeaders ?? response.#real.headers };
   }
 
   static isOne(value: unknown): boolean {
-    return typeof value === 'object' && value !== null && #status in value;
+    return typeof value === 'object' && value !== null && #parts in value;
   }
 
   static [Symbol.hasInstance](value: unknown): boolean {
     return LightResponse.isOne(value) || value instanceof realResponse();
   }
 
-  static json(data: unknown, init?: ResponseInit): LightResponse {
-    const body = JSON.stringify(data) as string | undefined;
-    if (body === undefined) throw new TypeError('Response.json: the value has no JSON form');
-    if (init?.headers === undefined) return new LightResponse(body, { ...init, headers: { 'content-type': 'application/json' } });
-    const RealHeaders = realHeaders();
-    const headers = new RealHeaders(init.headers);
-    if (!headers.has('content-type')) headers.set('content-type', 'application/json');
-    return new LightResponse(body, { ...init, headers });
+  static json(data: unknown, init?: ResponseInit): LightResponse | Response {
+    const text = JSON.stringify(data) as string | undefined;
+    const parts = text === undefined ? undefined : plainParts(text, init, 'application/json');
+    return parts === undefined ? realResponse().json(data, init) : LightResponse.#of(parts);
   }
 
-  static redirect(url: string | URL, status = 302): LightResponse {
-    if (![301, 302, 303, 307, 308].includes(status)) throw new RangeError(`Response.redirect: not a redirect's status: ${status}`);
-    return new LightResponse(null, { status, headers: { location: new URL(url).href } });
+  static redirect(url: string | URL, status = 302): LightResponse | Response {
+    const location = REDIRECTS.has(status) ? URL.parse(String(url))?.href : undefined;
+    if (location === undefined) return realResponse().redirect(url, status as RedirectStatus);
+    const response = LightResponse.#of({ ...EMPTY, status, headers: [['location', location]] });
+    response.#redirect = true;
+    return response;
   }
 
   static error(): Response {
     return realResponse().error();
   }
 
+  static #of(parts: PlainParts): LightResponse {
+    const response = new LightResponse();
+    response.#parts = parts;
+    return response;
+  }
+
   get status(): number {
-    return this.#status;
+    return this.#real?.status ?? this.#parts.status;
   }
 
   get statusText(): string {
-    return this.#statusText;
+    return this.#real?.statusText ?? this.#parts.statusText;
   }
 
   get ok(): boolean {
-    return this.#status >= 200 && this.#status < 300;
+    return this.status >= 200 && this.status < 300;
   }
 
   get headers(): Headers {
+    if (this.#ownHeaders !== undefined) return this.#ownHeaders;
+    if (this.#redirect) return this.#materialise().headers;
     if (this.#real !== undefined) return this.#real.headers;
-    if (this.#own) return this.#headers as Headers;
-    const headers = new (realHeaders())(this.#headers);
-    if (typeof this.#body === 'string' && !headers.has('content-type')) headers.set('content-type', DEFAULT_TYPE);
-    this.#headers = headers;
-    this.#own = true;
+    const headers = new (realHeaders())(this.#parts.headers);
+    this.#parts = { ...this.#parts, headers };
     return headers;
   }
 
   get type(): Response['type'] {
-    return 'default';
+    return this.#real?.type ?? 'default';
   }
 
   get url(): string {
-    return '';
+    return this.#real?.url ?? '';
   }
 
   get redirected(): boolean {
-    return false;
+    return this.#real?.redirected ?? false;
   }
 
   get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
-    return this.#body === null && this.#real === undefined ? null : this.#materialise().body;
+    return this.#parts.body === null && this.#real === undefined ? null : this.#materialise().body;
   }
 
   get bodyUsed(): boolean {
-    return this.#real?.bodyUsed ?? false;
+    const { body } = this.#parts;
+    return this.#real?.bodyUsed ?? (body instanceof Object && 'getReader' in body && isTaken(body));
   }
 
   async text(): Promise<string> {
@@ -139,7 +125,7 @@ export class LightResponse {
   }
 
   async bytes(): Promise<Uint8Array> {
-    return new Uint8Array(await this.arrayBuffer());
+    return this.#materialise().bytes();
   }
 
   async blob(): Promise<Blob> {
@@ -151,55 +137,38 @@ export class LightResponse {
   }
 
   clone(): Response {
-    return this.#materialise().clone();
+    const copy = this.#materialise().clone();
+    const headers = this.#ownHeaders;
+    return headers === undefined ? copy : new (realResponse())(copy.body, { status: copy.status, statusText: copy.statusText, headers });
   }
 
   get [Symbol.toStringTag](): string {
     return 'Response';
   }
 
-  #init(): ResponseInit {
-    return {
-      status: this.#status,
-      statusText: this.#statusText,
-      ...(this.#headers === undefined ? {} : { headers: this.#headers }),
-    };
+  /** The Headers that the handler may hold: they count, whatever real Response was made meanwhile. */
+  get #ownHeaders(): Headers | undefined {
+    const { headers } = this.#parts;
+    return Array.isArray(headers) ? undefined : headers;
   }
 
   #materialise(): Response {
+    return (this.#real ??= this.#make());
+  }
+
+  #make(): Response {
+    const { body, status, statusText, headers } = this.#parts;
     const RealResponse = realResponse();
-    return (this.#real ??= new RealResponse(this.#body as BodyInit | null, this.#init()));
+    if (this.#redirect) return RealResponse.redirect((headers as [string, string][])[0]?.[1] ?? '', status as RedirectStatus);
+    return new RealResponse(body as BodyInit | null, { status, statusText, headers });
   }
 }
 
-/** What a text has for a content type when nothing names one. */
-export const DEFAULT_TYPE = 'text/plain;charset=UTF-8';
+const EMPTY: PlainParts = { status: 200, statusText: '', headers: [], body: null };
 
-function statusOf(init: ResponseInit | undefined): number {
-  const status = init?.status ?? 200;
-  if (!(status >= 200 && status <= 599)) throw new RangeError(`Response: the status must be 200 to 599, not ${status}`);
-  return Math.trunc(status);
+/** @throws TypeError when its body was read. */
+export function realParts(real: Response): ResponseParts {
+  if (real.bodyUsed) throw new TypeError('The Response has a body that was read already.');
+  const { status, statusText, headers, body } = real;
+  return { status, statusText, headers, body };
 }
-
-/** A Headers is copied, since its owner may change it; those that say how a fetched body was packed are left out. */
-function headersOf(init: ResponseInit | Response | undefined): HeadersInit | undefined {
-  const headers = init?.headers;
-  if (headers === undefined || Array.isArray(headers) || isPlain(headers)) return headers;
-  const copy = new (realHeaders())(headers);
-  if (init !== undefined && 'url' in init && init.url !== '') dropEncoding(copy);
-  return copy;
-}
-
-const isPlain = (value: object): boolean => {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-};
-
-/** The body of a fetched answer is unpacked already: its length and encoding are no more what the headers say. */
-export function dropEncoding(headers: Headers): void {
-  if (!headers.has('content-encoding')) return;
-  headers.delete('content-encoding');
-  headers.delete('content-length');
-}
-
-const isStream = (body: object): boolean => 'getReader' in body;

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { foreignParts } from './foreign-response.ts';
-import { dropEncoding, LightResponse, type ResponseParts } from './light-response.ts';
+import { LightResponse, realParts, type ResponseParts } from './light-response.ts';
+import { dropEncoding, isTaken } from './plain-parts.ts';
+import { realResponse } from './real-globals.ts';
 import { isWhole, responseHeaders } from './response-headers.ts';
 
 /**
@@ -10,8 +12,9 @@ import { isWhole, responseHeaders } from './response-headers.ts';
  * @throws TypeError when the value is no Response, or has a header that cannot be sent; then nothing was.
  */
 export function writeResponse(outgoing: ServerResponse, value: unknown): Promise<void> | undefined {
-  const { status, statusText, headers, body } = partsOf(value);
-  const flat = responseHeaders({ headers, body });
+  const parts = partsOf(value);
+  const { status, statusText, body } = parts;
+  const flat = responseHeaders(parts);
   if (body === null || isWhole(body)) {
     writeHead(outgoing, status, statusText, flat);
     if (body === null) outgoing.end();
@@ -19,7 +22,7 @@ export function writeResponse(outgoing: ServerResponse, value: unknown): Promise
     return undefined;
   }
   if (outgoing.req.method === 'HEAD') return withoutBody(outgoing, body, () => writeHead(outgoing, status, statusText, flat));
-  if (body.locked) throw new TypeError('The Response has a body that was read already.');
+  if (isTaken(body)) throw new TypeError('The Response has a body that was read already.');
   // A length that does not come true would shift the answers that follow on this connection.
   outgoing.strictContentLength = true;
   writeHead(outgoing, status, statusText, flat);
@@ -39,16 +42,16 @@ function writeHead(outgoing: ServerResponse, status: number, statusText: string,
   else outgoing.writeHead(status, statusText, headers);
 }
 
-function partsOf(value: unknown): ResponseParts {
+export function partsOf(value: unknown): ResponseParts {
   if (typeof value !== 'object' || value === null) throw notResponse(value);
   const parts = LightResponse.parts(value);
   if (parts !== undefined) return parts;
-  const real = LightResponse.unwrap(value);
-  if (real === undefined) return foreignParts(value) ?? fail(notResponse(value));
-  if (real.bodyUsed) throw new TypeError('The Response has a body that was read already.');
-  let headers = real.headers;
-  if (real.url !== '' && headers.has('content-encoding')) dropEncoding((headers = new Headers(headers)));
-  return { status: real.status, statusText: real.statusText, headers, body: real.body };
+  if (!(value instanceof realResponse())) return foreignParts(value) ?? fail(notResponse(value));
+  const real = realParts(value);
+  if (value.url === '' || !value.headers.has('content-encoding')) return real;
+  const headers = new Headers(value.headers);
+  dropEncoding(headers);
+  return { ...real, headers };
 }
 
 function fail(error: Error): never {
