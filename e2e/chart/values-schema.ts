@@ -68,6 +68,7 @@ const router = componentValues({ cpu: '100m', memory: '96Mi' }, { memory: '512Mi
 
 const manager = componentValues({ cpu: '100m', memory: '128Mi' }, { memory: '1Gi' }, {
   trustedProxies,
+  telemetryMiB: z.int().min(16).max(1_048_576).default(512).describe('How large the log database may grow on the volume, in MiB. When it is full, the oldest entries of those functions go that have the most.'),
   database: z
     .strictObject({ type: z.enum(['sqlite']).default('sqlite').describe('Where logs are kept. `sqlite`, on the volume, is what there is; PostgreSQL is not there yet, and is refused.') })
     .prefault({})

@@ -12,6 +12,7 @@ export const embeddedEnvironment = z.object({
   FUNCTION_HOST: z.string().max(255).optional(),
   MANAGEMENT_HOST: z.string().max(255).default('127.0.0.1'),
   WHERRY_DATA_DIR: z.string().max(4096).default('./data'),
+  WHERRY_TELEMETRY_MIB: z.coerce.number('must be a number of MiB').min(16, 'must be at least 16').max(1_048_576).default(512),
   WHERRY_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   WHERRY_MANAGEMENT_KEY: z
     .string()
@@ -35,6 +36,8 @@ export interface EmbeddedConfig {
   functionHost: string | undefined;
   managementHost: string;
   dataDirectory: string;
+  /** Bytes of the log database at most. */
+  telemetryBytes: number;
   /** Where callers reach the function port, without a trailing slash; undefined: on this machine. */
   publicUrl: string | undefined;
   managementKey: string | undefined;
@@ -55,6 +58,7 @@ export function embeddedConfig(environment: Record<string, string | undefined> =
     functionHost: set.FUNCTION_HOST,
     managementHost: set.MANAGEMENT_HOST,
     dataDirectory: set.WHERRY_DATA_DIR,
+    telemetryBytes: set.WHERRY_TELEMETRY_MIB * 1024 * 1024,
     publicUrl: set.WHERRY_PUBLIC_URL?.replace(/\/+$/, ''),
     managementKey: set.WHERRY_MANAGEMENT_KEY,
     logLevel: set.WHERRY_LOG_LEVEL,

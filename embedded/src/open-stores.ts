@@ -23,16 +23,18 @@ export interface Stores {
   digestKey: KeyObject;
 }
 
+type OpenStoresOptions = Pick<DataDirectory, 'paths' | 'isNew'> & { telemetryBytes: number; clock: Clock; logger: Logger };
+
 /**
  * Opens everything in the data directory.
  * @throws StartError for a key file that cannot be used.
  */
 export async function openStores(
-  { paths, isNew, clock, logger }: Pick<DataDirectory, 'paths' | 'isNew'> & { clock: Clock; logger: Logger },
+  { paths, isNew, telemetryBytes, clock, logger }: OpenStoresOptions,
   parts: AsyncDisposableStack,
 ): Promise<Stores> {
   // Has a thread of its own, which starts while the others are opened.
-  const telemetry = openTelemetryStore({ file: paths.telemetry, clock, logger });
+  const telemetry = openTelemetryStore({ file: paths.telemetry, maxBytes: telemetryBytes, clock, logger });
   telemetry.catch(() => undefined);
   parts.defer(() => telemetry.then((opened) => opened.close(), () => undefined));
   const { keyRing, digestKey } = loadKeyFile(paths.keys, { create: isNew, clock, logger });

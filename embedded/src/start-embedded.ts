@@ -56,7 +56,7 @@ async function compose(
   running.router = router;
   const { openStores } = await import('./open-stores.ts');
   const [stores, { createProgramMetrics }, { startOperator }] = await Promise.all([
-    openStores({ ...directory, clock, logger }, parts),
+    openStores({ ...directory, telemetryBytes: config.telemetryBytes, clock, logger }, parts),
     import('@wherry/service/metrics.ts'),
     import('./start-operator.ts'),
   ]);

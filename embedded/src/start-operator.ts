@@ -41,7 +41,8 @@ export interface StartOperatorOptions {
 export async function startOperator(options: StartOperatorOptions, parts: AsyncDisposableStack): Promise<Operator> {
   const { content, clock, logger, metrics } = options;
   const caches = createCaches(options);
-  const logs = createLogIntake(options.telemetry, metrics, clock);
+  const logs = createLogIntake(options);
+  parts.defer(() => logs.stop());
   // Instances do not outlive the service, so their tokens need not either.
   const feedKey = createSecretKey(randomBytes(32));
   const runtimeFeed = createRuntimeFeed({ ...options, caches, referencedSecrets: NO_REFERENCED_SECRETS, feedKey, logs });

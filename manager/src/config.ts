@@ -15,6 +15,7 @@ export const managerEnvironment = z.object({
   WHERRY_NAMESPACE: namespace.default('wherry-functions'),
   WHERRY_FUNCTION_URL: z.url({ protocol: /^https?$/, error: 'must be the http or https URL where callers reach functions' }),
   WHERRY_DATA_DIR: path.default('/var/lib/wherry'),
+  WHERRY_TELEMETRY_MIB: z.coerce.number('must be a number of MiB').min(16, 'must be at least 16').max(1_048_576).default(512),
   WHERRY_TLS_DIRECTORY: path.default('/etc/wherry/tls'),
   WHERRY_KEYS_DIRECTORY: path.default('/etc/wherry/keys'),
   WHERRY_MANAGEMENT_KEY_FILE: path.optional(),
@@ -37,6 +38,8 @@ export interface ManagerConfig {
   /** Where callers reach the function port, without a trailing slash. */
   functionUrl: string;
   dataDirectory: string;
+  /** Bytes of the log database at most. */
+  telemetryBytes: number;
   tlsDirectory: string;
   keysDirectory: string;
   managementKeyFile: string | undefined;
@@ -60,6 +63,7 @@ export function managerConfig(environment: Record<string, string | undefined> = 
     namespace: set.WHERRY_NAMESPACE,
     functionUrl: set.WHERRY_FUNCTION_URL.replace(/\/+$/, ''),
     dataDirectory: set.WHERRY_DATA_DIR,
+    telemetryBytes: set.WHERRY_TELEMETRY_MIB * 1024 * 1024,
     tlsDirectory: set.WHERRY_TLS_DIRECTORY,
     keysDirectory: set.WHERRY_KEYS_DIRECTORY,
     managementKeyFile: set.WHERRY_MANAGEMENT_KEY_FILE,

@@ -22,7 +22,7 @@ import { drainServer } from '../http/drain-server.ts';
 import { sendError } from '../http/reply.ts';
 import { buildInternalListener } from '../internal/internal-listener.ts';
 import { listenInternal } from '../internal/listen-internal.ts';
-import { openTelemetryStore } from '../telemetry/open-telemetry-store.ts';
+import { openTelemetryStore, type TelemetryOptions } from '../telemetry/open-telemetry-store.ts';
 import { takeDataDirectory } from './data-directory.ts';
 import { watchKeyDirectory } from './key-directory.ts';
 
@@ -79,7 +79,7 @@ async function compose({ config, connect, clock, logger }: StartManagerOptions, 
   parts.defer(() => keys.stop());
   const tls = await watchTlsFiles({ directory: config.tlsDirectory, clock, logger });
   parts.defer(() => tls.stop());
-  const stores = await openStores({ directory: config.dataDirectory, clock, logger, metrics }, parts);
+  const stores = await openStores({ directory: config.dataDirectory, maxBytes: config.telemetryBytes, clock, logger, metrics }, parts);
   const cluster = await connect();
   parts.defer(() => cluster.close());
   parts.defer(() => cluster.referencedSecrets.stop());
@@ -117,10 +117,10 @@ async function compose({ config, connect, clock, logger }: StartManagerOptions, 
   };
 }
 
-async function openStores({ directory, ...shared }: { directory: string } & Pick<Parameters<typeof openTelemetryStore>[0], 'clock' | 'logger' | 'metrics'>, parts: AsyncDisposableStack) {
+async function openStores({ directory, maxBytes, ...shared }: { directory: string } & Omit<TelemetryOptions, 'file'>, parts: AsyncDisposableStack) {
   const data = await takeDataDirectory({ directory, ...shared });
   parts.defer(() => data.release());
-  const telemetry = await openTelemetryStore({ file: data.telemetry, ...shared });
+  const telemetry = await openTelemetryStore({ file: data.telemetry, maxBytes, ...shared });
   parts.defer(() => telemetry.close());
   const content = await createFolderContentStore({ directory: data.content, ...shared });
   return { telemetry, content };

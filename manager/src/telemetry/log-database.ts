@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import { LogSize } from './log-size.ts';
 import type { LogQuery, StoredLogEntry } from './telemetry-store.ts';
 
 const SCHEMA = `
@@ -26,20 +27,33 @@ const BUDGETS = ["level <> 'exec_reject'", "level = 'exec_reject'"];
 const COLUMNS =
   'id, function_name AS functionName, request_id AS requestId, level, message, args, sequence, timestamp';
 
+/** What is left of the write-ahead log between transactions. */
+const JOURNAL_BYTES = 4 * 1024 * 1024;
+
+/** What the database holds at most. */
+export interface LogBounds {
+  /** Of the newest entries of a function, and of its refused calls. */
+  maxPerFunction: number;
+  /** Of the file, beside the transaction that is under way. */
+  maxBytes: number;
+}
+
 /** The table of log entries. Synchronous, as node:sqlite is: it belongs into a worker thread. */
 export class LogDatabase {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
   /** Entries inserted since a function was last trimmed. */
   readonly #untrimmed = new Map<string, number>();
+  readonly #size: LogSize;
   #maxPerFunction: number;
 
   /** @param file path, or `:memory:`. */
-  constructor(file: string, maxPerFunction: number) {
+  constructor(file: string, { maxPerFunction, maxBytes }: LogBounds) {
     this.#database = new DatabaseSync(file);
     try {
       // A lost last batch is fine for logs; waiting for the disk at each is not.
-      this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;');
+      this.#database.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${JOURNAL_BYTES};`);
+      this.#database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;');
       this.#database.exec(SCHEMA);
     } catch (error) {
       this.#database.close();
@@ -48,11 +62,16 @@ export class LogDatabase {
     this.#insert = this.#database.prepare(
       'INSERT INTO logs (function_name, request_id, level, message, args, sequence, timestamp) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
+    this.#size = new LogSize(this.#database, maxBytes);
     this.#maxPerFunction = maxPerFunction;
   }
 
-  /** Inserts all entries or none, then trims the functions that wrote much: between two looks nothing grows for ever. */
+  /**
+   * Makes room where the database is full, inserts all entries or none, then trims the functions that wrote much: between
+   * two looks nothing grows for ever.
+   */
   write(entries: readonly LogEntry[]): void {
+    this.#size.enforce();
     this.#transaction(() => {
       for (const entry of entries) {
         const { functionName, requestId, level, message, args, sequence, timestamp } = entry;

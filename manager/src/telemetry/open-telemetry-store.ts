@@ -24,6 +24,8 @@ const ENTRY_BYTES = 200;
 export interface TelemetryOptions {
   /** Path of the database. */
   file: string;
+  /** Bytes of the file at most; what one transaction writes comes on top, in the file or in its write-ahead log. */
+  maxBytes: number;
   clock: Clock;
   logger: Logger;
   metrics?: Metrics;
@@ -39,7 +41,7 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
     retentionSeconds: Number(SETTINGS['log.trimming.retention-seconds'].default),
     intervalSeconds: Number(SETTINGS['log.trimming.interval-seconds'].default),
   };
-  const workerData: TelemetryWorkerData = { file: options.file, maxPerFunction: retention.maxPerFunction };
+  const workerData: TelemetryWorkerData = { file: options.file, maxPerFunction: retention.maxPerFunction, maxBytes: options.maxBytes };
   const worker = new Worker(new URL('./telemetry-worker.ts', import.meta.url), { workerData, name: 'telemetry' });
   const thread = new DatabaseThread<TelemetryOperation>(worker, { name: 'log', logger: options.logger, consequence: 'logs are lost until a restart' });
   try {
@@ -164,8 +166,8 @@ class WorkerTelemetryStore implements TelemetryStore {
   }
 }
 
-/** Nothing is serialized on the way to the thread: its texts, and about what the rest takes. */
-const sizeOf = ({ message, args }: LogEntry): number => message.length + (args?.length ?? 0) + ENTRY_BYTES;
+/** As it is stored: its texts, and about what the rest takes. */
+const sizeOf = ({ message, args }: LogEntry): number => Buffer.byteLength(message) + Buffer.byteLength(args ?? '') + ENTRY_BYTES;
 
 function bounded(entry: LogEntry): LogEntry {
   const longArgs = entry.args !== null && entry.args.length > MAX_TEXT;

@@ -1,10 +1,10 @@
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import type { LogBounds } from './log-database.ts';
 import type { LogQuery } from './telemetry-store.ts';
 
 /** What the worker is started with. */
-export interface TelemetryWorkerData {
+export interface TelemetryWorkerData extends LogBounds {
   file: string;
-  maxPerFunction: number;
 }
 
 /** What the worker does. */

@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
@@ -12,18 +13,22 @@ const entry = (fields: Partial<LogEntry> = {}): LogEntry => ({
   functionName: 'fn', requestId: 'r', level: 'log', message: 'm', args: null, sequence: 0, timestamp: 1_000_000, ...fields,
 });
 
+const MIB = 1024 * 1024;
+
 describe('the telemetry store', () => {
   let directory: string;
   let clock: FakeClock;
   let logger: FakeLogger;
   let metrics: FakeMetrics;
   let store: TelemetryStore;
-  const open = (): Promise<TelemetryStore> => openTelemetryStore({ file: path.join(directory, 'telemetry.db'), clock, logger, metrics });
+  let maxBytes: number;
+  const open = (): Promise<TelemetryStore> => openTelemetryStore({ file: path.join(directory, 'telemetry.db'), maxBytes, clock, logger, metrics });
   const messages = async (limit = 1000): Promise<string[]> => (await store.query({ limit })).map(({ message }) => message);
 
   beforeEach(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'wherry-telemetry-'));
     clock = new FakeClock(10_000_000);
+    maxBytes = 256 * MIB;
     logger = new FakeLogger();
     metrics = new FakeMetrics();
     store = await open();
@@ -127,11 +132,73 @@ describe('the telemetry store', () => {
     expect(JSON.parse(kept!.args!)).toEqual(['(too long to keep)']);
   });
 
+  describe('with a limit of its size', () => {
+    /** What it takes on the disk, with the write-ahead log. */
+    const onDisk = async (): Promise<number> => {
+      const names = await readdir(directory);
+      const sizes = await Promise.all(names.map(async (name) => (await stat(path.join(directory, name))).size));
+      return sizes.reduce((sum, size) => sum + size, 0);
+    };
+    const reopen = async (bytes: number): Promise<void> => {
+      await store.close();
+      metrics = new FakeMetrics();
+      maxBytes = bytes;
+      store = await open();
+      store.retain({ maxPerFunction: 100_000, retentionSeconds: 0, intervalSeconds: 300 });
+    };
+    const chatter = async (count: number, bytes: number, from = 0): Promise<void> => {
+      const size = bytes > 1024 ? 50 : 1000;
+      for (let at = from; at < from + count; at += size) {
+        store.write(Array.from({ length: size }, (_, index) => entry({ functionName: 'chatty', message: `${at + index} ${'x'.repeat(bytes)}`, timestamp: at + index })));
+        await store.knows('chatty');
+      }
+    };
+
+    it.each([['long', 1000, 64 * 1024], ['short', 80_000, 100]])('M10: stays within it, whatever is written: %s entries', async (_what, count, bytes) => {
+      await reopen(16 * MIB);
+      let largest = 0;
+      for (let at = 0; at < count; at += count / 20) {
+        await chatter(count / 20, bytes, at);
+        largest = Math.max(largest, await onDisk());
+      }
+      expect(largest).toBeLessThanOrEqual(32 * MIB);
+      const kept = await store.query({ functionName: 'chatty', limit: 100_000 });
+      expect(kept[0]?.timestamp).toBe(count - 1);
+      expect(kept.map(({ timestamp }) => timestamp)).toEqual(kept.map((_, index) => count - 1 - index));
+      // What it holds is not much less than it may.
+      expect(kept.length * (bytes + 300)).toBeGreaterThan(8 * MIB);
+    }, 40_000);
+
+    it("S8: a chatty function's entries push out none of another's, however old those are", async () => {
+      await reopen(16 * MIB);
+      const quiet = Array.from({ length: 500 }, (_, index) => entry({ functionName: 'quiet', message: `${index}`, timestamp: -1000 + index }));
+      store.write(quiet);
+      await chatter(1000, 32 * 1024);
+      const kept = await store.query({ functionName: 'quiet', limit: 1000 });
+      expect(kept.map(({ message }) => message)).toEqual(quiet.map(({ message }) => message).reverse());
+      expect((await store.query({ functionName: 'chatty', limit: 5000 })).length).toBeLessThan(600);
+    });
+
+    it('gives the disk back when the limit is lowered, also of a database of before there was one', async () => {
+      await store.close();
+      const older = new DatabaseSync(path.join(directory, 'older.db'));
+      older.exec('PRAGMA auto_vacuum = NONE; CREATE TABLE t (x); DROP TABLE t;');
+      older.close();
+      await rename(path.join(directory, 'older.db'), path.join(directory, 'telemetry.db'));
+      await reopen(256 * MIB);
+      await chatter(500, 64 * 1024);
+      await reopen(16 * MIB);
+      await chatter(50, 10, 2000);
+      await store.close();
+      expect(await onDisk()).toBeLessThanOrEqual(16 * MIB);
+    });
+  });
+
   it('sets a damaged file aside, says so, and begins anew: lost logs stop no function', async () => {
     const file = path.join(directory, 'other.db');
     const damaged = 'this is not a database, and long enough to be looked at as one'.repeat(20);
     await writeFile(file, damaged);
-    const other = await openTelemetryStore({ file, clock, logger });
+    const other = await openTelemetryStore({ file, maxBytes, clock, logger });
     other.write([entry({ message: 'anew' })]);
     expect((await other.query({ limit: 10 })).map(({ message }) => message)).toEqual(['anew']);
     await other.close();
@@ -141,7 +208,7 @@ describe('the telemetry store', () => {
 
   it('names a file that it cannot open, and what to do', async () => {
     const file = path.join(directory, 'no-such-folder', 'telemetry.db');
-    await expect(openTelemetryStore({ file, clock, logger })).rejects.toThrow(/no-such-folder.*move it away/);
+    await expect(openTelemetryStore({ file, maxBytes, clock, logger })).rejects.toThrow(/no-such-folder.*move it away/);
   });
 
   it('takes nothing and answers unavailable after it was closed', async () => {

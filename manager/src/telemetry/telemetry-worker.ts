@@ -21,8 +21,8 @@ function run(database: LogDatabase, operation: TelemetryOperation): unknown {
 }
 
 serveDatabase((): ServedDatabase<TelemetryOperation> => {
-  const { file, maxPerFunction } = workerData as TelemetryWorkerData;
+  const { file, ...bounds } = workerData as TelemetryWorkerData;
   // Lost logs must not keep functions from being served.
-  const { database, setAside } = openOrSetAside(file, () => new LogDatabase(file, maxPerFunction));
+  const { database, setAside } = openOrSetAside(file, () => new LogDatabase(file, bounds));
   return { setAside, run: (operation) => run(database, operation), close: () => database.close() };
 });

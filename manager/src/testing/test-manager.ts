@@ -36,7 +36,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const logger = new FakeLogger();
   const keyRing = testKeyRing();
   const referencedSecrets = new FakeReferencedSecrets();
-  const telemetry = await openTelemetryStore({ file: ':memory:', clock, logger });
+  const telemetry = await openTelemetryStore({ file: ':memory:', maxBytes: 64 * 1024 * 1024, clock, logger });
   const audit: AuditRecord[] = [];
   await ensureFirstStart({ store, keyRing, clock, managementKey: KEY });
   const manager = buildManager({

@@ -22,8 +22,8 @@ export interface TelemetryPosterOptions {
    * may go better later
    */
   send: (body: string) => Promise<number>;
-  /** So many were lost. */
-  onDropped: (count: number) => void;
+  /** So many were lost: too many waited, or the manager did not accept them. */
+  onDropped: (count: number, reason: 'congested' | 'refused') => void;
   clock: Clock;
   logger: Logger;
 }
@@ -63,7 +63,7 @@ class QueuedPoster implements TelemetryPoster {
       batch: BATCH,
       sizeOf: ({ bytes }) => bytes,
       ownerOf: ({ owner }) => owner,
-      onDropped: (count) => this.#lose(count),
+      onDropped: (count) => this.#lose(count, 'congested'),
     });
   }
 
@@ -81,7 +81,7 @@ class QueuedPoster implements TelemetryPoster {
     this.#cancel?.();
     await this.#posting;
     while (this.#queue.length > 0 && (await this.#post(this.#queue.take())));
-    this.#lose(this.#queue.length);
+    this.#lose(this.#queue.length, 'congested');
   }
 
   #postLater(ms: number): void {
@@ -100,7 +100,7 @@ class QueuedPoster implements TelemetryPoster {
     const parts = [batch];
     for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
       try {
-        this.#lose(await this.#options.send(`[${part.map(({ json }) => json).join(',')}]`));
+        this.#lose(await this.#options.send(`[${part.map(({ json }) => json).join(',')}]`), 'refused');
         this.#retryMs = 0;
       } catch (error) {
         if (isAway(error)) {
@@ -125,12 +125,12 @@ class QueuedPoster implements TelemetryPoster {
     const middle = Math.ceil(batch.length / 2);
     if (isOfContent && batch.length > 1) return [batch.slice(0, middle), batch.slice(middle)];
     this.#options.logger.warn({ err: error, entries: batch.length, function: batch[0]?.owner }, 'the manager refused log entries: they are lost');
-    this.#lose(batch.length);
+    this.#lose(batch.length, 'refused');
     return [];
   }
 
-  #lose(count: number): void {
-    if (count > 0) this.#options.onDropped(count);
+  #lose(count: number, reason: 'congested' | 'refused'): void {
+    if (count > 0) this.#options.onDropped(count, reason);
   }
 }
 

@@ -149,12 +149,13 @@ async function connectManager(
       const answer = await client.send({ method: 'POST', path: '/telemetry', headers: { 'content-type': 'application/json' }, body });
       return ((await answer.body.json()) as { refused: number }).refused;
     },
-    onDropped: (count) => logs.lost(count),
+    onDropped: (count, reason) => logs.lost(count, reason),
     clock,
     logger,
   });
-  const logs = createLogIntake(poster, metrics, clock);
+  const logs = createLogIntake({ telemetry: poster, metrics, clock });
   parts.defer(() => poster.stop());
+  parts.defer(() => logs.stop());
   return { content, logs };
 }
 

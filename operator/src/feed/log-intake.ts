@@ -2,6 +2,7 @@ import type { RouterUp } from '@wherry/core/feed/messages.ts';
 import { LOG_LEVELS, type LogEntry, type LogLevel, type TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Counter, Metrics } from '@wherry/core/ports/metrics.ts';
+import { LOG_RATE, LogRate, type LogRateLimits } from './log-rate.ts';
 
 type LogsMessage = Extract<RouterUp, { type: 'logs' }>;
 const LEVELS = new Set<string>(LOG_LEVELS);
@@ -19,25 +20,43 @@ export interface LogIntake {
    * to come, where it would stand before all that follows and never grow old (S6).
    */
   fromRuntime(message: LogsMessage, functionName: string): void;
-  /** So many were lost on the way to the sink. */
-  lost(count: number): void;
+  /** So many were lost on the way to the sink: it took no more, or what it was given was refused. */
+  lost(count: number, reason: 'congested' | 'refused'): void;
+  /** Reports what was dropped, and ends. */
+  stop(): void;
 }
 
-export function createLogIntake(telemetry: TelemetrySink, metrics: Metrics, clock: Pick<Clock, 'now'>): LogIntake {
-  const dropped: Counter = metrics.counter('telemetry_dropped_total', 'Log entries that were dropped, by who sent them.', ['component']);
+export interface LogIntakeOptions {
+  telemetry: TelemetrySink;
+  metrics: Metrics;
+  clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
+  /** Of each function; a bucket for its own output, one for its calls, one for its refused calls. */
+  limits?: LogRateLimits;
+}
 
-  function take(message: LogsMessage, component: string, keep: (entry: LogsMessage['entries'][number]) => LogEntry | undefined): void {
-    const entries = message.entries.flatMap((entry) => keep(entry) ?? []);
-    const lost = Math.max(0, message.dropped) + message.entries.length - entries.length;
-    if (lost > 0) dropped.inc({ component }, lost);
+export function createLogIntake({ telemetry, metrics, clock, limits = LOG_RATE }: LogIntakeOptions): LogIntake {
+  const dropped: Counter = metrics.counter('telemetry_dropped_total', 'Log entries that were dropped, by who sent them and why.', ['component', 'reason']);
+  const rate = new LogRate({ limits, clock, report: (entries) => telemetry.write(entries) });
+  const count = (component: string, reason: string, by: number): void => {
+    if (by > 0) dropped.inc({ component, reason }, by);
+  };
+
+  function take(message: LogsMessage, component: string, read: (entry: LogsMessage['entries'][number]) => LogEntry | undefined): void {
+    const valid = message.entries.flatMap((entry) => read(entry) ?? []);
+    const entries = valid.filter((entry) => rate.admits(entry, entry.level === 'exec_reject' ? 'refused' : component));
+    count(component, 'congested', message.dropped);
+    count(component, 'invalid', message.entries.length - valid.length);
+    count(component, 'rate', valid.length - entries.length);
     if (entries.length > 0) telemetry.write(entries);
   }
 
   return {
-    lost: (count) => dropped.inc({ component: 'operator' }, count),
+    lost: (by, reason) => count('operator', reason, by),
+    stop: () => rate.stop(),
     fromRouter: (message) => take(message, 'router', (entry) => (isLevel(entry.level) ? { ...entry, level: entry.level } : undefined)),
     fromRuntime(message, functionName) {
       const now = clock.now();
+      rate.missed(functionName, 'runtime', message.dropped);
       take(message, 'runtime', (entry) => {
         const { level, timestamp } = entry;
         if (!isLevel(level) || level.startsWith('exec_')) return undefined;

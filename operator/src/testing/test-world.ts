@@ -56,7 +56,7 @@ export class TestWorld {
     const { store = this.store, content = this.content, workloads = this.workloads, routersReturnMs = 0 } = seen;
     const metrics = new FakeMetrics();
     const caches = createCaches({ store, clock, logger });
-    const logs = createLogIntake(this.telemetry, metrics, clock);
+    const logs = createLogIntake({ telemetry: this.telemetry, metrics, clock });
     const runtimeFeed = createRuntimeFeed({ caches, content, keyRing, referencedSecrets, feedKey, logs, clock, logger });
     const operator = buildOperator({
       store, caches, content, workloads, keyRing, referencedSecrets, feedKey, logs, clock, logger, metrics,

@@ -1,0 +1,113 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import { logEntryBytes } from '@wherry/service/log-entry-bytes.ts';
+
+/** What a function may log: so much a second in the long run, and so much at once. */
+export interface LogRateLimits {
+  bytesPerSecond: number;
+  burstBytes: number;
+  /** What an entry costs at least, so that the same limit bounds their number. */
+  leastBytes: number;
+}
+
+/** 1 MiB or 1024 entries a second, and eight times as much at once. Documented in docs/guides/handlers.md. */
+export const LOG_RATE: LogRateLimits = { bytesPerSecond: 1024 * 1024, burstBytes: 8 * 1024 * 1024, leastBytes: 1024 };
+
+/** How often it is said how many entries were dropped. */
+const REPORT_MS = 10_000;
+
+interface Bucket {
+  functionName: string;
+  /** Bytes that may still come. */
+  left: number;
+  /** When `left` was counted, on the monotonic clock. */
+  at: number;
+  /** Since the last report. */
+  dropped: number;
+}
+
+export interface LogRateOptions {
+  limits?: LogRateLimits;
+  clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
+  /** Takes the entries that tell a function's readers how many others are missing. */
+  report: (entries: LogEntry[]) => void;
+}
+
+/**
+ * A token bucket for each function's entries, beyond which they are counted, not kept (M10): a function that logs without
+ * an end costs the others neither their place in queues nor the disk. What is missing is said in the function's own log.
+ */
+export class LogRate {
+  readonly #options: LogRateOptions;
+  readonly #limits: LogRateLimits;
+  readonly #buckets = new Map<string, Bucket>();
+  #cancel: (() => void) | undefined;
+
+  constructor(options: LogRateOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? LOG_RATE;
+  }
+
+  /** @param kind entries of different kinds have buckets of their own. @returns whether the entry is within the rate. */
+  admits(entry: LogEntry, kind: string): boolean {
+    const bucket = this.#bucketOf(entry.functionName, kind);
+    const cost = Math.max(logEntryBytes(entry), this.#limits.leastBytes);
+    if (cost <= bucket.left) {
+      bucket.left -= cost;
+      return true;
+    }
+    bucket.dropped += 1;
+    return false;
+  }
+
+  /** Entries of a function that were dropped before they came here. */
+  missed(functionName: string, kind: string, count: number): void {
+    if (count > 0) this.#bucketOf(functionName, kind).dropped += count;
+  }
+
+  /** Reports what was dropped since the last time, and ends. */
+  stop(): void {
+    this.#cancel?.();
+    this.#report();
+    this.#buckets.clear();
+  }
+
+  #bucketOf(functionName: string, kind: string): Bucket {
+    const { clock } = this.#options;
+    const key = `${kind}/${functionName}`;
+    const at = clock.monotonic();
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) this.#buckets.set(key, (bucket = { functionName, left: this.#limits.burstBytes, at, dropped: 0 }));
+    bucket.left = this.#refilled(bucket, at);
+    bucket.at = at;
+    this.#cancel ??= clock.after(REPORT_MS, () => this.#tick());
+    return bucket;
+  }
+
+  #refilled({ left, at }: Bucket, now: number): number {
+    const { bytesPerSecond, burstBytes } = this.#limits;
+    return Math.min(burstBytes, left + ((now - at) / 1000) * bytesPerSecond);
+  }
+
+  /** Goes on as long as there is a function that logs: a full bucket says nothing that a new one would not. */
+  #tick(): void {
+    const { clock } = this.#options;
+    this.#report();
+    const now = clock.monotonic();
+    for (const [key, bucket] of this.#buckets) if (this.#refilled(bucket, now) >= this.#limits.burstBytes) this.#buckets.delete(key);
+    this.#cancel = this.#buckets.size === 0 ? undefined : clock.after(REPORT_MS, () => this.#tick());
+  }
+
+  #report(): void {
+    const timestamp = this.#options.clock.now();
+    const dropped = new Map<string, number>();
+    for (const bucket of this.#buckets.values()) {
+      if (bucket.dropped > 0) dropped.set(bucket.functionName, (dropped.get(bucket.functionName) ?? 0) + bucket.dropped);
+      bucket.dropped = 0;
+    }
+    const entries = [...dropped].map(([functionName, count]): LogEntry => ({
+      functionName, requestId: '', level: 'warn', message: `${count} log entries dropped: over the rate`, args: null, sequence: 0, timestamp,
+    }));
+    if (entries.length > 0) this.#options.report(entries);
+  }
+}
