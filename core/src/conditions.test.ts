@@ -25,7 +25,7 @@ describe('setConditions', () => {
   it('moves the time only where the status does', () => {
     const first = setConditions([], [broken], at(1));
     const other = setConditions(first, [{ ...broken, reason: 'LoadError', message: 'other' }], at(2));
-    expect(other).toMatchObject([{ reason: 'LoadError', message: 'other', lastTransitionTime: '1970-01-01T00:00:01.000Z' }]);
+    expect(findCondition(other, 'Ready')).toMatchObject({ reason: 'LoadError', message: 'other', lastTransitionTime: '1970-01-01T00:00:01.000Z' });
     expect(setConditions(other, [ready], at(3))).toMatchObject([{ status: 'True', lastTransitionTime: '1970-01-01T00:00:03.000Z' }]);
   });
 
@@ -39,6 +39,21 @@ describe('setConditions', () => {
     const copy = structuredClone(first);
     expect(setConditions(first, [ready], at(2)).map(({ type }) => type)).toEqual(['Available', 'Ready']);
     expect(first).toEqual(copy);
+  });
+
+  it.each<[ConditionDecision, string[]]>([
+    [ready, ['Ready']],
+    [broken, ['Ready', 'Stalled']],
+    [{ ...broken, reason: 'RegistryUnavailable' }, ['Ready', 'Reconciling']],
+    [{ ...broken, status: 'Unknown', reason: 'Building' }, ['Ready', 'Reconciling']],
+    [{ ...broken, reason: 'Disabled' }, ['Ready']],
+  ])('K3: with %j come %j, whatever was there before, and are written once', (decision, types) => {
+    for (const before of [ready, broken, { ...broken, reason: 'Building' as const }]) {
+      const first = setConditions(setConditions([], [before], at(1)), [decision], at(2));
+      expect(first.map(({ type }) => type)).toEqual(types);
+      expect(first.filter(({ type }) => type !== 'Ready').every(({ status, reason }) => status === 'True' && reason === decision.reason)).toBe(true);
+      expect(setConditions(first, [decision], at(3))).toBe(first);
+    }
   });
 
   it('cuts a message to what the schema takes', () => {

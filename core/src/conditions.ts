@@ -1,7 +1,7 @@
 import type { Condition } from './resources/meta.ts';
 
 /** Condition types of all kinds; `docs/reference/conditions.md` says what each means. */
-export const CONDITION_TYPES = ['Ready', 'RouteAccepted', 'CodeReady', 'Available', 'Syncing'] as const;
+export const CONDITION_TYPES = ['Ready', 'Reconciling', 'Stalled', 'RouteAccepted', 'CodeReady', 'Available', 'Syncing'] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** Every reason that a condition or an event gives; `docs/reference/conditions.md` says what to do about each. */
@@ -12,6 +12,7 @@ export const REASONS = [
   'Accepted',
   'RouteConflict',
   'KeyGroupNotFound',
+  'OwnerNotFound',
   'Building',
   'Built',
   'Pinned',
@@ -51,6 +52,15 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
+/**
+ * Reasons that pass without a change of the object itself: work is under way, is tried again, or begins as soon as
+ * something else is there that the object names.
+ */
+const PASSING: ReadonlySet<Reason> = new Set<Reason>([
+  'Building', 'Starting', 'SourceNotFound', 'SourceNotReady', 'HandlerNotFound', 'KeyGroupNotFound', 'OwnerNotFound', 'TreeNotFound',
+  'SecretNotFound', 'SecretKeyNotFound', 'PackageCorrupt', 'RegistryUnavailable', 'InstallTimeout', 'InstallFailed',
+]);
+
 /** A condition as a reconciler decides it; time and generation are the wrapper's. */
 export interface ConditionDecision {
   type: ConditionType;
@@ -62,7 +72,8 @@ export interface ConditionDecision {
 const MESSAGE_LIMIT = 4096;
 
 /**
- * Puts decisions into a list of conditions; `lastTransitionTime` moves only where `status` does.
+ * Puts decisions into a list of conditions; `lastTransitionTime` moves only where `status` does. With `Ready` come
+ * `Reconciling` and `Stalled`, which are there only while they are true.
  * @returns the same array when nothing differs, so that no write follows.
  */
 export function setConditions(
@@ -71,10 +82,27 @@ export function setConditions(
   at: { generation: number; now: number },
 ): Condition[] {
   const before = current ?? [];
-  const kept = before.filter((condition) => !decisions.some((decision) => decision.type === condition.type));
-  const next = decisions.map((decision) => transition(findCondition(before, decision.type), decision, at));
-  const changed = next.some((condition) => !before.includes(condition));
+  const ready = decisions.find(({ type }) => type === 'Ready');
+  const all = ready === undefined ? decisions : [...decisions, ...progressOf(ready)];
+  const replaced: string[] = [...all.map(({ type }) => type), ...(ready === undefined ? [] : PROGRESS)];
+  const kept = before.filter(({ type }) => !replaced.includes(type));
+  const next = all.map((decision) => transition(findCondition(before, decision.type), decision, at));
+  const changed = kept.length + next.length !== before.length || next.some((condition) => !before.includes(condition));
   return changed ? [...kept, ...next].sort((a, b) => (a.type < b.type ? -1 : 1)) : before;
+}
+
+const PROGRESS = ['Reconciling', 'Stalled'] as const satisfies ConditionType[];
+
+/** Which of the two goes with a reason of `Ready`; undefined: neither, since all is as it was asked for. */
+export function progressType(reason: Reason): (typeof PROGRESS)[number] | undefined {
+  if (reason === 'Ready' || reason === 'Stored' || reason === 'Disabled') return undefined;
+  return PASSING.has(reason) ? 'Reconciling' : 'Stalled';
+}
+
+/** What kstatus reads beside `Ready`: whether waiting helps, or a person must change the object. */
+function progressOf({ status, reason, message }: ConditionDecision): ConditionDecision[] {
+  const type = status === 'True' ? undefined : progressType(reason);
+  return type === undefined ? [] : [{ type, status: 'True', reason, message }];
 }
 
 /** The condition of a type, if there is one. */

@@ -203,8 +203,8 @@ describe('a function of kubectl', () => {
     await objects.kubectl('wait', 'fn/objects-shown', ...READY);
     await becomes('/objects/shown', 200, 'one', 1000);
     const [head = '', row = ''] = (await objects.kubectl('get', 'fn', 'objects-shown')).split('\n');
-    expect(head.split(/\s{2,}|\s*$/).filter(Boolean)).toEqual(['NAME', 'READY', 'REASON', 'URL', 'REVISION', 'REPLICAS', 'AGE']);
-    expect(row).toMatch(/^objects-shown\s+True\s+Ready\s+http\S+\/run\/objects\/shown\s+[0-9a-f]{64}\s+1\s+\d+s/);
+    expect(head.split(/\s{2,}|\s*$/).filter(Boolean)).toEqual(['NAME', 'READY', 'REASON', 'ROUTE', 'REVISION', 'REPLICAS', 'AGE']);
+    expect(row).toMatch(/^objects-shown\s+True\s+Ready\s+\/objects\/shown\s+[0-9a-f]{12}\s+1\s+\d+s/);
     const told = await objects.kubectl('describe', 'fn', 'objects-shown');
     expect(told).toMatch(/Events:\n[\s\S]*Normal\s+Ready\s+.*wherry-operator/);
     await api.upload('objects', 'one.js', text('changed'));

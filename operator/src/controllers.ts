@@ -2,13 +2,14 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
-import { secretOwner } from './caches/caches.ts';
+import { secretOwner, type Caches } from './caches/caches.ts';
 import type { TreeCache } from './content/tree-cache.ts';
 import { createFunctionReconciler, type FunctionRooms } from './functions/reconcile-function.ts';
 import { reconcileGroup } from './keys/reconcile-group.ts';
 import type { KeyRecords } from './keys/key-records.ts';
-import { reconcileKey } from './keys/reconcile-key.ts';
+import { isThere, reconcileKey } from './keys/reconcile-key.ts';
 import { createController, type Controller, type ReconcileMetrics } from './queue/controller.ts';
+import { reconcileSettings } from './settings/reconcile-settings.ts';
 import { createSecretReconciler } from './secrets/reconcile-secret.ts';
 import type { Undecryptable } from './secrets/undecryptable.ts';
 import { reconcileSource } from './sources/reconcile-source.ts';
@@ -30,6 +31,7 @@ interface All {
   groups: Controller;
   keys: Controller;
   secrets: Controller;
+  settings: Controller;
 }
 
 /** All controllers, each fed by what it depends on. */
@@ -76,9 +78,10 @@ function makeAll(rooms: ControllerRooms): All {
     functions: createController({ ...shared, name: 'function', reconcile: createFunctionReconciler(rooms), all: names(caches.functions) }),
     sources: createController({ ...shared, name: 'codesource', reconcile: (name) => reconcileSource(rooms, name), all: names(caches.sources) }),
     groups: createController({ ...shared, name: 'keygroup', reconcile: (name) => reconcileGroup(rooms, name), all: names(caches.groups) }),
-    // What they decide rests on the object and its Secret alone: without a change of them there is nothing to look at again.
+    // What they decide rests on the object, its group and its Secret alone: without a change of them there is nothing to look at again.
     keys: createController({ ...shared, name: 'apikey', reconcile: (name) => reconcileKey(rooms, name), concurrency: 64 }),
     secrets: createController({ ...shared, name: 'functionsecret', reconcile: createSecretReconciler(rooms), all: names(caches.secrets) }),
+    settings: createController({ ...shared, name: 'settings', reconcile: (name) => reconcileSettings(rooms, name), all: names(caches.settings) }),
   };
 }
 
@@ -89,6 +92,7 @@ function enqueueAll({ caches, observed }: ControllerRooms, all: All): void {
   namesOf(caches.groups).forEach(all.groups.enqueue);
   namesOf(caches.keys).forEach(all.keys.enqueue);
   namesOf(caches.secrets).forEach(all.secrets.enqueue);
+  namesOf(caches.settings).forEach(all.settings.enqueue);
 }
 
 /** A function depends on its object, on who else wants its route, on sources, key groups, builds and workloads. */
@@ -119,8 +123,8 @@ function feedFunctions({ caches, builds }: ControllerRooms, functions: Controlle
   ];
 }
 
-/** Groups count their keys; owners take their secrets with them. */
-function feedOthers({ caches, referencedSecrets }: ControllerRooms, { sources, groups, keys, secrets }: All): (() => void)[] {
+/** Groups count their keys; what secrets have to say depends on their owner. */
+function feedOthers({ caches, referencedSecrets }: ControllerRooms, { sources, groups, keys, secrets, settings }: All): (() => void)[] {
   const enqueue = (owner: string): void => caches.secretsByOwner.names(owner).forEach(secrets.enqueue);
   return [
     caches.sources.onChange(sources.enqueue),
@@ -128,12 +132,25 @@ function feedOthers({ caches, referencedSecrets }: ControllerRooms, { sources, g
     caches.keys.onChange(keys.enqueue),
     caches.keysByGroup.onChange((_name, before, after) => [...before, ...after].forEach(groups.enqueue)),
     caches.secrets.onChange(secrets.enqueue),
-    caches.functions.onChange((name, fn) => (fn === undefined ? enqueue(secretOwner({ scope: 'function', function: name })) : undefined)),
-    caches.groups.onChange((name, group) => (group === undefined ? enqueue(secretOwner({ scope: 'group', keyGroup: name })) : undefined)),
-    caches.keys.onChange((name, key) => (key === undefined ? enqueue(secretOwner({ scope: 'key', apiKey: name })) : undefined)),
+    caches.settings.onChange(settings.enqueue),
+    onComingAndGoing(caches, (group) => caches.keysByGroup.names(group).forEach(keys.enqueue)),
+    caches.functions.onChange((name) => enqueue(secretOwner({ scope: 'function', function: name }))),
+    caches.groups.onChange((name) => enqueue(secretOwner({ scope: 'group', keyGroup: name }))),
+    caches.keys.onChange((name) => enqueue(secretOwner({ scope: 'key', apiKey: name }))),
     referencedSecrets.onChange((secret) => {
       caches.keysByReference.names(secret).forEach(keys.enqueue);
       caches.secretsByReference.names(secret).forEach(secrets.enqueue);
     }),
   ];
+}
+
+/** Calls back with the name of a key group that is there from now on, or is there no longer; other changes of it are many. */
+function onComingAndGoing({ groups }: Caches, callback: (group: string) => void): () => void {
+  const there = new Set(groups.list().filter(isThere).map(({ metadata }) => metadata.name));
+  return groups.onChange((name, group) => {
+    if (there.has(name) === isThere(group)) return;
+    if (isThere(group)) there.add(name);
+    else there.delete(name);
+    callback(name);
+  });
 }

@@ -78,6 +78,7 @@ export const codeSourceStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
   tree: digestSchema.describe('Digest of the tree in force: of spec.manual.tree, or of the last good sync.').optional(),
+  shortTree: textSchema(0, 12).describe('Its first 12 digits, for people.').optional(),
   commit: textSchema(0, 64).describe('The commit that the tree was read from.').optional(),
   lastSyncStartedAt: timeSchema.describe('When the repository was last begun to be read, RFC 3339.').optional(),
   lastSyncAt: timeSchema.describe('When the repository was last read to the end, RFC 3339.').optional(),

@@ -20,6 +20,7 @@ export const confidentialSchema = z
   })
   .refine((value) => (value.encrypted === undefined) !== (value.secretKeyRef === undefined), {
     message: 'exactly one of encrypted and secretKeyRef is required',
-    params: inKubernetes('has(self.encrypted) != has(self.secretKeyRef)'),
+    // Atomic: who applies one form takes the other away, whoever wrote that.
+    params: inKubernetes({ cel: [{ cel: 'has(self.encrypted) != has(self.secretKeyRef)' }], keywords: { 'x-kubernetes-map-type': 'atomic' } }),
   });
 export type Confidential = z.infer<typeof confidentialSchema>;

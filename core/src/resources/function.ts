@@ -120,6 +120,7 @@ export const functionStatusSchema = z.strictObject({
   conditions: conditionsSchema.optional(),
   url: textSchema(0, 2048).describe('Where the function is called.').optional(),
   activeRevision: digestSchema.describe('Digest of the artifact that answers calls.').optional(),
+  shortRevision: textSchema(0, 12).describe('Its first 12 digits, for people.').optional(),
   activeWorkload: textSchema(0, 63)
     .describe('Name of the workload that answers calls: one pair of artifact and instance template.')
     .optional(),

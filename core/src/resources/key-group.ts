@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { observedGenerationSchema } from './meta.ts';
+import { conditionsSchema, observedGenerationSchema } from './meta.ts';
 import { textSchema } from './text.ts';
 
 /** Names of groups and of keys. */
@@ -16,6 +16,7 @@ export type KeyGroupSpec = z.infer<typeof keyGroupSpecSchema>;
 
 export const keyGroupStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema.optional(),
+  conditions: conditionsSchema.optional(),
   keys: z.int().min(0).describe('How many ApiKeys name this group.').optional(),
 });
 export type KeyGroupStatus = z.infer<typeof keyGroupStatusSchema>;

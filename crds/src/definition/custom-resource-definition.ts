@@ -53,7 +53,8 @@ function rootSchema(kind: Kind): object {
       kind: { type: 'string' },
       metadata: { type: 'object' },
       spec: { description: 'What is wanted.', ...spec },
-      status: { description: 'What the operator made of it.', ...status },
+      // Until the operator has seen it, an object is not what its conditions say: kstatus reads so.
+      status: { description: 'What the operator made of it.', default: { observedGeneration: -1 }, ...status },
     },
   };
 }

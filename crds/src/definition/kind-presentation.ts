@@ -1,5 +1,5 @@
 import type { Kind } from '@wherry/core/resources/kinds.ts';
-import type { ConditionType, Reason } from '@wherry/core/conditions.ts';
+import { progressType, type ConditionType, type Reason } from '@wherry/core/conditions.ts';
 
 /** A column of `kubectl get`; with a priority of 1 only of `kubectl get -o wide`. */
 export interface PrinterColumn {
@@ -34,6 +34,15 @@ const BUILD_REASONS = [
   'RevisionNotFound', 'Starting', 'CrashLoop',
 ] as const satisfies Reason[];
 
+/** `Reconciling` and `Stalled` have the reasons of `Ready` that they go with. */
+function withProgress({ Ready, ...others }: Partial<Record<ConditionType, readonly Reason[]>> & { Ready: readonly Reason[] }): KindPresentation['conditions'] {
+  const of = (type: 'Reconciling' | 'Stalled'): Partial<Record<ConditionType, readonly Reason[]>> => {
+    const reasons = Ready.filter((reason) => progressType(reason) === type);
+    return reasons.length === 0 ? {} : { [type]: reasons };
+  };
+  return { Ready, ...of('Reconciling'), ...of('Stalled'), ...others };
+}
+
 export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
   Function: {
     singular: 'function',
@@ -41,20 +50,21 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
     columns: [
       READY,
       REASON,
-      { name: 'URL', type: 'string', description: 'Where the function is called.', jsonPath: '.status.url' },
-      { name: 'Revision', type: 'string', description: 'The artifact that answers calls.', jsonPath: '.status.activeRevision' },
+      { name: 'Route', type: 'string', description: 'Which paths are answered.', jsonPath: '.spec.route' },
+      { name: 'Revision', type: 'string', description: 'The artifact that answers calls.', jsonPath: '.status.shortRevision' },
       { name: 'Replicas', type: 'integer', description: 'Instances that take calls.', jsonPath: '.status.readyReplicas' },
+      { name: 'URL', type: 'string', description: 'Where the function is called.', jsonPath: '.status.url', priority: 1 },
       { name: 'Handler', type: 'string', jsonPath: '.spec.handler', priority: 1 },
       { name: 'Workload', type: 'string', jsonPath: '.status.activeWorkload', priority: 1 },
       AGE,
     ],
     scale: { specReplicasPath: '.spec.scaling.minReplicas', statusReplicasPath: '.status.replicas' },
-    conditions: {
+    conditions: withProgress({
       Ready: ['Ready', 'Disabled', 'Invalid', 'RouteConflict', 'KeyGroupNotFound', ...BUILD_REASONS],
       RouteAccepted: ['Accepted', 'RouteConflict', 'Invalid'],
       CodeReady: ['Built', 'Pinned', ...BUILD_REASONS],
       Available: ['MinimumReplicasAvailable', 'Disabled', 'RouteConflict', 'Starting', 'LoadError', 'CrashLoop'],
-    },
+    }),
   },
   CodeSource: {
     singular: 'codesource',
@@ -63,24 +73,25 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       { name: 'Type', type: 'string', description: 'manual or git.', jsonPath: '.spec.type' },
       READY,
       REASON,
-      { name: 'Tree', type: 'string', description: 'Digest of the tree in force.', jsonPath: '.status.tree' },
+      { name: 'Tree', type: 'string', description: 'Digest of the tree in force.', jsonPath: '.status.shortTree' },
       { name: 'Commit', type: 'string', description: 'The commit that it was read from.', jsonPath: '.status.commit' },
       { name: 'Synced', type: 'date', description: 'When it was last read.', jsonPath: '.status.lastSyncAt' },
       { name: 'Files', type: 'integer', jsonPath: '.status.files', priority: 1 },
       AGE,
     ],
-    conditions: { Ready: ['Stored', 'Disabled', 'TreeNotFound', 'NotSupported'] },
+    conditions: withProgress({ Ready: ['Stored', 'Disabled', 'TreeNotFound', 'NotSupported'] }),
   },
   KeyGroup: {
     singular: 'keygroup',
     description: 'A group of API keys; functions name the groups whose keys may call them.',
     columns: [
       { name: 'Keys', type: 'integer', description: 'How many ApiKeys name the group.', jsonPath: '.status.keys' },
+      READY,
       { name: 'Name', type: 'string', jsonPath: '.spec.displayName', priority: 1 },
       { name: 'Description', type: 'string', jsonPath: '.spec.description', priority: 1 },
       AGE,
     ],
-    conditions: {},
+    conditions: withProgress({ Ready: ['Ready'] }),
   },
   ApiKey: {
     singular: 'apikey',
@@ -90,11 +101,11 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       { name: 'Enabled', type: 'boolean', jsonPath: '.spec.enabled' },
       // Not a date: kubectl shows dates as ages, and this one lies ahead.
       { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt' },
-      { ...READY, description: 'False: the value cannot be read.' },
+      READY,
       REASON,
       AGE,
     ],
-    conditions: { Ready: ['Ready', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'SecretRefused', 'Invalid'] },
+    conditions: withProgress({ Ready: ['Ready', 'KeyGroupNotFound', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'SecretRefused', 'Invalid'] }),
   },
   FunctionSecret: {
     singular: 'functionsecret',
@@ -102,19 +113,19 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
     columns: [
       { name: 'Name', type: 'string', description: 'The name by which handlers ask for it.', jsonPath: '.spec.name' },
       { name: 'Scope', type: 'string', jsonPath: '.spec.scope' },
-      { ...READY, description: 'False: the value cannot be read.' },
+      READY,
       REASON,
       { name: 'Function', type: 'string', jsonPath: '.spec.function', priority: 1 },
       { name: 'Group', type: 'string', jsonPath: '.spec.keyGroup', priority: 1 },
       { name: 'Key', type: 'string', jsonPath: '.spec.apiKey', priority: 1 },
       AGE,
     ],
-    conditions: { Ready: ['Ready', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'SecretRefused'] },
+    conditions: withProgress({ Ready: ['Ready', 'OwnerNotFound', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'SecretRefused'] }),
   },
   Settings: {
     singular: 'settings',
     description: 'What can be changed while Wherry runs. There is one object, named wherry.',
-    columns: [{ name: 'Values', type: 'string', description: 'What differs from the defaults.', jsonPath: '.spec.values' }, AGE],
-    conditions: {},
+    columns: [{ name: 'Values', type: 'string', description: 'What differs from the defaults.', jsonPath: '.spec.values' }, READY, AGE],
+    conditions: withProgress({ Ready: ['Ready'] }),
   },
 };

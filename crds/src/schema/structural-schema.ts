@@ -19,6 +19,7 @@ export interface StructuralSchema {
   items?: StructuralSchema;
   required?: string[];
   properties?: Record<string, StructuralSchema>;
+  'x-kubernetes-map-type'?: 'atomic';
   'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
   'x-kubernetes-list-map-keys'?: string[];
   'x-kubernetes-validations'?: ValidationRule[];
@@ -27,7 +28,7 @@ export interface StructuralSchema {
 /** Every keyword that may come out, in the order in which it is written. */
 const KEYWORDS = [
   'description', 'type', 'nullable', 'default', 'enum', 'minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'minItems',
-  'maxItems', 'x-kubernetes-list-type', 'x-kubernetes-list-map-keys', 'x-kubernetes-validations', 'items', 'required', 'properties',
+  'maxItems', 'x-kubernetes-map-type', 'x-kubernetes-list-type', 'x-kubernetes-list-map-keys', 'x-kubernetes-validations', 'items', 'required', 'properties',
 ] as const satisfies (keyof StructuralSchema)[];
 /** What says no more than the rest does: Kubernetes prunes unknown fields, and a format is a pattern as well. */
 const DROPPED = new Set(['$schema', 'additionalProperties', 'format', 'const']);

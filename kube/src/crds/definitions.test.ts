@@ -3,7 +3,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { systemClock } from '@wherry/service/clock.ts';
-import type { Kind } from '@wherry/core/resources/kinds.ts';
+import { ALL_KINDS, type Kind } from '@wherry/core/resources/kinds.ts';
 import { connectKube } from '../client/kube-client.ts';
 import { startApiServer, type ApiServer } from '../testing/api-server.ts';
 import { installCrds } from '../testing/install-crds.ts';
@@ -136,13 +136,40 @@ describe('the kinds, as kubectl sees them', () => {
     const spec = { handler: 'api/hello.ts', route: '/up', methods: ['GET'] };
     const metadata = { name: 'up', namespace: 'default' };
     const made = await dryRun.request<object>('POST', 'Function', { body: { apiVersion: 'wherry.dev/v1alpha1', kind: 'Function', metadata, spec } });
-    const status = { conditions: [condition('Ready')], url: 'http://f/up', activeRevision: 'a'.repeat(64), replicas: 3, readyReplicas: 2 };
+    const status = { conditions: [condition('Ready')], url: 'http://f/up', activeRevision: 'a'.repeat(64), shortRevision: 'a'.repeat(12), replicas: 3, readyReplicas: 2 };
     await dryRun.request('PUT', 'Function', { path: '/up/status', body: { ...made, status } });
     const table = await dryRun.request<Table>('GET', 'Function', { path: '/up', accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
     const shown = table.columnDefinitions.flatMap(({ name, priority }, at) => (priority === 0 ? [[name, table.rows[0]?.cells[at]]] : []));
     expect(Object.fromEntries(shown)).toEqual({
-      Name: 'up', Ready: 'True', Reason: 'Ready', URL: 'http://f/up', Revision: 'a'.repeat(64), Replicas: 2, Age: expect.stringMatching(/s$/) as string,
+      Name: 'up', Ready: 'True', Reason: 'Ready', Route: '/up', Revision: 'a'.repeat(12), Replicas: 2, Age: expect.stringMatching(/s$/) as string,
     });
+  });
+
+  it('fit a function with long names into 140 characters of a terminal', async () => {
+    const [name, route] = ['partner-order-confirmation-webhook', '/partners/:partner/orders/:order'];
+    const made = await dryRun.request<object>('POST', 'Function', { body: { apiVersion: 'wherry.dev/v1alpha1', kind: 'Function', metadata: { name, namespace: 'default' }, spec: { handler: 'api/hello.ts', route, methods: ['POST'] } } });
+    const status = { conditions: [{ ...condition('Ready'), status: 'Unknown', reason: 'RegistryUnavailable' }], activeRevision: 'a'.repeat(64), shortRevision: 'a'.repeat(12), readyReplicas: 100 };
+    await dryRun.request('PUT', 'Function', { path: `/${name}/status`, body: { ...made, status } });
+    const table = await dryRun.request<Table>('GET', 'Function', { path: `/${name}`, accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
+    // kubectl pads each column to its widest text and three spaces.
+    const widths = table.columnDefinitions.flatMap((column, at) => (column.priority === 0 ? [Math.max(column.name.length, String(table.rows[0]?.cells[at]).length)] : []));
+    expect(widths.reduce((sum, width) => sum + width + 3, -3)).toBeLessThanOrEqual(140);
+  });
+
+  it.each(ALL_KINDS)('say of a %s that nobody has seen that nothing is observed', async (kind) => {
+    const [, spec, name = 'fresh'] = GOOD.find(([each]) => each === kind) ?? [];
+    const body = { apiVersion: 'wherry.dev/v1alpha1', kind, metadata: { name, namespace: 'default' }, spec };
+    const fresh = await dryRun.request<{ status: object }>('POST', kind, { body });
+    expect(fresh.status).toEqual({ observedGeneration: -1 });
+  });
+
+  it('a value that git applies takes the place of the one that another wrote', async () => {
+    const made = { apiVersion: 'wherry.dev/v1alpha1', kind: 'ApiKey', metadata: { name: 'adopted', namespace: 'default' } };
+    await dryRun.request('POST', 'ApiKey', { body: { ...made, spec: { keyGroup: 'a', enabled: true, value: { encrypted: 'by REST' } } } });
+    const value = { secretKeyRef: { name: 'vault', key: 'acme' } };
+    const applied = await dryRun.apply<{ spec: object }>('ApiKey', 'adopted', { ...made, spec: { keyGroup: 'a', value } });
+    expect(applied).toMatchObject({ spec: { value } });
+    expect(applied.spec).not.toHaveProperty('value.encrypted');
   });
 
   it('are scaled by kubectl scale within their limits, and not beyond', async () => {

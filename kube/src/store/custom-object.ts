@@ -26,7 +26,7 @@ export function toResource<K extends Kind>(kind: K, raw: CustomObject, complain:
     kind,
     metadata: toMeta(raw.metadata),
     spec: spec.success ? plain(spec.data) : ((raw.spec ?? {})),
-    status: status.success ? plain(status.data) : ({}),
+    status: status.success ? written(plain(status.data)) : ({}),
   };
 }
 
@@ -56,6 +56,12 @@ function toMeta(raw: KubeObject['metadata']): ObjectMeta {
     ...(raw.deletionTimestamp !== undefined && { deletionTimestamp: raw.deletionTimestamp }),
     ...callersPart(raw),
   };
+}
+
+/** The API server's default for an object that the operator has not seen yet says nothing. */
+function written<S extends { observedGeneration?: number | undefined }>(status: S): S {
+  const { observedGeneration, ...rest } = status;
+  return observedGeneration === -1 ? (rest as S) : status;
 }
 
 /** Without `undefined` fields, as JSON reads back. */

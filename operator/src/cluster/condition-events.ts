@@ -6,6 +6,8 @@ import type { Condition } from '@wherry/core/resources/meta.ts';
 
 /** What people look for with `kubectl describe`, the most telling first. */
 const TOLD: ConditionType[] = ['Ready', 'CodeReady', 'RouteAccepted'];
+/** Kinds of which there may be very many: that one is well from the start is no news. */
+const MANY: Kind[] = ['KeyGroup', 'ApiKey', 'FunctionSecret', 'Settings'];
 
 /**
  * The store, whose status writes are told as events where they change a condition: under the condition's own reason.
@@ -23,7 +25,9 @@ export function withConditionEvents(store: ResourceStore, events: Events, before
     async updateStatus(object) {
       const had = conditionsOf(before(object.kind, object.metadata.name));
       const written = await store.updateStatus(object);
-      for (const event of eventsOf(had, conditionsOf(object))) events.record(written, event);
+      const has = conditionsOf(object);
+      const quiet = MANY.includes(object.kind) && had.length === 0 && has.every(({ status }) => status === 'True');
+      for (const event of quiet ? [] : eventsOf(had, has)) events.record(written, event);
       return written;
     },
   };

@@ -26,6 +26,7 @@ export function decideFunction(facts: FunctionFacts): FunctionDecision {
       conditions: setConditions(fn.status.conditions, decideConditions(facts, rollout), { generation, now }),
       url: `${functionUrl}/run${fn.spec.route}`,
       activeRevision: rollout.active?.revision,
+      shortRevision: rollout.active?.revision.slice(0, 12),
       activeWorkload: rollout.active?.workload,
       revisions: rollout.revisions,
       replicas: running?.replicas ?? 0,

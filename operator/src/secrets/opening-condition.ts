@@ -1,4 +1,4 @@
-import { findCondition, setConditions, type ConditionDecision } from '@wherry/core/conditions.ts';
+import { setConditions, type ConditionDecision } from '@wherry/core/conditions.ts';
 import type { Condition } from '@wherry/core/resources/meta.ts';
 import type { ConfidentialReader, ValueProblem } from '@wherry/core/resources/confidential-reader.ts';
 import type { Resource } from '@wherry/core/resources/kinds.ts';
@@ -11,20 +11,14 @@ export function openingProblem(reader: ConfidentialReader, resource: Sealed): Va
   return reader.read(resource, 'spec.value').problem;
 }
 
-/**
- * An object's conditions with `Ready` saying whether its value can be read. While it can and always could nothing is
- * said: a hundred thousand good keys are a hundred thousand writes less.
- * @param always whether to say so even then.
- */
-export function openingConditions(
-  resource: Sealed,
-  { problem, always, now }: { problem: ValueProblem | undefined; always: boolean; now: number },
-): Condition[] | undefined {
-  const { conditions } = resource.status;
-  if (problem === undefined && !always && findCondition(conditions, 'Ready') === undefined) return conditions;
+/** What keeps an object from being as it is written. */
+export type Problem = Pick<ConditionDecision, 'reason' | 'message'>;
+
+/** An object's conditions, with `Ready` saying whether anything keeps its value from those who may have it. */
+export function openingConditions(resource: Sealed, problem: Problem | undefined, now: number): Condition[] {
   const ready: ConditionDecision =
     problem === undefined
       ? { type: 'Ready', status: 'True', reason: 'Ready', message: '' }
       : { type: 'Ready', status: 'False', ...problem };
-  return setConditions(conditions, [ready], { generation: resource.metadata.generation, now });
+  return setConditions(resource.status.conditions, [ready], { generation: resource.metadata.generation, now });
 }

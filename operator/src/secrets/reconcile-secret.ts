@@ -4,12 +4,12 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
-import type { FunctionSecretSpec } from '@wherry/core/resources/function-secret.ts';
+import { SCOPE_FIELD, type FunctionSecretSpec } from '@wherry/core/resources/function-secret.ts';
 import type { FunctionSecretResource, Kind } from '@wherry/core/resources/kinds.ts';
 import { secretOwner, type Caches } from '../caches/caches.ts';
 import { DONE, requeueAfter, stalled, type Outcome } from '../queue/outcome.ts';
 import { writeStatus } from '../queue/write-status.ts';
-import { openingConditions, openingProblem } from './opening-condition.ts';
+import { openingConditions, openingProblem, type Problem } from './opening-condition.ts';
 import type { Undecryptable } from './undecryptable.ts';
 
 /**
@@ -29,30 +29,44 @@ export interface SecretRooms {
 
 /** Deletes secrets with their owner, and says of one whose value cannot be read that nobody sees it. */
 export function createSecretReconciler(rooms: SecretRooms): (name: string) => Promise<Outcome> {
-  const { store, caches, reader, undecryptable, clock } = rooms;
+  const { store, caches, reader, undecryptable } = rooms;
 
   return async function reconcileSecret(name) {
     const secret = caches.secrets.get(name);
     const problem = secret && openingProblem(reader, secret);
     undecryptable.set('FunctionSecret', name, problem?.reason === 'DecryptionFailed');
     if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return DONE;
-    if (await isOrphan(store, caches, secret)) {
-      const wait = hadOwner(secret) ? 0 : ORPHAN_AGE_MS - (clock.now() - Date.parse(secret.metadata.creationTimestamp));
-      if (wait > 0) return requeueAfter(wait);
-      await deleteSecret(rooms, secret);
-      return DONE;
-    }
-    const conditions = openingConditions(secret, { problem, always: secret.spec.scope !== 'global', now: clock.now() });
-    if (conditions !== secret.status.conditions) {
-      await writeStatus(store, secret, { ...secret.status, observedGeneration: secret.metadata.generation, conditions });
-    }
+    if (await isOrphan(store, caches, secret)) return leaveOrphan(rooms, secret);
+    await say(rooms, secret, problem);
     return problem === undefined ? DONE : stalled(problem.reason);
   };
 }
 
-/** Conditions are written only while the owner is there: so they tell the operator after us too that it was. */
+/** One that never had its owner waits for it; any other goes. */
+async function leaveOrphan(rooms: SecretRooms, secret: FunctionSecretResource): Promise<Outcome> {
+  const wait = hadOwner(secret) ? 0 : ORPHAN_AGE_MS - (rooms.clock.now() - Date.parse(secret.metadata.creationTimestamp));
+  if (wait <= 0) {
+    await deleteSecret(rooms, secret);
+    return DONE;
+  }
+  await say(rooms, secret, noOwner(secret));
+  return requeueAfter(wait);
+}
+
+async function say({ store, clock }: SecretRooms, secret: FunctionSecretResource, problem: Problem | undefined): Promise<void> {
+  const conditions = openingConditions(secret, problem, clock.now());
+  await writeStatus(store, secret, { ...secret.status, observedGeneration: secret.metadata.generation, conditions });
+}
+
+function noOwner({ spec }: FunctionSecretResource): Problem {
+  const field = spec.scope === 'global' ? 'scope' : SCOPE_FIELD[spec.scope];
+  return { reason: 'OwnerNotFound', message: `There is no ${spec[field as keyof FunctionSecretSpec] as string}, which spec.${field} names: create it. The secret is deleted when it is an hour old and still without it.` };
+}
+
+/** A `Ready` of another reason is written only where the owner is there: so it tells the operator after us too that it was. */
 function hadOwner({ status }: FunctionSecretResource): boolean {
-  return findCondition(status.conditions, 'Ready') !== undefined;
+  const ready = findCondition(status.conditions, 'Ready');
+  return ready !== undefined && ready.reason !== 'OwnerNotFound';
 }
 
 /** The caches of two kinds may be apart: that an owner is not there, the store has to say. */

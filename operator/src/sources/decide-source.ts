@@ -24,6 +24,7 @@ export function decideSource(source: CodeSourceResource, named: NamedTree, now: 
   return {
     ...source.status,
     ...force,
+    shortTree: force.tree?.slice(0, 12),
     observedGeneration: generation,
     conditions: setConditions(source.status.conditions, [{ type: 'Ready', ...ready }], { generation, now }),
   };

@@ -8,6 +8,7 @@ import type { ApiServer } from '../../testing/api-server.ts';
 import type { Sample } from './sample-objects.ts';
 
 const NAMESPACE = 'default';
+const JSON_TYPE = 'application/json';
 const DRY_RUN = 'dryRun=All&fieldValidation=Strict';
 const STAMP = { namespace: NAMESPACE, resourceVersion: '2', uid: 'u', now: 0 };
 
@@ -73,6 +74,12 @@ export class DryRun {
     return (await this.#send(method, `${this.#path(kind)}${path}`, body, { query: '', accept })).body as T;
   }
 
+  /** Server-side apply by another client, which takes every field that it names. */
+  async apply<T>(kind: Kind, name: string, object: object): Promise<T> {
+    const query = 'fieldManager=git&force=true';
+    return (await this.#send('PATCH', `${this.#path(kind)}/${name}`, object, { query, contentType: 'application/apply-patch+yaml' })).body as T;
+  }
+
   /** The kinds of the group, as kubectl discovers them. */
   async discover(): Promise<object[]> {
     return ((await this.#send('GET', `/apis/${API_VERSION}`)).body as { resources: object[] }).resources;
@@ -86,11 +93,12 @@ export class DryRun {
     return `/apis/${API_VERSION}/namespaces/${NAMESPACE}/${KINDS[kind].plural}`;
   }
 
-  async #send(method: string, path: string, body?: object, { query = DRY_RUN, accept = 'application/json' }: { query?: string; accept?: string | undefined } = {}): Promise<Answer> {
+  async #send(method: string, path: string, body?: object, options: SendOptions = {}): Promise<Answer> {
+    const { query, accept, contentType } = { query: DRY_RUN, contentType: JSON_TYPE, ...options };
     const answer = await fetch(`${this.#server.url}${path}?${query}`, {
       method,
       dispatcher: this.#dispatcher,
-      headers: { authorization: `Bearer ${this.#server.token}`, 'content-type': 'application/json', accept },
+      headers: { authorization: `Bearer ${this.#server.token}`, 'content-type': contentType, accept: accept ?? JSON_TYPE },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const { status } = answer;
@@ -99,6 +107,12 @@ export class DryRun {
     if (!refused && status !== 409 && !answer.ok) throw new Error(`${status}: ${read.message}`);
     return { status, body: read, refusal: refused ? read.message : undefined };
   }
+}
+
+interface SendOptions {
+  query?: string;
+  accept?: string | undefined;
+  contentType?: string;
 }
 
 interface Answer {

@@ -1,0 +1,50 @@
+import { conditionOf, TestWorld } from '../testing/test-world.ts';
+
+describe('Ready, as kubectl wait asks for it', () => {
+  let world: TestWorld;
+  beforeEach(() => {
+    world = new TestWorld();
+  });
+  afterEach(() => world.stop());
+
+  it.each(['KeyGroup', 'ApiKey', 'FunctionSecret', 'Settings'] as const)('K3: is said of a %s that is well, for its generation, and once', async (kind) => {
+    await world.start();
+    await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
+    await world.createKey('one', 'team', 'wh_first_key_value');
+    await world.createSecret('two', { name: 'A', scope: 'global' }, 'x');
+    await world.store.create({ kind: 'Settings', metadata: { name: 'wherry' }, spec: { values: {} } });
+    await world.run();
+    const { items: [object] } = await world.store.list(kind);
+    expect(object && conditionOf(object, 'Ready')).toBe('True Ready: ');
+    expect(object?.status.observedGeneration).toBe(1);
+    const { writes } = world.store;
+    await world.run(3 * 600_000);
+    expect(world.store.writes).toBe(writes);
+  });
+
+  it('is not said of a key whose group is not there, and follows the group', async () => {
+    await world.start();
+    await world.createKey('one', 'team', 'wh_first_key_value');
+    await world.run();
+    const ready = async (): Promise<string> => conditionOf(await world.get('ApiKey', 'one'), 'Ready');
+    expect(await ready()).toMatch(/^False KeyGroupNotFound: There is no key group team, which spec\.keyGroup names/);
+    await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
+    await world.run();
+    expect(await ready()).toBe('True Ready: ');
+    await world.store.delete('KeyGroup', 'team');
+    await world.run();
+    expect(await ready()).toMatch(/^False KeyGroupNotFound: /);
+  });
+
+  it('is not said of a secret that waits for its owner, which is told by name', async () => {
+    await world.start();
+    await world.createSecret('early', { name: 'B', scope: 'function', function: 'later' }, 'x');
+    await world.run();
+    const secret = await world.get('FunctionSecret', 'early');
+    expect(conditionOf(secret, 'Ready')).toMatch(/^False OwnerNotFound: There is no later, which spec\.function names/);
+    expect(conditionOf(secret, 'Reconciling')).toMatch(/^True OwnerNotFound: /);
+    await world.createFunction('later');
+    await world.run();
+    expect(conditionOf(await world.get('FunctionSecret', 'early'), 'Ready')).toBe('True Ready: ');
+  });
+});
