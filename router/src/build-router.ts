@@ -12,6 +12,9 @@ import { DemandReporter } from './feed/demand-reporter.ts';
 import { followFeed } from './feed/feed-client.ts';
 import { UndiciUpstream } from './forward/undici-upstream.ts';
 import type { UpstreamAddress } from './forward/upstream.ts';
+import { UpstreamConnections } from './forward/upstream-connections.ts';
+import { CallBudget } from './limit/call-budget.ts';
+import { capacityOf, processResources, type Capacity } from './limit/capacity.ts';
 import { managerPipe } from './manager-pipe/pipe-to-manager.ts';
 import { Connections } from './server/connections.ts';
 import { createFront, HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, type FrontOptions } from './server/create-front.ts';
@@ -32,6 +35,8 @@ export interface RouterOptions {
   /** Equal ports: where the manager listens, for every path but `/run`. */
   managerAddress?: UpstreamAddress;
   front?: FrontOptions;
+  /** What it takes on at once; default: derived from what the process may have. */
+  capacity?: Capacity;
 }
 
 export interface Router {
@@ -50,13 +55,17 @@ export interface Router {
 /** Composes the data plane of the function port. @throws RangeError for a trusted proxy that is no network. */
 export function buildRouter(options: RouterOptions): Router {
   const { clock, logger, metrics } = options;
-  const open = (address: UpstreamAddress): UndiciUpstream => new UndiciUpstream(address);
+  const capacity = options.capacity ?? capacityOf(processResources());
+  const trusts = trustedNetworks(options.trustedProxies ?? []);
+  const upstreams = new UpstreamConnections(capacity.upstreams);
+  const open = (address: UpstreamAddress): UndiciUpstream => new UndiciUpstream(address, upstreams);
   const state = new RouterState(open, logger);
   const logs = new LogQueue(clock, metrics);
   let feed: FeedChannel | undefined;
   const send = (message: RouterUp): void => feed?.send(message);
   const demand = new DemandReporter(clock, () => state.functions, send);
   const manager = options.managerAddress === undefined ? undefined : open(options.managerAddress);
+  const budget = new CallBudget(capacity.calls);
   const recorder = new CallRecorder(clock, metrics, { log: (entry) => logs.write(entry), keys: () => state.keys });
   const chain = createChain({
     clock,
@@ -64,13 +73,15 @@ export function buildRouter(options: RouterOptions): Router {
     state,
     recorder,
     authenticator: new Authenticator(clock, new BadKeyThrottle(clock)),
-    trusts: trustedNetworks(options.trustedProxies ?? []),
+    trusts,
+    budget,
     onWaiting: () => demand.urge(),
-    pipeToManager: manager === undefined ? undefined : managerPipe(manager, clock),
+    pipeToManager: manager === undefined ? undefined : managerPipe(manager, budget, clock),
   });
-  const server = createFront(chain, options.front);
   const { headersTimeoutMs = HEADERS_TIMEOUT_MS, keepAliveMs = KEEP_ALIVE_MS } = options.front ?? {};
-  const connections = new Connections(server, clock, keepAliveMs + headersTimeoutMs);
+  const maxIdleMs = keepAliveMs + headersTimeoutMs;
+  const connections = new Connections({ chain, clock, trusts, capacity, headersTimeoutMs, maxIdleMs });
+  const server = createFront(connections, options.front);
   demand.start();
   return {
     server,

@@ -12,6 +12,7 @@ import { forwardCall, type ForwardParts } from './forward/forward-call.ts';
 import { checkFraming, checkHeaderSize } from './framing/check-framing.ts';
 import { readPeer } from './headers/peer.ts';
 import { headerValue } from './headers/raw-headers.ts';
+import type { CallBudget } from './limit/call-budget.ts';
 import { bodyInfo, checkSize } from './limit/check-size.ts';
 import { Refusal } from './refusal.ts';
 import type { RoutedFunction } from './state/routed-function.ts';
@@ -26,6 +27,7 @@ export interface ChainParts extends ForwardParts {
   state: RouterState;
   authenticator: Authenticator;
   trusts: TrustedNetworks;
+  budget: CallBudget;
   /** Equal ports: what takes every path but `/run`. */
   pipeToManager: ((call: Call) => void) | undefined;
 }
@@ -123,10 +125,20 @@ function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | undefined {
   keys = heldKeys(carrier, auth?.value, known);
   const tooLarge = checkSize(body, fn.spec.maxRequestBytes);
   if (tooLarge !== undefined) return refuse(tooLarge, 'too_large');
-  if (!fn.activity.limit.acquire(fn.spec.maxConcurrency)) {
-    return refuse(new Refusal('over_capacity', ['Retry-After', '1']), 'over_capacity');
-  }
+  const noPlace = takePlaces(call, parts.budget);
+  if (noPlace !== undefined) return refuse(noPlace, noPlace.code);
   return { ...call, auth, keys };
+}
+
+/** In the function's limit, until an instance has answered, and in the router's, until the caller has read it all (R12). */
+function takePlaces({ fn, peer, res }: RoutedCall, budget: CallBudget): Refusal | undefined {
+  const { limit } = fn.activity;
+  if (!limit.hasRoom(fn.spec.maxConcurrency)) return new Refusal('over_capacity', ['Retry-After', '1']);
+  const release = budget.acquire(limit, peer.client);
+  if (release === undefined) return new Refusal('overloaded', ['Retry-After', '1']);
+  limit.enter();
+  res.once('close', release);
+  return undefined;
 }
 
 function newCall(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean, parts: ChainParts): Call {

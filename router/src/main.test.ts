@@ -1,58 +1,29 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { fileURLToPath } from 'node:url';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import { routerUpSchema, type RouterUp } from '@wherry/core/feed/messages.ts';
-import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { eventually, httpCall, routerFunction, snapshot } from './testing/harness.ts';
-
-interface Program {
-  child: ChildProcess;
-  channel: FeedChannel;
-  up: RouterUp[];
-  stderr: () => string;
-  exited: Promise<number | null>;
-}
+import { NODE_FLAGS } from './program/node-flags.ts';
+import { RouterProcess } from './testing/router-process.ts';
 
 describe('the router program', () => {
-  const running: ChildProcess[] = [];
+  const running: RouterProcess[] = [];
   let directory: string;
 
   beforeEach(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'wherry-router-main-'));
   });
   afterEach(async () => {
-    for (const child of running.splice(0)) child.kill('SIGKILL');
+    for (const program of running.splice(0)) await program.kill();
     await rm(directory, { recursive: true, force: true });
   });
 
-  function start(environment: Record<string, string>): Program {
-    const child = spawn(process.execPath, [fileURLToPath(new URL('./main.ts', import.meta.url))], {
-      env: environment,
-      stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
-    });
-    running.push(child);
-    let stderr = '';
-    child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-    const up: RouterUp[] = [];
-    const channel = jsonLines(child.stdio[3] as Duplex);
-    void (async () => {
-      for await (const message of channel.messages()) up.push(routerUpSchema.parse(message));
-    })();
-    const exited = once(child, 'exit').then(([code]) => code as number | null);
-    return { child, channel, up, stderr: () => stderr, exited };
-  }
-
-  async function listening(program: Program): Promise<number> {
-    await eventually(() => program.up.some((message) => message.type === 'listening'), 15_000);
-    const first = program.up.find((message) => message.type === 'listening');
-    return first?.type === 'listening' ? first.port : 0;
+  function start(environment: Record<string, string>): RouterProcess {
+    const program = RouterProcess.start(environment);
+    running.push(program);
+    return program;
   }
 
   it('serves from its feed, is not ready before (R8), finishes running calls on SIGTERM and exits with 0', async () => {
@@ -65,7 +36,7 @@ describe('the router program', () => {
     const socketPath = path.join(directory, 'i.sock');
     instance.listen(socketPath);
     const program = start({ FUNCTION_PORT: '0', FUNCTION_HOST: '127.0.0.1' });
-    const port = await listening(program);
+    const port = await program.listening();
     expect((await httpCall(port, '/run/hello')).error.code).toBe('not_ready');
     const address = { path: socketPath };
     program.channel.send(snapshot(1, [routerFunction({ instances: [{ id: 'i', revision: 'r1', address, token: 't' }] })]));
@@ -73,7 +44,7 @@ describe('the router program', () => {
     const call = httpCall(port, '/run/hello');
     await arrived.promise;
     program.child.kill('SIGTERM');
-    await eventually(() => program.stderr().includes('The router stops'));
+    await eventually(() => program.stderr.includes('The router stops'));
     answer.resolve();
     expect((await call).body).toBe('done');
     expect(await program.exited).toBe(0);
@@ -83,7 +54,7 @@ describe('the router program', () => {
 
   it('ends when its service is dead', async () => {
     const program = start({ FUNCTION_PORT: '0', FUNCTION_HOST: '127.0.0.1' });
-    await listening(program);
+    await program.listening();
     program.channel.close();
     expect(await program.exited).toBe(0);
   });
@@ -95,7 +66,7 @@ describe('the router program', () => {
     const program = start({ FUNCTION_PORT: String(port), FUNCTION_HOST: '127.0.0.1' });
     expect(await program.exited).toBe(1);
     const message = `Port ${port} is taken: stop what listens there, or set FUNCTION_PORT.`;
-    expect(program.stderr()).toBe('');
+    expect(program.stderr).toBe('');
     await eventually(() => program.up.length > 0);
     expect(program.up).toEqual([{ type: 'failed', message }]);
     other.close();
@@ -107,6 +78,11 @@ describe('the router program', () => {
   ])('names what is wrong in its configuration %j', async (environment, text) => {
     const program = start(environment);
     expect(await program.exited).toBe(1);
-    expect(program.stderr()).toMatch(text);
+    expect(program.stderr).toMatch(text);
+  });
+
+  it("R12: is started with Node's flags in its image too", async () => {
+    const dockerfile = await readFile(new URL('../Dockerfile', import.meta.url), 'utf8');
+    expect(JSON.parse(/^CMD (.*)$/m.exec(dockerfile)?.[1] ?? '')).toEqual([...NODE_FLAGS, '/app/main.js']);
   });
 });

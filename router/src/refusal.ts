@@ -21,6 +21,7 @@ const REFUSALS = {
   bad_response: [502, 'The function sent a response that is not valid HTTP.'],
   manager_unavailable: [502, 'The management service does not answer.'],
   not_ready: [503, 'The router has not learned its functions yet. Try again shortly.'],
+  overloaded: [503, 'The router has no room for this call. Try again shortly.'],
   no_instance: [503, 'No instance of the function became ready in time.'],
   timeout: [504, 'The function did not finish in time.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;

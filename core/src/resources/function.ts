@@ -8,6 +8,9 @@ import { textSchema } from './text.ts';
 export const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'] as const;
 export type Method = (typeof METHODS)[number];
 
+/** What `maxConcurrency: null` stands for: no function takes all that a router has (R12). */
+export const DEFAULT_MAX_CONCURRENCY = 1000;
+
 const headerNamesSchema = z
   .array(z.string().max(128).regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name'))
   .max(64);
@@ -100,7 +103,7 @@ export const functionSpecSchema = z.strictObject({
     .max(10_000)
     .nullable()
     .default(null)
-    .describe('Calls of this function at once over all of its instances; null: no limit.'),
+    .describe('Calls of this function at once over all of its instances; further ones get 429. Null: the limit of the service, 1000.'),
   scaling: scalingSchema.prefault({}).describe('How many instances run.'),
   resources: resourcesSchema.prefault({}).describe('What one instance may use.'),
   revision: digestSchema.describe('A pin: serve this revision whatever the source says.').optional(),

@@ -49,7 +49,7 @@ export const functionBodySchema = z.strictObject({
   enabled: z.boolean().nullish().describe('POST: true when left out. PUT: unchanged when left out'),
   timeoutSeconds: spec.timeoutSeconds.unwrap().nullish(),
   maxRequestBytes: spec.maxRequestBytes.unwrap().nullish(),
-  maxConcurrency: spec.maxConcurrency.unwrap().optional(),
+  maxConcurrency: spec.maxConcurrency.unwrap().optional().describe('Calls at once over all instances; null: the limit of the service, 1000'),
   scaling: z
     .strictObject({
       minReplicas: scaling.minReplicas.unwrap().nullish(),

@@ -35,6 +35,10 @@ describe("a router's record of a function", () => {
     });
   });
 
+  it.each([[null, 1000], [3, 3], [10_000, 10_000]])('R12: has a finite limit of concurrent calls: %s is %s', (maxConcurrency, expected) => {
+    expect(record(make({ maxConcurrency }))?.maxConcurrency).toBe(expected);
+  });
+
   it('has the ready instances of the workload that answers calls, and no others', () => {
     const instance = (id: string, ready: boolean) => ({ id, ready, address: { path: `/run/${id}` } });
     const workload = (name: string, instances: ObservedWorkload['instances']) => ({ name, functionName: 'hello', revision: REVISION, replicas: 2, instances });

@@ -1,6 +1,7 @@
 import { findCondition, type Reason } from '@wherry/core/conditions.ts';
 import type { RouterFunction, RouterInstance } from '@wherry/core/feed/messages.ts';
 import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import { DEFAULT_MAX_CONCURRENCY } from '@wherry/core/resources/function.ts';
 import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 
 type FailureCode = NonNullable<RouterFunction['failure']>['code'];
@@ -45,7 +46,7 @@ export function routerFunction({ fn, workloads, hasRoute, tokenOf }: RouterFacts
     cors: corsOf(spec.cors),
     timeoutMs: spec.timeoutSeconds * 1000,
     maxRequestBytes: spec.maxRequestBytes,
-    maxConcurrency: spec.maxConcurrency,
+    maxConcurrency: spec.maxConcurrency ?? DEFAULT_MAX_CONCURRENCY,
     revision: status.activeRevision ?? null,
     instances: instancesOf(workloads.find(({ name }) => name === status.activeWorkload), tokenOf),
     failure: status.activeRevision === undefined ? failureOf(fn) : null,

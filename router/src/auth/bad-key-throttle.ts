@@ -1,5 +1,5 @@
-import { isIPv6 } from 'node:net';
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import { networkOf } from '../limit/network-of.ts';
 
 const WINDOW_MS = 60_000;
 const MAX_BAD_KEYS = 20;
@@ -49,15 +49,4 @@ export class BadKeyThrottle {
     const oldest = this.#windows.keys().next();
     if (oldest.done !== true) this.#windows.delete(oldest.value);
   }
-}
-
-/** One caller usually holds a whole /64 of IPv6. */
-function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
-  const groups = [...left, ...Array<string>(zeros).fill('0'), ...right].slice(0, 4);
-  return groups.map((group) => parseInt(group, 16).toString(16)).join(':');
 }

@@ -216,7 +216,7 @@ class ForwardedCall implements UpstreamReceiver {
     this.#settled = true;
     this.#stopWaiting();
     this.#releaseInstance();
-    this.#call.fn.activity.limit.release();
+    this.#call.fn.activity.limit.leave();
     this.#parts.recorder.finished(this.#call, outcome, refusal);
   }
 

@@ -1,4 +1,5 @@
-import { Pool, type Dispatcher } from 'undici';
+import { buildConnector, Client, type Dispatcher } from 'undici';
+import type { UpstreamConnection, UpstreamConnections } from './upstream-connections.ts';
 import type {
   Upstream,
   UpstreamAddress,
@@ -12,21 +13,35 @@ import type {
 const MAX_RESPONSE_HEADER_BYTES = 32_768;
 const CONNECT_TIMEOUT_MS = 3000;
 
-/** HTTP/1.1 with keep-alive by undici's lowest layer: one connection a running call. */
-export class UndiciUpstream implements Upstream {
-  readonly #pool: Pool;
+interface Connection extends UpstreamConnection {
+  readonly client: Client;
+}
 
-  constructor(address: UpstreamAddress) {
-    const origin = 'path' in address ? 'http://localhost' : `http://${hostInUrl(address.host)}:${address.port}`;
-    this.#pool = new Pool(origin, {
-      ...('path' in address ? { socketPath: address.path } : {}),
-      connectTimeout: CONNECT_TIMEOUT_MS,
+/**
+ * HTTP/1.1 with keep-alive by undici's lowest layer: one connection a running call. undici's own Pool bounds the connections
+ * of one instance alone, and keeps an object for each that it ever had.
+ */
+export class UndiciUpstream implements Upstream {
+  readonly #origin: string;
+  readonly #options: Client.Options;
+  readonly #bound: UpstreamConnections;
+  readonly #connections = new Set<Connection>();
+  /** The one that was used last is used next, so that the others may go. */
+  #idle: Connection[] = [];
+  #isClosed = false;
+
+  /** @param bound of the connections to all instances. */
+  constructor(address: UpstreamAddress, bound: UpstreamConnections) {
+    this.#bound = bound;
+    this.#origin = 'path' in address ? 'http://localhost' : `http://${hostInUrl(address.host)}:${address.port}`;
+    this.#options = {
+      connect: buildConnector({ timeout: CONNECT_TIMEOUT_MS, ...('path' in address ? { socketPath: address.path } : {}) }),
       maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
       pipelining: 1,
       // The router has a timer of its own for each call.
       headersTimeout: 0,
       bodyTimeout: 0,
-    });
+    };
   }
 
   forward(call: UpstreamCall, receiver: UpstreamReceiver): UpstreamExchange {
@@ -40,20 +55,55 @@ export class UndiciUpstream implements Upstream {
       reset: false,
     };
     try {
-      this.#pool.dispatch(options, exchange);
+      this.#connection().client.dispatch(options, exchange);
     } catch {
-      // A head that undici takes for impossible: the parser in front lets none through.
+      // A head that undici takes for impossible, which the parser in front lets none through of; or the instance has left.
       exchange.onResponseError(null, new Error('refused'));
     }
     return exchange;
   }
 
   async close(): Promise<void> {
-    if (!this.#pool.closed && !this.#pool.destroyed) await this.#pool.close();
+    this.#isClosed = true;
+    await Promise.all([...this.#connections].map(({ client }) => (client.closed || client.destroyed ? Promise.resolve() : client.close())));
   }
 
   async destroy(): Promise<void> {
-    if (!this.#pool.destroyed) await this.#pool.destroy();
+    this.#isClosed = true;
+    await Promise.all([...this.#connections].map(({ client }) => (client.destroyed ? Promise.resolve() : client.destroy())));
+  }
+
+  #connection(): Connection {
+    if (this.#isClosed) throw new Error('closed');
+    const kept = this.#idle.pop();
+    if (kept === undefined) return this.#open();
+    this.#bound.busy(kept);
+    return kept;
+  }
+
+  #open(): Connection {
+    const client = new Client(this.#origin, this.#options);
+    const connection: Connection = { client, close: () => this.#forget(connection) };
+    this.#connections.add(connection);
+    this.#bound.opened(connection);
+    client.on('drain', () => {
+      if (!this.#connections.has(connection)) return;
+      this.#idle.push(connection);
+      this.#bound.idle(connection);
+    });
+    client.on('connectionError', () => this.#forget(connection));
+    client.on('disconnect', () => {
+      // Where a call was waiting for it, it connects again by itself.
+      if (client.stats.size === 0) this.#forget(connection);
+    });
+    return connection;
+  }
+
+  #forget(connection: Connection): void {
+    if (!this.#connections.delete(connection)) return;
+    this.#bound.closed(connection);
+    this.#idle = this.#idle.filter((idle) => idle !== connection);
+    if (!connection.client.destroyed) void connection.client.destroy();
   }
 }
 

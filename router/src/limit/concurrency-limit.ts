@@ -6,14 +6,16 @@ export class ConcurrencyLimit {
     return this.#inFlight;
   }
 
-  /** @param max null: no limit. @returns whether there was room; then `release` once. */
-  acquire(max: number | null): boolean {
-    if (max !== null && this.#inFlight >= max) return false;
-    this.#inFlight++;
-    return true;
+  /** @param max null: no limit. */
+  hasRoom(max: number | null): boolean {
+    return max === null || this.#inFlight < max;
   }
 
-  release(): void {
+  enter(): void {
+    this.#inFlight++;
+  }
+
+  leave(): void {
     this.#inFlight--;
   }
 }

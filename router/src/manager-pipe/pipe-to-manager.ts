@@ -2,6 +2,7 @@ import { PEER_HEADER } from '@wherry/core/feed/invocation.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { answerRefusal, discardBody } from '../answer-refusal.ts';
 import type { Call } from '../call.ts';
+import type { CallBudget } from '../limit/call-budget.ts';
 import { CallerResponse } from '../forward/caller-response.ts';
 import { RequestBody } from '../forward/request-body.ts';
 import type { Upstream, UpstreamExchange, UpstreamReceiver } from '../forward/upstream.ts';
@@ -13,8 +14,19 @@ import { Refusal } from '../refusal.ts';
  * Equal ports: hands a request to the manager as it came, both bodies streaming, without the rules of `/run`. It adds
  * one header, the peer's address, which the manager believes on this socket alone; a caller's own is dropped.
  */
-export function managerPipe(manager: Upstream, clock: Clock): (call: Call) => void {
+export function managerPipe(manager: Upstream, budget: CallBudget, clock: Clock): (call: Call) => void {
+  const counter = { inFlight: 0 };
   return (call) => {
+    const release = budget.acquire(counter, call.peer.client);
+    if (release === undefined) {
+      answerRefusal(call, new Refusal('overloaded', ['Retry-After', '1']), clock);
+      return;
+    }
+    counter.inFlight++;
+    call.res.once('close', () => {
+      counter.inFlight--;
+      release();
+    });
     const response = new CallerResponse(call.req, call.res);
     const body = openBody(call, clock);
     let isOver = false;

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Chain } from '../chain.ts';
 import { answerOnSocket, refusalOf, type ParseError } from '../framing/answer-parse-error.ts';
 import { errorBody, Refusal } from '../refusal.ts';
+import type { Connections } from './connections.ts';
 
 /** What Node's parser holds of a head. Over the limits of R9, so that the chain can say which one was broken. */
 const MAX_HEAD_BYTES = 32_768;
 export const HEADERS_TIMEOUT_MS = 10_000;
 /** How often Node looks for connections whose head is late: they are gone a second after the limit (R11). */
-const CHECK_INTERVAL_MS = 1000;
+export const CHECK_INTERVAL_MS = 1000;
 /** Longer than the idle time of common load balancers, so that they close first. */
 export const KEEP_ALIVE_MS = 65_000;
 
@@ -25,7 +25,7 @@ export interface FrontOptions {
  * The HTTP server of the function port: strict parsing (R3), limits on heads (R9, R11), and every refusal of the parser
  * in the API's error shape. `Upgrade` is ignored (the call is answered in HTTP/1.1); CONNECT is refused.
  */
-export function createFront(chain: Chain, options: FrontOptions = {}): Server {
+export function createFront(connections: Connections, options: FrontOptions = {}): Server {
   const server = createServer({
     insecureHTTPParser: false,
     maxHeaderSize: MAX_HEAD_BYTES,
@@ -42,12 +42,16 @@ export function createFront(chain: Chain, options: FrontOptions = {}): Server {
   // Their size is limited, not their number (Node's own limit is 1,000).
   server.maxHeadersCount = 0;
   const onRequest = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) =>
-    chain(req, res, expectsContinue);
+    connections.take(req, res, expectsContinue);
   server.on('request', onRequest(false));
   server.on('checkContinue', onRequest(true));
   server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) => refuseExpectation(res));
   server.on('connect', (_req: IncomingMessage, socket: Duplex) => refuseOnSocket(socket, new Refusal('bad_target')));
-  server.on('clientError', (error: ParseError, socket: Duplex) => onClientError(error, socket as Socket));
+  server.on('clientError', (error: ParseError, socket: Duplex) => {
+    const isUnread = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isHeld(socket as Socket);
+    if (!isUnread) onClientError(error, socket as Socket);
+  });
+  connections.watch(server);
   return server;
 }
 

@@ -111,6 +111,16 @@ export class Harness {
     return { id, revision: 'r1', address: { path: socketPath }, token: `token-${id}` };
   }
 
+  /** Calls back with 1 and -1 for each connection to an instance that begins and ends. */
+  onInstanceConnection(callback: (change: number) => void): void {
+    for (const server of this.#servers) {
+      server.on('connection', (socket) => {
+        callback(1);
+        socket.once('close', () => callback(-1));
+      });
+    }
+  }
+
   socketPath(name: string): string {
     return path.join(this.#directory, name);
   }

@@ -1,0 +1,46 @@
+import { networkOf } from './network-of.ts';
+
+/** A caller may have this many times as many calls as there is room left. */
+const CLIENT_SHARE = 3;
+
+/** What calls are counted by, beside their caller: a function, or the management API behind equal ports. */
+export interface CallCounter {
+  readonly inFlight: number;
+}
+
+/**
+ * The calls that the router holds at once, running and waiting (R12). Each function may have as many as there is room left,
+ * each caller three times as many: so one function takes half of all at most, two take a third each, and whoever takes
+ * all that it can get leaves room for the others, however many do so.
+ */
+export class CallBudget {
+  readonly #total: number;
+  #inFlight = 0;
+  readonly #byClient = new Map<string, number>();
+
+  constructor(total: number) {
+    this.#total = total;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** @param client the caller's address. @returns how to give the place back, once; undefined: there is none. */
+  acquire({ inFlight }: CallCounter, client: string): (() => void) | undefined {
+    const network = networkOf(client);
+    const room = this.#total - this.#inFlight;
+    const ofClient = this.#byClient.get(network) ?? 0;
+    if (inFlight >= room || ofClient >= CLIENT_SHARE * room) return undefined;
+    this.#inFlight++;
+    this.#byClient.set(network, ofClient + 1);
+    return () => this.#release(network);
+  }
+
+  #release(network: string): void {
+    this.#inFlight--;
+    const left = (this.#byClient.get(network) ?? 0) - 1;
+    if (left > 0) this.#byClient.set(network, left);
+    else this.#byClient.delete(network);
+  }
+}
