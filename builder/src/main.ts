@@ -1,4 +1,5 @@
 import { createLogger } from '@wherry/service/logger.ts';
+import { onStopSignal } from '@wherry/service/on-stop-signal.ts';
 import { requireNode24 } from '@wherry/service/require-node.ts';
 import { lastWords } from '@wherry/service/start-error.ts';
 import { builderConfig } from './config.ts';
@@ -12,7 +13,7 @@ requireNode24('wherry builder');
 async function main(): Promise<void> {
   // Before the start: who is asked to stop meanwhile stops after it.
   const asked = Promise.withResolvers<undefined>();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => asked.resolve(undefined));
+  onStopSignal(() => asked.resolve(undefined));
   const config = builderConfig();
   const logger = createLogger({ name: 'builder', level: config.logLevel }).child(config.instance === undefined ? {} : { instance: config.instance });
   const builder = await startBuilder({ config, logger });

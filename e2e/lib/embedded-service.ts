@@ -13,6 +13,8 @@ export interface ServiceOptions {
   environment?: Record<string, string>;
   /** In a process group of its own, as a shell's job is: `process.kill(-pid)` reaches it and what it started in it. */
   detached?: boolean;
+  /** What starts it, in which folder; the program itself when left out. */
+  command?: { program: string; args: string[]; folder: string };
 }
 
 /** A running service, as a person has it who started it: what it printed, and its process. */
@@ -70,7 +72,9 @@ export function serviceEnvironment(dataDirectory: string, extra: Record<string, 
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'wherry-e2e-')));
-  const child = spawn(process.execPath, [MAIN], {
+  const { program, args, folder } = options.command ?? { program: process.execPath, args: [MAIN], folder: undefined };
+  const child = spawn(program, args, {
+    cwd: folder,
     env: serviceEnvironment(dataDirectory, options.environment),
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: options.detached ?? false,

@@ -240,13 +240,16 @@ describe('a stop', () => {
   }, 60_000);
 
   it('asked for twice waits for nothing, and leaves no process and a folder that the next start can use', async () => {
-    const { service } = await startWithFunctions();
+    const { service, api } = await startWithFunctions();
+    await api.source('stuck', { 'stuck.js': 'export default async (c) => { console.log("stuck"); await new Promise(() => {}); };' });
+    await api.readyFunction({ name: 'stuck', handler: 'stuck/stuck.js', route: '/stuck' });
     const children = descendants(service.process.pid!);
-    const running = call(service, '/slow').catch(() => undefined);
+    const running = call(service, '/stuck').catch(() => undefined);
+    await eventually(async () => expect(JSON.stringify((await api.expect('GET', '/api/logs')).body)).toContain('"stuck"'), 5000);
     await eventually(async () => {
       service.process.kill('SIGINT');
       await Promise.race([service.exited, new Promise((_resolve, reject) => setTimeout(reject, 100))]);
-    }, 1000);
+    }, 5000);
     expect(await service.exited).toBe(1);
     await running;
     await eventually(() => expect(stillRunning(children)).toEqual([]), 5000);

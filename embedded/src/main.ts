@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { createLogger } from '@wherry/service/logger.ts';
+import { onStopSignal } from '@wherry/service/on-stop-signal.ts';
 import { requireNode24 } from '@wherry/service/require-node.ts';
 import { lastWords } from '@wherry/service/start-error.ts';
 import { embeddedConfig } from './config.ts';
@@ -30,14 +31,11 @@ async function end(): Promise<void> {
 }
 
 function onSignal(): void {
-  // Asked twice: whoever asks does not want to wait for running calls.
-  if (stopping) process.exit(1);
   stopping = true;
   if (stop !== undefined) void end();
 }
 
-process.on('SIGINT', onSignal);
-process.on('SIGTERM', onSignal);
+onStopSignal(onSignal);
 
 try {
   await start();

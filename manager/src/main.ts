@@ -1,5 +1,6 @@
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
+import { onStopSignal } from '@wherry/service/on-stop-signal.ts';
 import { requireNode24 } from '@wherry/service/require-node.ts';
 import { lastWords } from '@wherry/service/start-error.ts';
 import { managerConfig } from './config.ts';
@@ -13,7 +14,7 @@ requireNode24('wherry manager');
 async function main(): Promise<void> {
   // Before the start: who is asked to stop meanwhile stops after it.
   const asked = Promise.withResolvers<undefined>();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => asked.resolve(undefined));
+  onStopSignal(() => asked.resolve(undefined));
   const config = managerConfig();
   const logger = createLogger({ name: 'manager', level: config.logLevel }).child(config.instance === undefined ? {} : { instance: config.instance });
   const connect = async (): Promise<Cluster> => {

@@ -2,6 +2,7 @@ import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
+import { onStopSignal } from '@wherry/service/on-stop-signal.ts';
 import { requireNode24 } from '@wherry/service/require-node.ts';
 import { lastWords } from '@wherry/service/start-error.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
@@ -78,8 +79,6 @@ async function end(): Promise<void> {
 }
 
 function onSignal(): void {
-  // Asked twice: whoever asks does not want to wait.
-  if (stopping) process.exit(1);
   stopping = true;
   if (running !== undefined) end().catch(fail);
   // What is begun of a start is only read and created: it may end anywhere.
@@ -91,6 +90,5 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-process.on('SIGINT', onSignal);
-process.on('SIGTERM', onSignal);
+onStopSignal(onSignal);
 start().catch(fail);

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { connectFeed, type FeedConnection } from '@wherry/service/feed/feed-connection.ts';
+import { onStopSignal } from '@wherry/service/on-stop-signal.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { watchTlsFiles } from '@wherry/service/tls/tls-files.ts';
@@ -36,7 +37,6 @@ export async function runInCluster(program: RouterProgram, feedAddress: string):
   });
 
   const stop = (reason: string): void => {
-    if (isStopping) return;
     isStopping = true;
     logger.info({ reason }, 'The router stops');
     void endProgram(program, feed).then(
@@ -47,8 +47,7 @@ export async function runInCluster(program: RouterProgram, feedAddress: string):
       },
     );
   };
-  process.on('SIGTERM', () => stop('SIGTERM'));
-  process.on('SIGINT', () => stop('SIGINT'));
+  onStopSignal(stop);
 }
 
 /** The feed goes last: instances come and go while the last calls run, and the log entries of those go up it. */
