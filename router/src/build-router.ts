@@ -59,7 +59,7 @@ export function buildRouter(options: RouterOptions): Router {
   const trusts = trustedNetworks(options.trustedProxies ?? []);
   const upstreams = new UpstreamConnections(capacity.upstreams);
   const open = (address: UpstreamAddress): UndiciUpstream => new UndiciUpstream(address, upstreams);
-  const state = new RouterState(open, logger);
+  const state = new RouterState(open, logger, metrics);
   const logs = new LogQueue(clock, metrics);
   let feed: FeedChannel | undefined;
   const send = (message: RouterUp): void => feed?.send(message);

@@ -22,6 +22,78 @@ describe('createMetrics', () => {
     expect(() => metrics.gauge('leader', 'Two.')).toThrow(/already been registered/);
   });
 
+  it('tells at each scrape what an observed gauge has then, and nothing of what it had', async () => {
+    const { metrics, registry } = createMetrics();
+    const revisions = new Map([['f', 'one'], ['g', 'two']]);
+    metrics.gauge('info', 'Which.', ['name', 'revision']).observe(() => [...revisions].map(([name, revision]) => [{ name, revision }, 1]));
+    expect(await registry.metrics()).toContain('wherry_info{name="f",revision="one"} 1\nwherry_info{name="g",revision="two"} 1\n');
+    revisions.delete('g');
+    revisions.set('f', 'three');
+    expect((await registry.metrics()).match(/^wherry_info.*$/gm)).toEqual(['wherry_info{name="f",revision="three"} 1']);
+  });
+
+  describe('series', () => {
+    const NAME = ['name'];
+    const make = (metrics: ReturnType<typeof createMetrics>['metrics'], name: string) => {
+      const series = metrics.series({ name });
+      return {
+        series,
+        calls: series.counter('calls_total', 'Calls.', [...NAME, 'code']),
+        seconds: series.histogram('seconds', 'How long.', NAME),
+        running: series.gauge('running', 'Now.', NAME),
+      };
+    };
+
+    it('of one metric stand together below its help, each with the labels of its group', async () => {
+      const { metrics, registry } = createMetrics();
+      metrics.gauge('leader', 'One.').set(1);
+      for (const name of ['a', 'b']) {
+        const { calls, seconds, running } = make(metrics, name);
+        calls.inc({ code: '200' });
+        seconds.observe(0.3);
+        running.inc();
+      }
+      const text = await registry.metrics();
+      expect(text).toContain('# HELP wherry_leader One.\n# TYPE wherry_leader gauge\nwherry_leader 1\n');
+      expect(text).toContain('# HELP wherry_calls_total Calls.\n# TYPE wherry_calls_total counter\nwherry_calls_total{code="200",name="a"} 1\nwherry_calls_total{code="200",name="b"} 1\n\n');
+      expect(text).toContain('wherry_running{name="b"} 1\n');
+      expect(text.match(/^wherry_seconds_bucket\{le="0.5",name="."\} 1$/gm)).toHaveLength(2);
+      expect(text.match(/^# TYPE /gm)).toHaveLength(4);
+    });
+
+    it('go together when they are removed, and what is recorded late brings back none', async () => {
+      const { metrics, registry } = createMetrics();
+      const [gone, stays] = [make(metrics, 'gone'), make(metrics, 'stays')];
+      for (const { calls, running } of [gone, stays]) {
+        calls.inc({ code: '200' });
+        running.inc();
+      }
+      gone.series.remove();
+      gone.calls.inc({ code: '500' });
+      gone.seconds.observe(1);
+      gone.running.inc({}, -1);
+      const text = await registry.metrics();
+      expect(text).not.toContain('gone');
+      expect(text).toContain('wherry_running{name="stays"} 1\n');
+    });
+
+    it('of a thousand groups are written in slices, between which the event loop goes on', async () => {
+      const { metrics, registry } = createMetrics();
+      for (let n = 0; n < 1000; n += 1) make(metrics, `name-${n}`).calls.inc({ code: '200' });
+      let turns = 0;
+      let over = false;
+      const turn = (): void => {
+        turns += 1;
+        if (!over) setImmediate(turn);
+      };
+      setImmediate(turn);
+      const text = await registry.metrics();
+      over = true;
+      expect(text.match(/^wherry_calls_total\{/gm)).toHaveLength(1000);
+      expect(turns).toBeGreaterThanOrEqual(40);
+    });
+  });
+
   it('tells of a program what every process has, too, beside its own figures', async () => {
     const { metrics, registry } = createProgramMetrics();
     metrics.gauge('leader', 'One.');

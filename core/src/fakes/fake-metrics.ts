@@ -1,30 +1,59 @@
-import type { Counter, Gauge, Histogram, Labels, Metrics } from '../ports/metrics.ts';
+import type { Counter, Gauge, Histogram, Labels, Metrics, Series } from '../ports/metrics.ts';
 
-interface Sample {
+export interface Sample {
   labels: Labels;
   values: number[];
 }
 
+/** What a metric, or all groups of series together that have one of its name, were given. */
+interface Family {
+  samples: Sample[];
+  read?: (() => Iterable<readonly [Labels, number]>) | undefined;
+}
+
 /** Metrics that a test reads back. As strict as the real registry: a name is made once, and only its labels are taken. */
 export class FakeMetrics implements Metrics {
-  readonly #samples = new Map<string, Sample[]>();
+  readonly #families = new Map<string, Family>();
 
   counter(name: string, _help: string, labels: readonly string[] = []): Counter {
-    const sampleOf = this.#make(name, labels);
-    return { inc: (given, by = 1) => void add(sampleOf(given), by) };
+    return counterOf(this.#make(name, labels));
   }
 
   gauge(name: string, _help: string, labels: readonly string[] = []): Gauge {
     const sampleOf = this.#make(name, labels);
-    return {
-      set: (value, given) => void (sampleOf(given).values = [value]),
-      inc: (given, by = 1) => void add(sampleOf(given), by),
-    };
+    return { ...gaugeOf(sampleOf), observe: (read) => void (this.#familyOf(name).read = read) };
   }
 
   histogram(name: string, _help: string, labels: readonly string[] = []): Histogram {
-    const sampleOf = this.#make(name, labels);
-    return { observe: (value, given) => void sampleOf(given).values.push(value) };
+    return histogramOf(this.#make(name, labels));
+  }
+
+  series(bound: Labels): Series {
+    const made = new Set<string>();
+    const own = new Set<Sample>();
+    const make = (name: string, labels: readonly string[] = []): SampleOf => {
+      if (made.has(name)) throw new Error(`metric ${name} is made twice`);
+      made.add(name);
+      const { samples } = this.#familyOf(name);
+      const mine: Sample[] = [];
+      const sampleOf = finder(name, labels, mine);
+      return (given) => {
+        const sample = sampleOf({ ...bound, ...given });
+        if (!removed && !own.has(sample)) samples.push(sample);
+        own.add(sample);
+        return sample;
+      };
+    };
+    let removed = false;
+    return {
+      counter: (name, _help, labels) => counterOf(make(name, labels)),
+      gauge: (name, _help, labels) => ({ ...gaugeOf(make(name, labels)), observe: () => { throw new Error('observe a gauge of no series'); } }),
+      histogram: (name, _help, labels) => histogramOf(make(name, labels)),
+      remove: () => {
+        removed = true;
+        for (const { samples } of this.#families.values()) samples.splice(0, Infinity, ...samples.filter((sample) => !own.has(sample)));
+      },
+    };
   }
 
   /** The sum of a counter's or gauge's values over all samples that have these labels; 0 when there is none. */
@@ -34,27 +63,52 @@ export class FakeMetrics implements Metrics {
 
   /** What a histogram was given, under these labels. */
   observations(name: string, labels: Labels = {}): number[] {
-    const samples = this.#samples.get(name);
-    if (samples === undefined) throw new Error(`there is no metric ${name}`);
-    const matches = (sample: Sample): boolean => Object.entries(labels).every(([key, value]) => sample.labels[key] === value);
-    return samples.filter(matches).flatMap((sample) => sample.values);
+    return this.seriesOf(name, labels).flatMap(({ values }) => values);
   }
 
-  #make(name: string, known: readonly string[]): (labels?: Labels) => Sample {
-    if (this.#samples.has(name)) throw new Error(`metric ${name} is made twice`);
-    const samples: Sample[] = [];
-    this.#samples.set(name, samples);
-    return (labels = {}) => {
-      const unknown = Object.keys(labels).find((label) => !known.includes(label));
-      if (unknown !== undefined) throw new Error(`metric ${name} has no label ${unknown}`);
-      const same = samples.find((sample) => known.every((label) => sample.labels[label] === labels[label]));
-      if (same !== undefined) return same;
-      const sample = { labels: { ...labels }, values: [] };
-      samples.push(sample);
-      return sample;
-    };
+  /** The series of a metric that have these labels. */
+  seriesOf(name: string, labels: Labels = {}): Sample[] {
+    const family = this.#families.get(name);
+    if (family === undefined) throw new Error(`there is no metric ${name}`);
+    const observed = [...(family.read?.() ?? [])].map(([own, value]) => ({ labels: own, values: [value] }));
+    return [...family.samples, ...observed].filter((sample) => Object.entries(labels).every(([key, value]) => sample.labels[key] === value));
+  }
+
+  #make(name: string, known: readonly string[]): SampleOf {
+    if (this.#families.has(name)) throw new Error(`metric ${name} is made twice`);
+    return finder(name, known, this.#familyOf(name).samples);
+  }
+
+  #familyOf(name: string): Family {
+    const family = this.#families.get(name) ?? { samples: [] };
+    this.#families.set(name, family);
+    return family;
   }
 }
+
+type SampleOf = (labels?: Labels) => Sample;
+
+/** Finds the sample of some labels, or makes it. */
+function finder(name: string, known: readonly string[], samples: Sample[]): SampleOf {
+  return (labels = {}) => {
+    const unknown = Object.keys(labels).find((label) => !known.includes(label));
+    if (unknown !== undefined) throw new Error(`metric ${name} has no label ${unknown}`);
+    const same = samples.find((sample) => known.every((label) => sample.labels[label] === labels[label]));
+    if (same !== undefined) return same;
+    const sample = { labels: { ...labels }, values: [] };
+    samples.push(sample);
+    return sample;
+  };
+}
+
+const counterOf = (sampleOf: SampleOf): Counter => ({ inc: (labels, by = 1) => void add(sampleOf(labels), by) });
+
+const gaugeOf = (sampleOf: SampleOf): Omit<Gauge, 'observe'> => ({
+  set: (value, labels) => void (sampleOf(labels).values = [value]),
+  inc: (labels, by = 1) => void add(sampleOf(labels), by),
+});
+
+const histogramOf = (sampleOf: SampleOf): Histogram => ({ observe: (value, labels) => void sampleOf(labels).values.push(value) });
 
 function add(sample: Sample, by: number): void {
   sample.values = [(sample.values[0] ?? 0) + by];

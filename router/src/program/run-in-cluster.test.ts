@@ -103,7 +103,7 @@ describe('the router in a cluster', () => {
     expect((await pod.get('/run/hello')).body).toBe('hello');
     expect(await pod.readiness()).toEqual([200, 'ok']);
     const metrics = await httpCall(pod.opsPort, '/metrics');
-    expect(metrics.body).toMatch(/wherry_function_calls_total\{[^}]*function_name="hello"[^}]*code="200"\} 1\n/);
+    expect(metrics.body).toMatch(/wherry_function_calls_total\{[^}]*code="200"[^}]*function_name="hello"[^}]*\} 1\n/);
     expect((await httpCall(pod.opsPort, '/livez')).status).toBe(200);
   });
 

@@ -4,6 +4,7 @@ import { Balancer, type OpenUpstream } from '../balance/balancer.ts';
 import { ConcurrencyLimit } from '../limit/concurrency-limit.ts';
 import { Refusal } from '../refusal.ts';
 import type { Routed } from '../table/route-table.ts';
+import type { FunctionSeries } from '../telemetry/function-series.ts';
 
 /** What goes on in a function; it outlives the versions of its definition. */
 export interface FunctionActivity {
@@ -19,16 +20,19 @@ export interface RoutedFunction extends Routed {
   /** Null: anybody may call. */
   readonly keyGroups: ReadonlySet<string> | null;
   readonly activity: FunctionActivity;
+  /** Its figures; the same for each version that has the same labels. */
+  readonly series: FunctionSeries;
 }
 
 /** @throws RangeError for a route that does not parse. */
-export function routedFunction(spec: RouterFunction, activity: FunctionActivity): RoutedFunction {
+export function routedFunction(spec: RouterFunction, { activity, series }: Pick<RoutedFunction, 'activity' | 'series'>): RoutedFunction {
   return {
     spec,
     segments: parseRoute(spec.route),
     methods: spec.methods,
     keyGroups: spec.keyGroups === null ? null : new Set(spec.keyGroups),
     activity,
+    series,
   };
 }
 

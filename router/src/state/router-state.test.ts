@@ -1,4 +1,5 @@
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
 import type { RouterDown } from '@wherry/core/feed/messages.ts';
 import type { Upstream } from '../forward/upstream.ts';
 import { GOOD_KEY, routerFunction, routerKey, snapshot } from '../testing/harness.ts';
@@ -21,7 +22,7 @@ function newState(): { state: RouterState; logger: FakeLogger; opened: OpenedUps
     opened.push(upstream);
     return upstream;
   };
-  return { state: new RouterState(open, logger), logger, opened };
+  return { state: new RouterState(open, logger, new FakeMetrics()), logger, opened };
 }
 
 const instance = (id: string) => ({ id, revision: 'r1', address: { path: `/tmp/${id}` }, token: 't' });

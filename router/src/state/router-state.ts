@@ -1,9 +1,11 @@
 import type { RouterDown, RouterFunction } from '@wherry/core/feed/messages.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import { KeyIndex } from '../auth/key-index.ts';
 import type { OpenUpstream } from '../balance/balancer.ts';
 import { Refusal } from '../refusal.ts';
 import { RouteTable } from '../table/route-table.ts';
+import { FunctionSeries, tellRevisions } from '../telemetry/function-series.ts';
 import { isOlderVersion } from './is-older-version.ts';
 import { failureOf, newActivity, routedFunction, type RoutedFunction } from './routed-function.ts';
 
@@ -17,6 +19,7 @@ type Change = Extract<RouterDown, { type: 'change' }>;
 export class RouterState {
   readonly #open: OpenUpstream;
   readonly #logger: Logger;
+  readonly #metrics: Metrics;
   #table = RouteTable.empty<RoutedFunction>();
   #functions = new Map<string, RoutedFunction>();
   #keys: KeyIndex | undefined;
@@ -24,9 +27,11 @@ export class RouterState {
   #version = -1;
   #resourceVersion = '0';
 
-  constructor(open: OpenUpstream, logger: Logger) {
+  constructor(open: OpenUpstream, logger: Logger, metrics: Metrics) {
     this.#open = open;
     this.#logger = logger;
+    this.#metrics = metrics;
+    tellRevisions(metrics, () => this.#functions.values());
   }
 
   /** Whether there was a snapshot: without one nothing is known, and nothing is let through. */
@@ -113,13 +118,11 @@ export class RouterState {
       removed.push(old);
       this.#functions.delete(id);
     }
-    const leaving = [...removed];
     for (const spec of specs) {
       const old = this.#functions.get(spec.id);
       const next = this.#routed(spec, old);
       if (old !== undefined) removed.push(old);
       if (next === undefined) {
-        if (old !== undefined) leaving.push(old);
         this.#functions.delete(spec.id);
         continue;
       }
@@ -127,10 +130,7 @@ export class RouterState {
       this.#functions.set(spec.id, next);
     }
     this.#table = this.#table.with({ removed, added });
-    for (const { activity } of leaving) {
-      activity.balancer.update([], null);
-      activity.balancer.refuseWaiters(new Refusal('function_not_found'));
-    }
+    endWhatIsGone(removed, added);
     for (const { activity, spec } of added) {
       activity.balancer.update(spec.instances, spec.maxConcurrency);
       const failure = failureOf(spec);
@@ -141,10 +141,22 @@ export class RouterState {
   /** A route that does not parse closes that function, and no other. */
   #routed(spec: RouterFunction, old: RoutedFunction | undefined): RoutedFunction | undefined {
     try {
-      return routedFunction(spec, old?.activity ?? newActivity(this.#open));
+      const series = old?.series.isOf(spec) === true ? old.series : new FunctionSeries(this.#metrics, spec);
+      return routedFunction(spec, { activity: old?.activity ?? newActivity(this.#open), series });
     } catch (error) {
       this.#logger.error({ function: spec.id, route: spec.route, err: error }, 'The feed holds a route that does not parse');
       return undefined;
     }
+  }
+}
+
+/** What no new version goes on with: a deleted function's calls that wait, figures under labels that are no more. */
+function endWhatIsGone(removed: readonly RoutedFunction[], added: readonly RoutedFunction[]): void {
+  const kept = new Set<object>(added.flatMap(({ activity, series }) => [activity, series]));
+  for (const { activity, series } of removed) {
+    if (!kept.has(series)) series.remove();
+    if (kept.has(activity)) continue;
+    activity.balancer.update([], null);
+    activity.balancer.refuseWaiters(new Refusal('function_not_found'));
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import type { Counter, Gauge, Histogram, Metrics } from '@wherry/core/ports/metrics.ts';
+import type { Counter, Histogram, Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { hasKey } from '../auth/held-keys.ts';
 import type { KeyIndex } from '../auth/key-index.ts';
@@ -7,6 +7,7 @@ import { unescaped } from '../auth/query-key.ts';
 import type { AdmittedCall, RoutedCall } from '../call.ts';
 import { headerValue } from '../headers/raw-headers.ts';
 import type { Refusal } from '../refusal.ts';
+import { CODE_CLOSED } from './function-series.ts';
 import { RejectionLog } from './rejection-log.ts';
 import { FIRST, LAST } from './sequence.ts';
 
@@ -23,13 +24,10 @@ const SUFFIX: Record<CallOutcome, string> = {
   rejected: ' (error)',
   timeout: ' (timeout)',
 };
-const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS']);
 /** What stands in a log entry where the caller put a key. */
 const MASK = '***';
 /** A call whose carriers were looked through, where it came that far. */
 type Examined = RoutedCall & Partial<Pick<AdmittedCall, 'keys'>>;
-/** What nobody got: the caller had left. */
-const CODE_CLOSED = '499';
 
 /** Writes the platform's own records of calls: log entries and figures. */
 export class CallRecorder {
@@ -38,9 +36,6 @@ export class CallRecorder {
   readonly #rejections: RejectionLog;
   readonly #keys: () => KeyIndex | undefined;
   readonly #startedAt = new WeakMap<RoutedCall, number>();
-  readonly #calls: Counter;
-  readonly #seconds: Histogram;
-  readonly #inFlight: Gauge;
   readonly #overhead: Histogram;
   readonly #authRejections: Counter;
   readonly #failures: Counter;
@@ -51,11 +46,6 @@ export class CallRecorder {
     this.#log = options.log;
     this.#keys = options.keys;
     this.#rejections = new RejectionLog(clock, options.log);
-    const fn = ['function_namespace', 'function_name'];
-    const call = [...fn, 'function_revision', 'route', 'method', 'code'];
-    this.#calls = metrics.counter('function_calls_total', 'Calls whose function was known, by outcome.', call);
-    this.#seconds = metrics.histogram('function_duration_seconds', 'From handing a call to an instance to its end.', call);
-    this.#inFlight = metrics.gauge('function_inflight', 'Calls that an instance is working on.', fn);
     this.#overhead = metrics.histogram('router_overhead_seconds', 'From a call\'s arrival to handing it to an instance.');
     this.#authRejections = metrics.counter('auth_rejections_total', 'Calls refused for their key.', ['reason']);
     this.#failures = metrics.counter('invocation_failures_total', 'Calls that failed on the way.', ['component', 'reason']);
@@ -66,7 +56,7 @@ export class CallRecorder {
     const now = this.#clock.monotonic();
     this.#startedAt.set(call, now);
     this.#overhead.observe((now - call.arrivedAt) / 1000);
-    this.#inFlight.inc(functionLabels(call), 1);
+    call.fn.series.started();
     const { rawHeaders } = call.req;
     const origin = headerValue(rawHeaders, 'origin') ?? null;
     const args = {
@@ -86,12 +76,10 @@ export class CallRecorder {
     }
     this.#startedAt.delete(call);
     const ms = this.#clock.monotonic() - startedAt;
-    this.#inFlight.inc(functionLabels(call), -1);
+    call.fn.series.ended();
     // The instance had no place for it and did not run it.
     if (refusal?.code === 'over_capacity') return this.rejected(call, refusal, refusal.code);
-    const labels = callLabels(call, refusal === undefined ? answeredCode(call) : String(refusal.status));
-    this.#calls.inc(labels);
-    this.#seconds.observe(ms / 1000, labels);
+    count(call, refusal === undefined ? answeredCode(call) : refusal.status, ms / 1000);
     if (refusal !== undefined) this.#failures.inc({ component: 'function', reason: refusal.code });
     const message = `${Math.round(ms * 1000) / 1000}ms${SUFFIX[outcome]}`;
     this.#write(call, { level: 'exec_end', message, sequence: LAST, args: null });
@@ -99,7 +87,7 @@ export class CallRecorder {
 
   /** The call never reached an instance. */
   rejected(call: Examined, refusal: Refusal, reason: string): void {
-    this.#calls.inc(callLabels(call, String(refusal.status)));
+    count(call, refusal.status);
     if (refusal.code === 'unauthorized' || refusal.code === 'throttled') this.#authRejections.inc({ reason });
     else this.#failures.inc({ component: 'router', reason });
     const args = JSON.stringify({ reason });
@@ -136,21 +124,10 @@ export class CallRecorder {
 
 type EntryFields = Pick<LogEntry, 'level' | 'message' | 'sequence' | 'args'>;
 
-function answeredCode(call: RoutedCall): string {
-  return call.res.headersSent ? String(call.res.statusCode) : CODE_CLOSED;
+function answeredCode(call: RoutedCall): number {
+  return call.res.headersSent ? call.res.statusCode : CODE_CLOSED;
 }
 
-function functionLabels(call: RoutedCall): Record<string, string> {
-  return { function_namespace: call.fn.spec.namespace, function_name: call.fn.spec.id };
-}
-
-function callLabels(call: RoutedCall, code: string): Record<string, string> {
-  const method = call.req.method ?? '';
-  return {
-    ...functionLabels(call),
-    function_revision: call.fn.spec.revision ?? '',
-    route: call.fn.spec.route,
-    method: METHODS.has(method) ? method : '_OTHER',
-    code,
-  };
+function count(call: RoutedCall, status: number, seconds?: number): void {
+  call.fn.series.counted(call.req.method ?? '', status, seconds);
 }

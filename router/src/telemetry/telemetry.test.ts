@@ -119,10 +119,12 @@ describe('records of calls', () => {
   it('are figures under bounded labels', async () => {
     await harness.call('/run/hello/one', { headers: { 'X-API-Key': GOOD_KEY } });
     await harness.call('/run/hello/two');
-    const labels = { function_namespace: 'default', function_name: 'hello', function_revision: 'r1', route: '/hello/:name', method: 'GET' };
+    const fn = { function_namespace: 'default', function_name: 'hello' };
+    const labels = { ...fn, route: '/hello/:name', method: 'GET' };
     expect(harness.metrics.value('function_calls_total', { ...labels, code: '201' })).toBe(1);
     expect(harness.metrics.value('function_calls_total', { ...labels, code: '401' })).toBe(1);
-    expect(harness.metrics.observations('function_duration_seconds', { ...labels, code: '201' })).toHaveLength(1);
+    expect(harness.metrics.observations('function_duration_seconds', fn)).toHaveLength(1);
+    expect(harness.metrics.value('function_info', { ...fn, function_revision: 'r1' })).toBe(1);
     expect(harness.metrics.observations('router_overhead_seconds')).toHaveLength(1);
     expect(harness.metrics.value('function_inflight', { function_name: 'hello' })).toBe(0);
     expect(harness.metrics.value('auth_rejections_total', { reason: 'missing_api_key' })).toBe(1);

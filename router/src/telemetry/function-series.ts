@@ -1,0 +1,87 @@
+import { STATUS_CODES } from 'node:http';
+import type { RouterFunction } from '@wherry/core/feed/messages.ts';
+import type { Counter, Gauge, Histogram, Metrics, Series } from '@wherry/core/ports/metrics.ts';
+
+/** What a label says of a method, or of a status, that is none of those commonly known: a caller, or a handler, makes up any. */
+const OTHER = '_OTHER';
+const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS']);
+/** What nobody got: the caller had left. */
+export const CODE_CLOSED = 499;
+
+interface Made {
+  series: Series;
+  calls: Counter;
+  seconds: Histogram;
+  inFlight: Gauge;
+}
+
+/**
+ * The figures of one function under one definition of its route and methods. A call keeps the series that it began with:
+ * once they are removed, what it records late goes nowhere, and brings back none.
+ */
+export class FunctionSeries {
+  readonly #metrics: Metrics;
+  readonly #spec: RouterFunction;
+  #removed = false;
+  #made: Made | undefined;
+
+  constructor(metrics: Metrics, spec: RouterFunction) {
+    this.#metrics = metrics;
+    this.#spec = spec;
+  }
+
+  /** Whether another version of the function has the same series. */
+  isOf({ namespace, route, methods }: RouterFunction): boolean {
+    const own = this.#spec;
+    return namespace === own.namespace && route === own.route && methods.join() === own.methods.join();
+  }
+
+  started(): void {
+    this.#get().inFlight.inc({}, 1);
+  }
+
+  /** An instance has answered, or given up. */
+  ended(): void {
+    this.#get().inFlight.inc({}, -1);
+  }
+
+  /** @param seconds how long an instance had it; undefined: none had. */
+  counted(method: string, status: number, seconds?: number): void {
+    const { calls, seconds: durations } = this.#get();
+    const code = status === CODE_CLOSED || status in STATUS_CODES ? String(status) : OTHER;
+    calls.inc({ route: this.#spec.route, method: METHODS.has(method) ? method : OTHER, code });
+    if (seconds !== undefined) durations.observe(seconds);
+  }
+
+  remove(): void {
+    this.#removed = true;
+    this.#made?.series.remove();
+  }
+
+  /** Made for a function's first call: most functions of many are not called. */
+  #get(): Made {
+    this.#made ??= makeSeries(this.#metrics, this.#spec);
+    if (this.#removed) this.#made.series.remove();
+    return this.#made;
+  }
+}
+
+const FUNCTION = ['function_namespace', 'function_name'];
+
+function makeSeries(metrics: Metrics, { namespace, id }: RouterFunction): Made {
+  const series = metrics.series({ function_namespace: namespace, function_name: id });
+  return {
+    series,
+    calls: series.counter('function_calls_total', 'Calls whose function was known, by outcome.', [...FUNCTION, 'route', 'method', 'code']),
+    seconds: series.histogram('function_duration_seconds', 'From handing a call to an instance to its end.', FUNCTION),
+    inFlight: series.gauge('function_inflight', 'Calls that an instance is working on.', FUNCTION),
+  };
+}
+
+/** Which revision of each function is served: the one metric that tells revisions apart, so that a deploy adds no series. */
+export function tellRevisions(metrics: Metrics, functions: () => Iterable<{ spec: RouterFunction }>): void {
+  const gauge = metrics.gauge('function_info', 'The revision of a function that answers its calls: always 1.', [...FUNCTION, 'function_revision']);
+  gauge.observe(() => [...functions()].map(({ spec: { namespace, id, revision } }) => [
+    { function_namespace: namespace, function_name: id, function_revision: revision ?? '' }, 1,
+  ]));
+}
