@@ -2,6 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { eventually } from '@wherry/core/contracts/eventually.ts';
@@ -33,9 +35,9 @@ interface Program {
   said: () => string;
 }
 
-function start(environment: Record<string, string> = {}): Program {
-  const env = { WHERRY_BUILDER_SOCKET: socket, WHERRY_CACHE_DIR: path.join(folder, 'cache'), OPS_PORT: '0', CANARY_SECRET: 'canary', WHERRY_NPM_TOKEN: 'canary-token', ...environment };
-  const child = spawn(process.execPath, [PROGRAM], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+function start(environment: Record<string, string> = {}, ...args: string[]): Program {
+  const env = { WHERRY_BUILDER_SOCKET: socket, WHERRY_INSTALLER_SOCKET: path.join(folder, 'installer.sock'), WHERRY_CACHE_DIR: path.join(folder, 'cache'), OPS_PORT: '0', CANARY_SECRET: 'canary', ...environment };
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   started.push(child);
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => { said += text; });
@@ -60,7 +62,7 @@ function operatorSide() {
       held = promise;
       return resolve;
     },
-    build: async () => builder.build(await makeRequest(content, 'api/hello.ts', SOURCES), never()),
+    build: async (text?: string) => builder.build(await makeRequest(content, 'api/hello.ts', text === undefined ? SOURCES : { api: { 'hello.ts': text } }), never()),
   };
 }
 
@@ -108,7 +110,7 @@ describe('the builder as a program', () => {
     await side.builder.stop();
   }, 40_000);
 
-  it('B1: gives a build nothing of its environment, nor the registry\'s token, with the same user as its own', async () => {
+  it('B1: gives a build nothing of its environment, with the same user as its own', async () => {
     const program = start();
     const side = operatorSide();
     const release = side.hold();
@@ -143,8 +145,32 @@ describe('the builder as a program', () => {
     await side.builder.stop();
   }, 30_000);
 
+  it("B1: has no use for the registry's token, which the installer beside it does not show", async () => {
+    const registry = createServer((_request, response) => response.writeHead(404).end()).listen(0, '127.0.0.1');
+    await once(registry, 'listening');
+    const { port } = registry.address() as { port: number };
+    const opsPort = await freePort();
+    const installer = start({ WHERRY_NPM_REGISTRY: `http://127.0.0.1:${port}/`, WHERRY_NPM_TOKEN: 'canary-token', OPS_PORT: String(opsPort), WHERRY_LOG_LEVEL: 'debug' }, 'installer');
+    const builder = start();
+    const side = operatorSide();
+    const asked = once(registry, 'request') as Promise<[IncomingMessage]>;
+    expect(await side.build("import one from 'npm:one@1'; export default () => one;")).toMatchObject({ ok: false, reason: 'PackageNotFound' });
+    expect((await asked)[0].headers.authorization).toBe('Bearer canary-token');
+    for (const pid of [builder.child.pid!, ...below(builder.child.pid!)]) expect(readFileSync(`/proc/${pid}/environ`, 'latin1')).not.toContain('canary-token');
+    // The process that asks the registry has the token over its pipe.
+    const [asking, ...more] = below(installer.child.pid!).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('wherry-install-'));
+    expect(more).toEqual([]);
+    expect(readFileSync(`/proc/${asking}/environ`, 'latin1')).not.toContain('canary');
+    expect((await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status).toBe(200);
+    installer.child.kill('SIGTERM');
+    expect(await installer.exited).toEqual([0, null]);
+    expect(installer.said() + builder.said()).not.toContain('canary-token');
+    await side.builder.stop();
+    registry.close();
+  }, 30_000);
+
   it('names each bad variable, and does not show the values', async () => {
-    const program = start({ OPS_PORT: 'many', WHERRY_NPM_REGISTRY: 'ftp://canary' });
+    const program = start({ OPS_PORT: 'many', WHERRY_NPM_REGISTRY: 'ftp://canary' }, 'installer');
     expect(await program.exited).toEqual([1, null]);
     expect(program.said()).toMatch(/OPS_PORT: must be a port number/);
     expect(program.said()).toMatch(/WHERRY_NPM_REGISTRY: must be an http/);
@@ -153,8 +179,7 @@ describe('the builder as a program', () => {
 });
 
 async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const server = createServer().listen(0, '127.0.0.1');
+  const server = createTcpServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   server.close();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { DomainError, isDomainError } from '@wherry/core/errors.ts';
 import type { Builder, BuildRequest, BuildResult, UsedLock } from '@wherry/core/ports/builder.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
@@ -8,6 +8,7 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import { connectPatiently } from './connect-patiently.ts';
 import { createSlots, type Slots } from './slots.ts';
 import { MAX_ARTIFACT_BYTES, MAX_BLOB_BYTES, MAX_UP_BYTES, upSchema, type Down, type EndUp, type Up } from './socket-protocol.ts';
 
@@ -20,10 +21,6 @@ export interface SocketBuilderOptions {
   logger: Logger;
 }
 
-/** A builder that restarts is back within a few seconds; this long a build waits for it. */
-const CONNECT_MS = 15_000;
-const FIRST_DELAY_MS = 50;
-const MAX_DELAY_MS = 1000;
 /** Blobs that are read and sent at once, of one build. */
 const BLOBS_AT_ONCE = 8;
 /** Questions that a builder may have open; ours has fewer. */
@@ -71,23 +68,13 @@ export function createSocketBuilder(options: SocketBuilderOptions): Builder & { 
   };
 }
 
-/** Tries again for a while: a builder that restarts has no socket, or one that nobody listens on. */
-async function connected({ path, clock, logger }: SocketBuilderOptions, signal: AbortSignal): Promise<Socket> {
-  const giveUpAt = clock.monotonic() + CONNECT_MS;
-  for (let delay = FIRST_DELAY_MS; ; delay = Math.min(MAX_DELAY_MS, delay * 2)) {
+/** @throws DomainError `unavailable` when nobody listens, or the signal's reason. */
+async function connected(options: SocketBuilderOptions, signal: AbortSignal): Promise<Socket> {
+  try {
+    return await connectPatiently(options, signal);
+  } catch (error) {
     signal.throwIfAborted();
-    const socket = connect(path);
-    try {
-      await once(socket, 'connect', { signal });
-      return socket;
-    } catch (error) {
-      socket.destroy();
-      signal.throwIfAborted();
-      const { code } = error as NodeJS.ErrnoException;
-      if (clock.monotonic() + delay > giveUpAt) throw gone(`it cannot be reached (${code ?? String(error)})`);
-      logger.debug({ code }, 'the builder cannot be reached; trying again');
-      await clock.sleep(delay * (0.5 + Math.random() / 2), signal);
-    }
+    throw gone(`it cannot be reached (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
   }
 }
 

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
-import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { DomainError, notFound } from '@wherry/core/errors.ts';
 import type { Builder, BuildRequest, BuildResult } from '@wherry/core/ports/builder.ts';
@@ -10,7 +9,7 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import { StartError } from '@wherry/service/start-error.ts';
+import { listenOnPath } from './listen-on-path.ts';
 import { downSchema, MAX_DOWN_BYTES, type BuildDown, type Down, type EndUp, type Up } from './socket-protocol.ts';
 
 export interface SocketServerOptions {
@@ -88,7 +87,7 @@ export async function startSocketServer(options: SocketServerOptions): Promise<S
     running.add(served);
   });
   server.maxConnections = MAX_CONNECTIONS;
-  await listen(server, options.path);
+  await listenOnPath(server, options.path, 'WHERRY_BUILDER_SOCKET');
 
   return {
     async stop() {
@@ -101,18 +100,6 @@ export async function startSocketServer(options: SocketServerOptions): Promise<S
       await closed;
     },
   };
-}
-
-async function listen(server: ReturnType<typeof createServer>, path: string): Promise<void> {
-  try {
-    // What a killed builder left; there is one builder a pod.
-    await rm(path, { force: true });
-    server.listen(path);
-    await once(server, 'listening');
-    await chmod(path, 0o660);
-  } catch (error) {
-    throw new StartError(`WHERRY_BUILDER_SOCKET: ${path} cannot be listened on (${(error as NodeJS.ErrnoException).code ?? String(error)})`, error);
-  }
 }
 
 /** The blobs that a build has asked its connection for. */

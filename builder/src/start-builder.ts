@@ -2,7 +2,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
-import { registryOf, type BuilderConfig } from './config.ts';
+import type { BuilderConfig } from './config.ts';
 import { createProcessBuilder } from './create-process-builder.ts';
 import { createPackageRoom } from './packages/create-package-room.ts';
 import { startSocketServer } from './socket-server.ts';
@@ -15,18 +15,17 @@ export interface RunningBuilder {
 }
 
 /**
- * The builder beside the operator: builds over a Unix socket, without token or key of a cluster.
+ * The builder beside the operator: builds over a Unix socket, without a token or key of a cluster or a registry.
  * @throws StartError in one line.
  */
 export async function startBuilder({ config, logger }: { config: BuilderConfig; logger: Logger }): Promise<RunningBuilder> {
   const parts = new AsyncDisposableStack();
   try {
     const { metrics, registry: figures } = createProgramMetrics();
-    const registry = await registryOf(config.npm);
     let problem: string | undefined = 'The builder does not listen yet.';
     const ops = await startOpsListener({ port: config.opsPort, registry: figures, readyz: () => problem, clock, logger });
     parts.defer(() => ops.close());
-    const packages = createPackageRoom({ cacheDirectory: `${config.cacheDirectory}/packages`, registry, clock, logger, metrics });
+    const packages = createPackageRoom({ cacheDirectory: `${config.cacheDirectory}/packages`, registry: { socket: config.installerSocket }, clock, logger, metrics });
     parts.defer(() => packages.stop());
     const server = await startSocketServer({
       path: config.socket,

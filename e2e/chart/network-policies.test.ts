@@ -48,13 +48,14 @@ describe('NetworkPolicies by default', () => {
     ['manager', 9000, ['namespaces']],
     ['router', 9464, ['namespaces']],
     ['operator', 9465, ['namespaces']],
+    ['operator', 9466, ['namespaces']],
   ])('let in to %s:%i %j', (component, port, who) => {
     expect(callers(component, port)).toEqual(who);
   });
 
   it('keep functions from the management port and from metrics', () => {
     const notFunctions = { matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['wherry-functions'] }] };
-    const rules = Object.values(policies).flatMap(({ ingress }) => ingress).filter(({ ports }) => ports?.some(({ port }) => [9000, 9464, 9465].includes(port)));
+    const rules = Object.values(policies).flatMap(({ ingress }) => ingress).filter(({ ports }) => ports?.some(({ port }) => [9000, 9464, 9465, 9466].includes(port)));
     expect(rules.length).toBeGreaterThanOrEqual(4);
     for (const { from } of rules) expect(from).toEqual([{ namespaceSelector: notFunctions }]);
   });

@@ -42,9 +42,9 @@ describe.each([['by default', []], ['with everything on', ['-f', everything]]])(
     containers = Object.fromEntries(Object.values(pods).flatMap((pod) => pod.containers).map((container) => [container.name, container]));
   });
 
-  it('are three, with four programs', () => {
+  it('are three, with five programs', () => {
     expect(Object.keys(pods).sort()).toEqual(['manager', 'operator', 'router']);
-    expect(Object.keys(containers).sort()).toEqual(['builder', 'manager', 'operator', 'router']);
+    expect(Object.keys(containers).sort()).toEqual(['builder', 'installer', 'manager', 'operator', 'router']);
   });
 
   it('pass Pod Security restricted, and write to nothing but their volumes', () => {
@@ -53,8 +53,8 @@ describe.each([['by default', []], ['with everything on', ['-f', everything]]])(
       expect(pod.hostNetwork).toBeUndefined();
       for (const volume of pod.volumes) expect(volume).not.toHaveProperty('hostPath');
     }
-    for (const { securityContext } of Object.values(containers)) {
-      expect(securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+    for (const { name, securityContext } of Object.values(containers)) {
+      expect(securityContext).toEqual({ ...(name === 'installer' && { runAsUser: 65_533 }), allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
     }
   });
 
@@ -77,10 +77,22 @@ describe.each([['by default', []], ['with everything on', ['-f', everything]]])(
     }
   });
 
-  it('B1: leave the builder its socket, its cache and a folder for what passes, and share only the socket', () => {
-    const shared = (name: string): string[] => containers[name]!.volumeMounts.map((mount) => mount.name);
-    expect(shared('builder').filter((name) => shared('operator').includes(name))).toEqual(['builder-socket']);
-    expect(pods.operator!.volumes.filter(({ name }) => shared('builder').includes(name)).map((volume) => ('emptyDir' in volume ? 'folder' : volume.name)).filter((kind) => !['folder', 'npm-ca'].includes(kind))).toEqual([]);
+  it('B1: leave the builder two sockets, its cache and a folder for what passes, and share only the sockets', () => {
+    const mounts = (name: string): string[] => containers[name]!.volumeMounts.map((mount) => mount.name);
+    const shared = (one: string, other: string): string[] => mounts(one).filter((name) => mounts(other).includes(name));
+    expect(shared('builder', 'operator')).toEqual(['builder-socket']);
+    expect(shared('builder', 'installer')).toEqual(['installer-socket']);
+    expect(shared('operator', 'installer')).toEqual([]);
+    const folders = pods.operator!.volumes.filter((volume) => 'emptyDir' in volume).map(({ name }) => name);
+    expect(mounts('builder').filter((name) => !folders.includes(name))).toEqual([]);
+  });
+
+  it("B1: show the registry's token to the installer alone, which shares no process with the builder and has another user", () => {
+    const users = pods.operator!.containers.filter(({ env }) => JSON.stringify(env).includes('WHERRY_NPM_TOKEN')).map(({ name }) => name);
+    expect(users).toEqual(args.length === 0 ? [] : ['installer']);
+    expect(pods.operator).not.toHaveProperty('shareProcessNamespace');
+    const userOf = (name: string): unknown => containers[name]!.securityContext['runAsUser'] ?? pods.operator!.securityContext['runAsUser'];
+    expect(userOf('installer')).not.toBe(userOf('builder'));
   });
 
   it('show each Secret to the program that needs it', () => {

@@ -39,6 +39,13 @@ const builder = z
   })
   .describe("The builder: a container in the operator's pod, without a token and without keys.");
 
+const installer = z
+  .strictObject({
+    resources: resources({ cpu: '50m', memory: '96Mi' }, { memory: '1Gi' }).describe('Of its container.'),
+    env: texts('More environment variables, by name: [configuration](../reference/config.md).'),
+  })
+  .describe("The installer: a container in the operator's pod that gets packages from the registry, of the builder's image. It alone has the registry's token, under a user of its own.");
+
 const npm = z
   .strictObject({
     registry: z.string().max(2048).regex(/^https?:\/\/[^\s]+$/).default('https://registry.npmjs.org/').describe('Registry of the npm packages that functions import.'),
@@ -133,6 +140,7 @@ export const valuesSchema = z.strictObject({
   runtime: z.strictObject({ image: z.string().max(512).default('').describe('Another image for it.') }).prefault({}).describe('The image in which functions run.'),
   operator: operator.prefault({}),
   builder: builder.prefault({}),
+  installer: installer.prefault({}),
   npm: npm.prefault({}),
   router: router.prefault({}),
   manager: manager.prefault({}),

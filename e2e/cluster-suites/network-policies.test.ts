@@ -44,6 +44,7 @@ const OPEN: Record<string, string[]> = {
   'operator feed': ['router', 'function'],
   'operator metrics': ['outside'],
   'builder metrics': ['outside'],
+  'installer metrics': ['outside'],
   'function calls': ['router'],
   'function probes': [],
   'API server': ['operator', 'manager', 'outside', 'stranger among the functions'],
@@ -71,6 +72,8 @@ function openCall(path: string): Promise<{ end(): Promise<string> }> {
     const call = request(`${platform.functionUrl}/run${path}`, { method: 'POST' }, (answer) => {
       let text = '';
       const ended = new Promise<void>((done, fail) => answer.on('end', done).on('error', fail));
+      // Of a test that fails before its end, nobody waits for it.
+      ended.catch(() => undefined);
       answer.setEncoding('utf8').on('data', (part: string) => (text += part));
       resolve({ end: async () => (call.end(' last'), await ended, text) });
     });
@@ -91,7 +94,7 @@ async function tryAll(): Promise<Record<string, string>> {
 }
 
 /** What a pod sends to itself does not leave it. */
-const isItself = (from: string, to: string): boolean => (to.startsWith(`${from} `) && from !== 'function') || (from === 'operator' && to === 'builder metrics');
+const isItself = (from: string, to: string): boolean => (to.startsWith(`${from} `) && from !== 'function') || (from === 'operator' && ['builder metrics', 'installer metrics'].includes(to));
 
 /** The same, as it should be. */
 function expected(isOpen: (from: string, to: string) => boolean): Record<string, string> {
@@ -150,6 +153,7 @@ async function findEverything(caller: string, called: string): Promise<void> {
     'operator feed': [await serviceAddress(SYSTEM, 'wherry-feed'), 9443],
     'operator metrics': [operator, 9464],
     'builder metrics': [operator, 9465],
+    'installer metrics': [operator, 9466],
     'function calls': [other, 8080],
     'function probes': [other, 8081],
     'API server': [await serviceAddress('default', 'kubernetes'), 443],

@@ -16,7 +16,7 @@ import { createLogIntake } from '@wherry/operator/feed/log-intake.ts';
 import { createRuntimeFeed } from '@wherry/operator/feed/runtime-feed.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import type { EmbeddedConfig } from './config.ts';
-import { buildIdentity } from './workloads/build-identity.ts';
+import { buildIdentities } from './workloads/build-identity.ts';
 import { bundleRuntime } from './workloads/bundle-runtime.ts';
 import { createProcessWorkloads } from './workloads/process-workloads.ts';
 
@@ -49,16 +49,15 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   const runtimeBundle = await bundleRuntime({ outputDirectory: options.cache });
   const workloads = createProcessWorkloads({ runtimeBundle, directory: options.run, runtimeFeed, clock, logger, metrics });
   parts.defer(() => workloads.stop());
-  const identity = buildIdentity(logger);
-  const as = identity === undefined ? {} : { identity };
+  const { build, install } = buildIdentities(logger);
   const registry = await registryOf(options.npm);
   const packages = once(async () => {
     // Loaded for the first build that asks for packages: it is no part of a start.
     const { createPackageRoom } = await import('@wherry/builder/packages/create-package-room.ts');
-    return createPackageRoom({ cacheDirectory: `${options.cache}/packages`, registry, clock, logger, metrics, ...as });
+    return createPackageRoom({ cacheDirectory: `${options.cache}/packages`, registry, clock, logger, metrics, ...(install && { identity: install }) });
   });
   parts.defer(async () => (await packages.made)?.stop());
-  const builder = createProcessBuilder({ content, packages: packages.get, clock, logger, metrics, ...as });
+  const builder = createProcessBuilder({ content, packages: packages.get, clock, logger, metrics, ...(build && { identity: build }) });
   parts.defer(() => builder.stop());
   const digestKey = options.digestKey.export();
   const operator = buildOperator({ ...options, referencedSecrets: NO_REFERENCED_SECRETS, caches, builder, workloads, feedKey, digestKey, logs });

@@ -6,7 +6,9 @@ import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { BuildIdentity } from '../build-child.ts';
 import { asksOf, readAsks } from './asks.ts';
 import { canonicalLock, layoutOf, packagesOf } from './canonical-lock.ts';
-import { createInstaller } from './install/installer.ts';
+import { connectInstaller } from './install/connect-installer.ts';
+import { startConfiguredChild } from './install/install-child.ts';
+import { createInstaller, type Installer } from './install/installer.ts';
 import { packageFailure, placeOfKey } from './package-failure.ts';
 import { PackageError, type PackageRoom, type RegistryOptions, type ResolveRequest, type ResolveResult } from './package-room.ts';
 import { readSpecifiers } from './plan-install.ts';
@@ -42,20 +44,33 @@ const LIMITS: PackageLimits = {
 export interface PackageRoomOptions {
   /** Where tarballs are kept; several services may share it. Nothing but tarballs is in its folder `tarballs`. */
   cacheDirectory: string;
-  registry: RegistryOptions;
+  /** The registry, which a process of this one talks to; or the Unix socket of an installer that has its token. */
+  registry: RegistryOptions | { socket: string };
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
   limits?: Partial<PackageLimits>;
-  /** The user that talks to the registry: only root can give one. */
+  /** The user that talks to the registry, which no build has: only root can give one. */
   identity?: BuildIdentity;
+}
+
+/** What alone talks to a registry: a process of its own, with the token (B1). */
+export function createRegistryInstaller(options: { registry: RegistryOptions; limits?: Partial<PackageLimits>; identity?: BuildIdentity; clock: Clock; logger: Logger }): Installer {
+  const limits = { ...LIMITS, ...options.limits };
+  return createInstaller({ ...options, timeoutMs: limits.timeoutMs, start: () => startConfiguredChild({ ...options, limits }) });
+}
+
+function installerOf(options: PackageRoomOptions, timeoutMs: number): Installer {
+  const { registry, ...rest } = options;
+  if (!('socket' in registry)) return createRegistryInstaller({ ...rest, registry });
+  return createInstaller({ ...rest, timeoutMs, start: (signal) => connectInstaller({ ...rest, path: registry.socket }, signal) });
 }
 
 /** Packages from one registry, kept as tarballs. A process of its own talks to the registry and puts the tree together (B3). */
 export function createPackageRoom(options: PackageRoomOptions): PackageRoom & { stop(): Promise<void> } {
   const { clock, logger, metrics } = options;
   const limits = { ...LIMITS, ...options.limits };
-  const installer = createInstaller({ ...options, limits });
+  const installer = installerOf(options, limits.timeoutMs);
   const cache = createTarballCache({ directory: path.join(options.cacheDirectory, 'tarballs'), maxBytes: limits.cacheBytes, clock, logger });
   const tarballs = createTarballs({ cache, installer, metrics });
   const resolutions = metrics.counter('npm_resolutions_total', 'Resolutions of npm packages, by outcome.', ['outcome']);

@@ -1,4 +1,4 @@
-import { builderEnvironment } from '@wherry/builder/config.ts';
+import { builderEnvironment, installerEnvironment } from '@wherry/builder/config.ts';
 import { managerEnvironment } from '@wherry/manager/config.ts';
 import { operatorEnvironment } from '@wherry/operator/config.ts';
 import { routerEnvironment } from '@wherry/router/config.ts';
@@ -17,6 +17,7 @@ describe('docs/reference/config.md', () => {
     { heading: 'The operator', variables: Object.keys(operatorEnvironment.shape), defaults: operatorDefaults as object },
     { heading: 'The manager', variables: Object.keys(managerEnvironment.shape), defaults: managerDefaults as object },
     { heading: 'The builder', variables: Object.keys(builderEnvironment.shape), defaults: builderEnvironment.parse({}) as object },
+    { heading: 'The installer', variables: Object.keys(installerEnvironment.shape), defaults: installerEnvironment.parse({}) as object },
     { heading: 'An instance', variables: Object.keys(runtimeEnvironment.shape), defaults: runtimeEnvironment.parse({}) as object },
   ];
 

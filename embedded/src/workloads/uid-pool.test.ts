@@ -1,4 +1,4 @@
-import { buildUid, chooseUidRange, createUidPool, mayBecomeOthers } from './uid-pool.ts';
+import { buildUid, chooseUidRange, createUidPool, installUid, mayBecomeOthers } from './uid-pool.ts';
 
 describe('chooseUidRange', () => {
   it.each([
@@ -10,9 +10,9 @@ describe('chooseUidRange', () => {
 
   it('needs one number more, for builds', () => {
     const map = (count: number): string => `200000 0 ${count}`;
-    expect(chooseUidRange(map(10_000), map(10_000))).toBeUndefined();
-    const range = chooseUidRange(map(10_001), map(10_001))!;
-    expect(buildUid(range)).toBe(210_000);
+    expect(chooseUidRange(map(10_001), map(10_001))).toBeUndefined();
+    const range = chooseUidRange(map(10_002), map(10_002))!;
+    expect([buildUid(range), installUid(range)]).toEqual([210_000, 210_001]);
   });
 
   it('finds none where only root is mapped, nor where users and groups differ', () => {

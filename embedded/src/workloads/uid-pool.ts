@@ -44,7 +44,12 @@ export function buildUid(range: UidRange): number {
   return range.first + range.count;
 }
 
-/** The first candidate that both maps hold whole, the builds' number too (lines of `inside outside count`). */
+/** The number of the process that has the registry's token: no build and no instance has it (B1). */
+export function installUid(range: UidRange): number {
+  return buildUid(range) + 1;
+}
+
+/** The first candidate that both maps hold whole, those two numbers too (lines of `inside outside count`). */
 export function chooseUidRange(uidMap: string, gidMap: string): UidRange | undefined {
   return CANDIDATES.find((range) => holds(uidMap, range) && holds(gidMap, range));
 }
@@ -54,7 +59,7 @@ function holds(map: string, range: UidRange): boolean {
     .trim()
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number))
-    .some(([inside = 0, , count = 0]) => inside <= range.first && buildUid(range) < inside + count);
+    .some(([inside = 0, , count = 0]) => inside <= range.first && installUid(range) < inside + count);
 }
 
 /** Numbers are picked at random, so that two services on one machine are unlikely to share one. */

@@ -1,7 +1,7 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { LockEntry } from '../check-lock.ts';
 import type { PackageFailureReason } from '../package-room.ts';
-import type { InstallChild } from './install-child.ts';
+import type { InstallPeer } from './install-peer.ts';
 import { installReportSchema, type InstallReport, type ResolveOrder, type TarballOrder } from './protocol.ts';
 
 /** What is called off has to be over by then. */
@@ -25,19 +25,19 @@ interface Pending {
   settle: (answer: Answer) => void;
 }
 
-export function converse(child: InstallChild, { timeoutMs, clock }: { timeoutMs: number; clock: Clock }): Conversation {
+export function converse(peer: InstallPeer, { timeoutMs, clock }: { timeoutMs: number; clock: Clock }): Conversation {
   const pending = new Map<number, Pending>();
   let lastId = 0;
 
   async function listen(): Promise<void> {
-    for await (const line of child.channel.messages()) {
+    for await (const line of peer.channel.messages()) {
       const report = installReportSchema.safeParse(line);
       if (!report.success) break;
       const one = pending.get(report.data.id);
       if (one !== undefined) take(one, report.data);
     }
-    child.kill();
-    await child.exited;
+    peer.kill();
+    await peer.exited;
     for (const { settle } of pending.values()) settle(failure('InstallFailed', 'The install process ended unexpectedly.'));
   }
 
@@ -51,9 +51,9 @@ export function converse(child: InstallChild, { timeoutMs, clock }: { timeoutMs:
       const { promise, resolve, reject } = Promise.withResolvers<Answer>();
       let stopKill = (): void => undefined;
       const callOff = (): void => {
-        child.channel.send({ type: 'cancel', id });
+        peer.channel.send({ type: 'cancel', id });
         stopKill();
-        stopKill = clock.after(CANCEL_MS, () => child.kill());
+        stopKill = clock.after(CANCEL_MS, () => peer.kill());
       };
       const timeOut = (): void => {
         resolve(failure('InstallTimeout', `The packages did not come within ${timeoutMs / 1000} s.`));
@@ -73,7 +73,7 @@ export function converse(child: InstallChild, { timeoutMs, clock }: { timeoutMs:
       };
       pending.set(id, { chunks: [], settle });
       signal.addEventListener('abort', abort, { once: true });
-      child.channel.send({ ...order, id });
+      peer.channel.send({ ...order, id });
       return promise;
     },
   };

@@ -4,21 +4,37 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import type { Duplex } from 'node:stream';
-import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import type { BuildIdentity } from '../../build-child.ts';
+import type { RegistryOptions } from '../package-room.ts';
+import type { InstallPeer } from './install-peer.ts';
+import { makeInstallProgram } from './install-program.ts';
+import { MAX_LINE_BYTES, type InstallLimits } from './protocol.ts';
 
-const MAX_LINE_BYTES = 512 * 1024 * 1024;
 const HEAP_MIB = 512;
 
-export interface InstallChild {
+export interface InstallChild extends InstallPeer {
   readonly pid: number;
-  readonly channel: FeedChannel;
-  /** The one folder that it may use. */
+  /** The one folder that it may use; it goes with the process. */
   readonly folder: string;
-  /** Resolves when it and its folder are gone. */
-  readonly exited: Promise<void>;
-  kill(): void;
+}
+
+export interface InstallChildOptions {
+  /** With the token: it goes to the child over its pipe, so that it is in no environment, argument or file. */
+  registry: RegistryOptions;
+  limits: InstallLimits;
+  /** The user that the child runs as, which no build has (B1): only root can give one. */
+  identity?: BuildIdentity | undefined;
+  logger: Logger;
+}
+
+/** A child process that knows its registry. @throws Error when it cannot be started. */
+export async function startConfiguredChild({ registry, limits, identity, logger }: InstallChildOptions): Promise<InstallPeer> {
+  const onStderr = (text: string): void => logger.warn({ stderr: text }, 'the install process complains');
+  const child = await startInstallChild(await makeInstallProgram(), { identity, onStderr });
+  child.channel.send({ type: 'configure', folder: child.folder, registry, limits });
+  return child;
 }
 
 /** @throws Error when the process cannot be started. */

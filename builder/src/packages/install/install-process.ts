@@ -5,11 +5,10 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { buildTree, type TreeTools } from './build-tree.ts';
 import { InstallError } from './install-error.ts';
-import type { InstallOrder, InstallReport, ResolveOrder, TarballOrder } from './protocol.ts';
+import { MAX_LINE_BYTES, type InstallOrder, type InstallReport, type ResolveOrder, type TarballOrder } from './protocol.ts';
 import { createRegistryClient } from './registry-client.ts';
+import { sendTarball } from './send-tarball.ts';
 
-const CHUNK_BYTES = 1024 * 1024;
-const MAX_LINE_BYTES = 512 * 1024 * 1024;
 
 /** The program of the process that talks to the registry, and alone holds its token. It takes orders over file descriptor 3. */
 async function main(): Promise<void> {
@@ -51,13 +50,6 @@ function end(folder: string | undefined): void {
   } finally {
     process.exit();
   }
-}
-
-function sendTarball(channel: FeedChannel, id: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
-    report(channel, { type: 'chunk', id, base64: bytes.subarray(at, at + CHUNK_BYTES).toString('base64') });
-  }
-  report(channel, { type: 'fetched', id });
 }
 
 const report = (channel: FeedChannel, message: InstallReport): void => channel.send(message);

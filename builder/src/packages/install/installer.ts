@@ -1,16 +1,12 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import type { BuildIdentity } from '../../build-child.ts';
-import type { RegistryOptions } from '../package-room.ts';
 import { converse, type Answer, type Conversation, type Order } from './conversation.ts';
-import { startInstallChild, type InstallChild } from './install-child.ts';
-import { makeInstallProgram } from './install-program.ts';
-import type { InstallLimits } from './protocol.ts';
+import type { InstallPeer } from './install-peer.ts';
 
 /** Authors who edit come back within this time; else the process's memory is freed. */
 const IDLE_MS = 5 * 60_000;
 
-/** Has the work with the registry done by a process of its own, which is started when there is some. */
+/** Has the work with the registry done by another process, which is started, or connected to, when there is some. */
 export interface Installer {
   /** @throws the signal's reason. */
   ask(order: Order, signal: AbortSignal): Promise<Answer>;
@@ -18,28 +14,27 @@ export interface Installer {
 }
 
 export interface InstallerOptions {
-  registry: RegistryOptions;
-  limits: InstallLimits & { timeoutMs: number };
-  /** Whom the process runs as: only root can give one. */
-  identity?: BuildIdentity | undefined;
+  /** @throws Error when the process cannot be had. */
+  start: (signal: AbortSignal) => Promise<InstallPeer>;
+  /** Of one order. */
+  timeoutMs: number;
   clock: Clock;
   logger: Logger;
 }
 
 interface Running {
-  child: InstallChild;
+  peer: InstallPeer;
   conversation: Conversation;
 }
 
-export function createInstaller({ registry, limits, identity, clock, logger }: InstallerOptions): Installer {
+export function createInstaller({ start: startPeer, timeoutMs, clock, logger }: InstallerOptions): Installer {
   let running: Promise<Running> | undefined;
   let stopIdle = (): void => undefined;
+  const stopping = new AbortController();
 
   async function start(): Promise<Running> {
-    const onStderr = (text: string): void => logger.warn({ stderr: text }, 'the install process complains');
-    const child = await startInstallChild(await makeInstallProgram(), { identity, onStderr });
-    child.channel.send({ type: 'configure', folder: child.folder, registry, limits });
-    return { child, conversation: converse(child, { timeoutMs: limits.timeoutMs, clock }) };
+    const peer = await startPeer(stopping.signal);
+    return { peer, conversation: converse(peer, { timeoutMs, clock }) };
   }
 
   /** The process that runs, or a new one; one that ends, or does not start, is forgotten. */
@@ -59,23 +54,24 @@ export function createInstaller({ registry, limits, identity, clock, logger }: I
       signal.throwIfAborted();
       stopIdle();
       const found = await current().catch((err: unknown) => {
-        logger.error({ err }, 'the install process cannot be started');
+        logger.error({ err }, 'the install process cannot be reached');
       });
-      if (found === undefined) return { failure: { reason: 'InstallFailed', message: 'The install process cannot be started.', packages: [] } };
-      const { child, conversation } = found;
+      if (found === undefined) return { failure: { reason: 'InstallFailed', message: 'The install process cannot be reached.', packages: [] } };
+      const { peer, conversation } = found;
       try {
         signal.throwIfAborted();
         return await conversation.ask(order, signal);
       } finally {
         stopIdle();
         stopIdle = clock.after(IDLE_MS, () => {
-          if (conversation.open === 0) child.kill();
+          if (conversation.open === 0) peer.kill();
         });
       }
     },
     async stop() {
+      stopping.abort(new Error('the installer is stopping'));
       const last = await running?.catch(() => undefined);
-      last?.child.kill();
+      last?.peer.kill();
       await last?.conversation.ended;
       stopIdle();
     },

@@ -3,6 +3,9 @@ import { lockEntrySchema, type LockEntry } from '../check-lock.ts';
 import type { PackageFailureReason, RegistryOptions } from '../package-room.ts';
 import type { RootManifest } from '../plan-install.ts';
 
+/** Of a line either way: the answer about a thousand packages is the longest. */
+export const MAX_LINE_BYTES = 512 * 1024 * 1024;
+
 /** What the service tells the install process, over its one pipe. */
 export interface Configure {
   type: 'configure';
@@ -39,6 +42,22 @@ export interface TarballOrder {
 }
 export type InstallOrder = Configure | ResolveOrder | TarballOrder | { type: 'cancel'; id: number };
 
+/** A name as registries have it: it becomes a path there. */
+const packageName = z.string().max(214).regex(/^(@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/);
+const entries = z.record(z.string(), lockEntrySchema);
+const orderId = z.int();
+/** Its parts were checked where it was read (`check-manifest.ts`); npm's own code, which takes it, checks each name and version. */
+const rootManifest = z.custom<RootManifest>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+/**
+ * What the program beside asks for, over the installer's socket. It handles what strangers wrote, so that each line is
+ * checked; and it cannot configure: whoever names the registry gets the token.
+ */
+export const socketOrderSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('resolve'), id: orderId, own: rootManifest, root: rootManifest, lock: entries.exactOptional(), base: entries }),
+  z.strictObject({ type: z.literal('tarball'), id: orderId, name: packageName, version: z.string().max(256), integrity: z.string().max(512) }),
+  z.strictObject({ type: z.literal('cancel'), id: orderId }),
+]);
+
 const REASONS = [
   'ManifestInvalid',
   'PackageRefused',
@@ -48,6 +67,8 @@ const REASONS = [
   'RegistryUnavailable',
   'PackageCorrupt',
   'PackageTooLarge',
+  // Of the installer behind a socket, whose own process is slow.
+  'InstallTimeout',
   'InstallFailed',
 ] as const satisfies readonly PackageFailureReason[];
 
@@ -60,7 +81,7 @@ const failureSchema = z.object({
 export type InstallFailure = z.infer<typeof failureSchema>;
 
 const id = z.int();
-/** What the install process says. It reads what strangers wrote, so that each line is checked. */
+/** What the install process says, or the installer for it. It reads what strangers wrote, so that each line is checked. */
 export const installReportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('resolved'), id, packages: z.record(z.string(), lockEntrySchema) }),
   z.object({ type: z.literal('chunk'), id, base64: z.string() }),

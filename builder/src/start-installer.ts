@@ -1,0 +1,31 @@
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { systemClock as clock } from '@wherry/service/clock.ts';
+import { createProgramMetrics } from '@wherry/service/metrics.ts';
+import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
+import { registryOf, type InstallerConfig } from './config.ts';
+import { createRegistryInstaller } from './packages/create-package-room.ts';
+import { startInstallServer } from './packages/install/install-server.ts';
+
+/**
+ * The installer beside the builder, in a container and under a user of its own: it has the registry's token, and gives
+ * packages over a Unix socket (B1).
+ * @throws StartError in one line.
+ */
+export async function startInstaller({ config, logger }: { config: InstallerConfig; logger: Logger }): Promise<{ stop(): Promise<void> }> {
+  const parts = new AsyncDisposableStack();
+  try {
+    const { registry: figures } = createProgramMetrics();
+    const registry = await registryOf(config.npm);
+    let problem: string | undefined = 'The installer does not listen yet.';
+    const ops = await startOpsListener({ port: config.opsPort, registry: figures, readyz: () => problem, clock, logger });
+    parts.defer(() => ops.close());
+    const server = await startInstallServer({ path: config.socket, installer: createRegistryInstaller({ registry, clock, logger }), logger });
+    parts.defer(() => server.stop());
+    problem = undefined;
+    logger.info({ socket: config.socket }, 'the installer listens');
+    return { stop: () => parts.disposeAsync() };
+  } catch (error) {
+    await parts.disposeAsync();
+    throw error;
+  }
+}
