@@ -25,6 +25,8 @@ interface Running {
 export class FakeWorkloads implements Workloads {
   /** What was asked for, in order. */
   readonly requests: ({ ensure: DesiredWorkload } | { remove: string })[] = [];
+  /** With `automatic`: false for instances that come from now on not to get ready by themselves. */
+  startsAtOnce = true;
   readonly #running = new Map<string, Running>();
   readonly #watchers = new Set<(name: string, functionName: string) => void>();
   readonly #broken = new Map<Digest, WorkloadFailure>();
@@ -141,7 +143,7 @@ export class FakeWorkloads implements Workloads {
       running.instances.push({ id: `${name}-${this.#count}`, ready: false, calls: new Set() });
     }
     this.#tell(running);
-    if (this.#automatic) queueMicrotask(() => this.#settle(running));
+    if (this.#automatic && this.startsAtOnce) queueMicrotask(() => this.#settle(running));
   }
 
   #settle(running: Running): void {

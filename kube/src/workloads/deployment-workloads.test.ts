@@ -371,6 +371,19 @@ describe('createDeploymentWorkloads, observing', () => {
     expect(find(desired.name)).not.toHaveProperty('failure');
   });
 
+  it('says what keeps the others from starting, while one takes calls', async () => {
+    await workloads.ensure({ ...desired, replicas: 2 });
+    await report({ ip: '10.1.0.7', ready: true });
+    await cluster.publish(namespace, desired.name, { [pod]: true });
+    const second = await cluster.startPod(namespace, desired.name);
+    const message = '0/1 nodes are available: 1 Insufficient memory.';
+    await cluster.report(namespace, second, { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] });
+    await eventually(() => expect(find(desired.name)?.waiting).toBe(`No node takes the pod ${second}: ${message}`));
+    expect(instances().filter(({ ready }) => ready)).toHaveLength(1);
+    await workloads.ensure(desired);
+    await eventually(() => expect(find(desired.name)).not.toHaveProperty('waiting'));
+  });
+
   it('S2: identifies a runtime by its pod, once that has an address, and nobody else', async () => {
     const hello = { type: 'hello' as const, role: 'runtime' as const, instance: pod, workload: desired.name, functionUid: desired.functionUid, token: 't' };
     const peer = { address: '10.1.0.7', gone: new AbortController().signal };

@@ -23,8 +23,10 @@ export function observeWorkload(facts: WorkloadFacts): ObservedWorkload {
   const present = pods.filter((pod) => !isLeaving(pod) && pod.metadata.labels?.[REVISION_LABEL] === revision.slice(0, 63));
   const instances = present.map((pod) => observeInstance(pod, facts));
   const base = { name, functionName: labels[FUNCTION_LABEL] ?? '', revision, replicas: deployment.spec?.replicas ?? 0, instances };
-  if (instances.some(({ ready }) => ready)) return base;
-  const failure = failureOf(present);
+  const ready = instances.filter((instance) => instance.ready).length;
+  // Of a template that is scaled down, the pods that are too many go by themselves.
+  if (ready > 0 && ready >= base.replicas) return base;
+  const failure = ready > 0 ? undefined : failureOf(present);
   const waiting = waitingReason(deployment, present);
   return { ...base, ...(failure !== undefined && { failure }), ...(waiting !== undefined && { waiting }) };
 }

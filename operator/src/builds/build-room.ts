@@ -20,7 +20,8 @@ const AGREEMENTS = 3;
 
 /** What is known of the code that an order asks for. */
 export type BuildState =
-  | { state: 'building' }
+  /** `first`: nothing is known of the handler yet; else what was known answers the order no longer. */
+  | { state: 'building'; first: boolean }
   | { state: 'built'; revision: Digest }
   | { state: 'failed'; reason: BuildFailureReason; message: string };
 
@@ -78,13 +79,14 @@ export class BuildRoom {
     const entry = this.#entries.get(handler) ?? {};
     this.#entries.set(handler, entry);
     const known = lookUp(entry, order, digest);
-    if (entry.wanted?.digest === digest) return known ?? { state: 'building' };
+    const building = { state: 'building', first: entry.known === undefined } as const;
+    if (entry.wanted?.digest === digest) return known ?? building;
     // What runs is of an older order.
     entry.running?.abort();
     if (known === undefined) entry.wanted = { order, digest };
     else delete entry.wanted;
     if (known === undefined) this.#queue.add(handler);
-    return known ?? { state: 'building' };
+    return known ?? building;
   }
 
   /** Whether the handler's last result may change when this source does. */

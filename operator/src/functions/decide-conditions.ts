@@ -1,5 +1,5 @@
 import { findCondition, type ConditionDecision, type ConditionType } from '@wherry/core/conditions.ts';
-import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import { readyInstances, type Rollout } from './decide-rollout.ts';
 import type { FunctionFacts } from './function-facts.ts';
 
@@ -8,18 +8,13 @@ type Verdict = Omit<ConditionDecision, 'type'>;
 /** A check looks at the facts and says what it found, or undefined: the next one decides. */
 type Check = (facts: FunctionFacts, rollout: Rollout) => Verdict | undefined;
 
-/**
- * The conditions of a function; each is what the first of its checks says that finds something. A verdict on code stands
- * until there is the next one: so nothing is written while a known good revision is built again after a start, and what
- * was wrong stays told until it is mended.
- */
+/** The conditions of a function; each is what the first of its checks says that finds something. */
 export function decideConditions(facts: FunctionFacts, rollout: Rollout): ConditionDecision[] {
   const route = first(routeChecks, facts, rollout);
   const available = first(availableChecks, facts, rollout);
-  const verdict = first(rollout.active === undefined ? [...codeChecks, ...firstCodeChecks] : codeChecks, facts, rollout);
-  const code = verdict ?? (findCondition(facts.fn.status.conditions, 'CodeReady') as Verdict | undefined);
+  const code = first(codeChecks, facts, rollout);
   const ready = first(readyChecks(route, code, available), facts, rollout);
-  return [...named('RouteAccepted', route), ...named('CodeReady', verdict), ...named('Available', available), ...named('Ready', ready)];
+  return [...named('RouteAccepted', route), ...named('CodeReady', code), ...named('Available', available), ...named('Ready', ready)];
 }
 
 const routeChecks: Check[] = [
@@ -35,21 +30,32 @@ const codeChecks: Check[] = [
   ({ code }) => (code.state === 'failed' ? no(code.reason, code.message) : undefined),
   (_facts, { rejection }) => (rejection === undefined ? undefined : no(rejection.reason, rejection.message)),
   (facts, rollout) => inService(facts, rollout),
+  (facts) => standing(facts),
+  ({ code }) => (code.state === 'building' ? unknown('Building', 'The code is being built.') : undefined),
+  (facts, { asked }) => (asked === undefined ? undefined : starting(facts, asked, `Revision ${short(asked.revision)} is being started.`)),
 ];
 
-/** While there never was a good revision. */
-const firstCodeChecks: Check[] = [
-  // Built again by an operator that has just begun, while the instances of what was built before it are being started.
-  ({ code, fn, workloads }) => {
-    const before = findCondition(fn.status.conditions, 'CodeReady');
-    return code.state === 'building' && workloads.length > 0 && before?.reason === 'Starting' ? (before as Verdict) : undefined;
-  },
-  ({ code }) => (code.state === 'building' ? unknown('Building', 'The code is being built.') : undefined),
-  ({ code, workloads }) =>
-    code.state === 'found'
-      ? unknown('Starting', withReason(`Revision ${short(code.revision)} is being started.`, workloads.find(({ revision }) => revision === code.revision)))
-      : undefined,
-];
+/**
+ * The last verdict on the code, while it is built again and nothing speaks against it: an operator that has just begun
+ * builds all code, which must not make every good function flicker. Nor does code that cannot be built get better by
+ * being tried again.
+ */
+function standing({ code, fn, workloads }: FunctionFacts): Verdict | undefined {
+  const before = findCondition(fn.status.conditions, 'CodeReady');
+  if (code.state !== 'building' || before?.observedGeneration !== fn.metadata.generation) return undefined;
+  const stands = fn.status.activeRevision === undefined
+    // Its instances are being started, by the operator before this one.
+    ? before.reason === 'Starting' && workloads.length > 0
+    : before.status === 'False' || !code.changed;
+  return stands ? (before as Verdict) : undefined;
+}
+
+/** An instance that cannot be started at all is a fault to tell, though it may pass: no node with room, no image. */
+function starting({ workloads }: FunctionFacts, { name, replicas }: Pick<DesiredWorkload, 'name' | 'replicas'>, message: string): Verdict {
+  const observed = workloads.find((workload) => workload.name === name);
+  if (observed?.waiting === undefined) return unknown('Starting', message);
+  return no('Starting', `${readyInstances(observed)} of ${replicas} instances take calls. ${observed.waiting}`);
+}
 
 const availableChecks: Check[] = [
   ({ fn }) => (fn.spec.enabled ? undefined : no('Disabled', 'The function is disabled: nothing of it runs.')),
@@ -66,6 +72,7 @@ const availableChecks: Check[] = [
   },
 ];
 
+/** Ready is what is asked for, and nothing else: the newest code, in instances as the spec wants them, and all of them. */
 const readyChecks = (route: Verdict | undefined, code: Verdict | undefined, available: Verdict | undefined): Check[] => [
   ({ fn }) => (fn.spec.enabled ? undefined : no('Disabled', 'The function is disabled: calls are answered as if it did not exist.')),
   (facts) => (facts.route?.accepted === true ? undefined : route),
@@ -73,9 +80,12 @@ const readyChecks = (route: Verdict | undefined, code: Verdict | undefined, avai
   // Nothing answers, and nothing ever did: why not is what its code says.
   (_facts, { active }) => (active === undefined ? (code ?? available) : undefined),
   (facts, rollout) => (readyInstances(activeOf(facts, rollout)) === 0 ? available : undefined),
-  ({ missingGroups }) => (missingGroups.length > 0 ? yes('KeyGroupNotFound', closed(missingGroups)) : undefined),
   // Calls are answered, but not by what the spec asks for: so not Ready, while Available stays True.
-  (_facts, { active }) => (code?.status === 'False' && active !== undefined ? no(code.reason, `Revision ${short(active.revision)} keeps serving: ${code.message}`) : undefined),
+  (_facts, { active }) => (code === undefined || code.status === 'True' || active === undefined ? undefined : { ...code, message: `Revision ${short(active.revision)} keeps serving: ${code.message}` }),
+  (facts, { asked, active }) =>
+    asked === undefined || asked.name === active?.workload ? undefined : starting(facts, asked, 'Instances with the new spec.resources are being started; earlier ones keep serving.'),
+  (facts, { asked }) => (available?.status === 'True' || asked === undefined ? undefined : starting(facts, asked, available?.message ?? '')),
+  ({ missingGroups }) => (missingGroups.length > 0 ? yes('KeyGroupNotFound', closed(missingGroups)) : undefined),
   () => yes('Ready', ''),
 ];
 

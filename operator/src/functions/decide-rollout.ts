@@ -17,6 +17,8 @@ export interface Rollout {
   /** What answers calls from now on; undefined: nothing yet. */
   active: { revision: Digest; workload: string } | undefined;
   revisions: FunctionStatus['revisions'];
+  /** What is asked for, as far as is known; it may have been rejected. */
+  asked: DesiredWorkload | undefined;
   /** A workload is on its way to take over. */
   starting: boolean;
   /** Workloads that are not tried again while what is asked for stays the same. */
@@ -38,7 +40,7 @@ export function decideRollout(facts: FunctionFacts): Rollout {
   const { fn, workloads } = facts;
   const { activeWorkload, revisions } = fn.status;
   const active = activePair(fn);
-  const idle = { active, revisions, starting: false, rejections: [], rejection: undefined };
+  const idle = { active, revisions, asked: undefined, starting: false, rejections: [], rejection: undefined };
   if (!mayRun(facts)) return { ...idle, ensure: [], keep: new Set() };
 
   const rejections = standingRejections(facts);
@@ -48,6 +50,7 @@ export function decideRollout(facts: FunctionFacts): Rollout {
   const wanted = [asked, lastGood(fn)].find((desired) => desired !== undefined && !isRejected(desired));
   const candidate = wanted?.name === activeWorkload ? undefined : wanted;
   const common = {
+    asked,
     ensure: [activeDesired(fn), candidate].filter((desired) => desired !== undefined),
     keep: new Set([activeWorkload ?? '', candidate?.name ?? '', ...perhapsAskedFor(facts)]),
     rejections,

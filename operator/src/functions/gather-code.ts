@@ -23,7 +23,7 @@ export async function gatherCode(rooms: CodeRooms, fn: FunctionResource): Promis
   if (source === undefined) {
     return { state: 'failed', reason: 'SourceNotFound', message: `There is no code source named ${sourceName}: create it, or change spec.handler (${fn.spec.handler}).` };
   }
-  return notReady(source) ?? fromBuild(rooms, fn.spec.handler, origin);
+  return notReady(source) ?? fromBuild(rooms, fn, origin);
 }
 
 async function gatherPin(content: ContentStore, revision: string, origin: CodeOrigin | undefined): Promise<Code> {
@@ -31,9 +31,12 @@ async function gatherPin(content: ContentStore, revision: string, origin: CodeOr
   return { state: 'failed', reason: 'RevisionNotFound', message: `The revision ${revision} of spec.revision is not stored any more: pin another, or none.` };
 }
 
-async function fromBuild(rooms: CodeRooms, handler: string, origin: CodeOrigin | undefined): Promise<Code> {
-  const built = rooms.builds.request({ handler, inForce: await rooms.treesInForce() });
-  return built.state === 'built' ? { state: 'found', revision: built.revision, pinned: false, origin } : built;
+async function fromBuild(rooms: CodeRooms, { spec, status }: FunctionResource, origin: CodeOrigin | undefined): Promise<Code> {
+  const built = rooms.builds.request({ handler: spec.handler, inForce: await rooms.treesInForce() });
+  if (built.state === 'built') return { state: 'found', revision: built.revision, pinned: false, origin };
+  if (built.state === 'failed') return built;
+  const before = status.revisions?.find(({ revision }) => revision === status.activeRevision);
+  return { state: 'building', changed: !built.first || before?.sourceRevision !== origin?.sourceRevision };
 }
 
 /** A source that has no tree in force yet; one whose newest tree is no good still has its last good one. */
@@ -41,7 +44,7 @@ function notReady(source: CodeSourceResource): Code | undefined {
   if (source.status.tree !== undefined) return undefined;
   const ready = findCondition(source.status.conditions, 'Ready');
   // Its reconcile is under way, and calls again.
-  if (ready === undefined || source.status.observedGeneration !== source.metadata.generation) return { state: 'building' };
+  if (ready === undefined || source.status.observedGeneration !== source.metadata.generation) return { state: 'building', changed: true };
   if (ready.status === 'True') return undefined;
   return { state: 'failed', reason: 'SourceNotReady', message: `The code source ${displayName(source)} has no files yet: ${ready.message}` };
 }
