@@ -122,7 +122,7 @@ describe('what the chart renders', () => {
   it('leads a Prometheus to every program, and all of them answer', async () => {
     const pods = await podsOf(cluster, SYSTEM);
     const containers = pods.flatMap(({ metadata, spec }) => spec.containers.map(({ name }) => `${metadata.name} ${name}`)).sort();
-    expect(new Set(containers.map((each) => each.split(' ')[1]))).toEqual(new Set(['operator', 'builder', 'router', 'manager']));
+    expect(new Set(containers.map((each) => each.split(' ')[1]))).toEqual(new Set(['operator', 'builder', 'installer', 'router', 'manager']));
     await eventually(async () => {
       const targets = (await prometheus.targets()).filter(({ labels }) => labels.job === 'wherry');
       expect(targets.map(({ health, lastError }) => `${health} ${lastError}`.trim())).toEqual(containers.map(() => 'up'));
@@ -130,7 +130,7 @@ describe('what the chart renders', () => {
     });
   });
 
-  it('leads one that goes by annotations to all but the builder, as documented', async () => {
+  it('leads one that goes by annotations to all but builder and installer, as documented', async () => {
     await eventually(async () => {
       const targets = (await prometheus.targets()).filter(({ labels }) => labels.job === 'annotations');
       expect(targets.map(({ health }) => health)).toEqual(targets.map(() => 'up'));
@@ -193,7 +193,7 @@ describe('the figures', () => {
     expect((await samples('sum(wherry_leader{job="wherry"})'))[0]!.value).toBe(1);
     for (const name of ['process_resident_memory_bytes', 'process_cpu_seconds_total', 'nodejs_eventloop_lag_p99_seconds']) {
       const found = await samples(`${name}{job="wherry"}`);
-      expect(new Set(found.map(({ metric }) => metric.container))).toEqual(new Set(['operator', 'builder', 'router', 'manager']));
+      expect(new Set(found.map(({ metric }) => metric.container))).toEqual(new Set(['operator', 'builder', 'installer', 'router', 'manager']));
     }
   });
 

@@ -131,7 +131,7 @@ describe('K1: tokens', () => {
     try { found = readdirSync('/var/run/secrets/kubernetes.io/serviceaccount').filter((name) => !name.startsWith('.')); } catch (error) { found = error.code; }
     console.log(JSON.stringify(found));`;
 
-  it.each([['router', 'router'], ['operator', 'builder']])('the pod of the %s has none in the container %s', async (component, container) => {
+  it.each([['router', 'router'], ['operator', 'builder'], ['operator', 'installer']])('the pod of the %s has none in the container %s', async (component, container) => {
     const { metadata } = await programPod(cluster, component);
     expect(await evaluateIn(cluster, { namespace: SYSTEM, pod: metadata.name, container }, LOOK)).toBe('ENOENT');
   });
