@@ -46,6 +46,7 @@ export const SETTINGS = {
   'encryption.key-rotation.check-interval-seconds': integer('How often that age is looked at.', 10_800, 3600, 86_400),
   'encryption.key-rotation.batch-size': integer('Values that are encrypted anew at a time.', 100, 10, 1000),
   'encryption.key-rotation.batch-sleep-ms': integer('The pause between two such batches.', 100, 0, 5000),
+  'audit.retention-days': integer('How long audit records are kept, in days.', 365, 1, 3650),
   'api.access-groups': setting(
     'Whose keys may use the management API. A value that shuts out the caller is refused.',
     'management',

@@ -5,6 +5,8 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import { openAuditStore } from '@wherry/manager/audit/open-audit-store.ts';
+import type { AuditStore } from '@wherry/manager/audit/audit-store.ts';
 import { openTelemetryStore } from '@wherry/manager/telemetry/open-telemetry-store.ts';
 import type { TelemetryStore } from '@wherry/manager/telemetry/telemetry-store.ts';
 import { loadKeyFile } from './data-directory/key-file.ts';
@@ -19,6 +21,7 @@ export interface Stores {
   store: ResourceStore;
   content: ContentStore;
   telemetry: TelemetryStore;
+  audit: AuditStore;
   keyRing: KeyRing;
   digestKey: KeyObject;
 }
@@ -27,19 +30,22 @@ type OpenStoresOptions = Pick<DataDirectory, 'paths' | 'isNew'> & { telemetryByt
 
 /**
  * Opens everything in the data directory.
- * @throws StartError for a key file that cannot be used.
+ * @throws StartError for a key file or audit records that cannot be used.
  */
 export async function openStores(
   { paths, isNew, telemetryBytes, clock, logger }: OpenStoresOptions,
   parts: AsyncDisposableStack,
 ): Promise<Stores> {
-  // Has a thread of its own, which starts while the others are opened.
+  // Have threads of their own, which start while the others are opened.
   const telemetry = openTelemetryStore({ file: paths.telemetry, maxBytes: telemetryBytes, clock, logger });
   telemetry.catch(() => undefined);
   parts.defer(() => telemetry.then((opened) => opened.close(), () => undefined));
+  const audit = openAuditStore({ file: paths.audit, clock, logger });
+  audit.catch(() => undefined);
+  parts.defer(() => audit.then((opened) => opened.close(), () => undefined));
   const { keyRing, digestKey } = loadKeyFile(paths.keys, { create: isNew, clock, logger });
   const store = await openSqliteStore({ file: paths.database, namespace: NAMESPACE, clock });
   parts.defer(() => store.close());
   const content = await createFolderContentStore({ directory: paths.content, clock, logger });
-  return { store, content, telemetry: await telemetry, keyRing, digestKey };
+  return { store, content, telemetry: await telemetry, audit: await audit, keyRing, digestKey };
 }

@@ -33,7 +33,7 @@ export async function startManager(
   parts: AsyncDisposableStack,
 ): Promise<Pick<WelcomeFacts, 'managementUrl' | 'managementKey'>> {
   const { config, managerSocket, functionUrl } = options;
-  const manager = buildManager({ ...options, referencedSecrets: NO_REFERENCED_SECRETS, trustedProxies: config.trustedProxies, awaitOperatorMs: OPERATOR_MS });
+  const manager = buildManager({ ...options, referencedSecrets: NO_REFERENCED_SECRETS, trustedProxies: config.trustedProxies, isBehindRouter: managerSocket !== undefined, awaitOperatorMs: OPERATOR_MS });
   parts.defer(() => manager.stop());
   const started = Promise.withResolvers<undefined>();
   const address = managerSocket ?? { host: config.managementHost, port: config.managementPort };

@@ -13,7 +13,11 @@ import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
 import { createInformer } from '@wherry/service/informer.ts';
 import { createKeyAccess } from './access/key-access.ts';
-import { createLoggedAudit, type AuditLog } from './audit/audit-log.ts';
+import { Auditor } from './audit/auditor.ts';
+import { auditRoutes } from './audit/audit-routes.ts';
+import { AuditService } from './audit/audit-service.ts';
+import type { AuditStore } from './audit/audit-store.ts';
+import { AuditTrail } from './audit/audit-trail.ts';
 import { FileService } from './files/file-service.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { SourceTrees } from './files/source-trees.ts';
@@ -45,12 +49,15 @@ export interface ManagerOptions {
   referencedSecrets: ReferencedSecrets;
   digestKey: KeyObject;
   telemetry: TelemetryStore;
+  audit: AuditStore;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
   /** Base of the function port as callers reach it: `http://localhost:8000`. */
   functionUrl: string;
-  /** Addresses and networks whose `X-Request-Id` is believed; none by default. */
+  /** It listens on a socket that the router alone uses, which names the callers; false by default. */
+  isBehindRouter?: boolean;
+  /** Addresses and networks whose `X-Request-Id` and `X-Forwarded-For` are believed; none by default. */
   trustedProxies?: readonly string[];
   /** How long the answer to a function's write waits for the operator to have taken it in; by default not at all. */
   awaitOperatorMs?: number;
@@ -58,8 +65,6 @@ export interface ManagerOptions {
   storeLimitMs?: number;
   /** Tells when the key ring holds other keys than before. */
   onKeyRingChange?: (callback: () => void) => () => void;
-  /** Where audit records go; the service's log by default. */
-  audit?: AuditLog;
 }
 
 export interface Manager {
@@ -88,7 +93,7 @@ export function buildManager(options: ManagerOptions): Manager {
   const barrier = new WriteBarrier({ ApiKey: keys, KeyGroup: groups, Settings: settings }, clock);
   const lock = new KeyedLock();
   const operator = new AwaitOperator({ functions, clock, limitMs: options.awaitOperatorMs ?? 0 });
-  const audit = options.audit ?? createLoggedAudit(logger);
+  const trail = new AuditTrail({ store: options.audit, clock, logger });
   const sources = new SourceService({ store, clock });
   const trees = new SourceTrees({ store, content, clock, lock });
   const keyGroups = new KeyGroupService({ store, clock, lock });
@@ -99,35 +104,45 @@ export function buildManager(options: ManagerOptions): Manager {
       sourceRoutes(sources),
       fileRoutes(new FileService({ store, content, sources, trees })),
       keyGroupRoutes(keyGroups, barrier),
-      keyRoutes({ keys: new KeyService({ store, keyRing, clock, lock, access, barrier }), groups: keyGroups, reader, audit }),
+      keyRoutes({ keys: new KeyService({ store, keyRing, clock, lock, access, barrier }), groups: keyGroups, reader }),
+      auditRoutes(new AuditService(options.audit)),
       logRoutes(new LogService({ store, telemetry })),
       settingRoutes(new SettingService({ store, clock, lock, barrier })),
       openapiRoutes(),
     ].flat(),
     authenticate: access.authenticate,
-    audit,
+    claimantOf: access.claimantOf,
+    auditor: new Auditor(trail, clock),
     clock,
     logger,
     metrics: options.metrics,
     trustedProxies: options.trustedProxies ?? [],
+    isBehindRouter: options.isBehindRouter ?? false,
   });
 
   const stopRetention = settings.onChange((name, object) => {
-    if (name === SETTINGS_NAME) telemetry.retain(retentionOf(object));
+    if (name === SETTINGS_NAME) retain(object, options);
   });
 
   return {
     listener,
     async start() {
       await Promise.all(informers.map((informer) => informer.start()));
+      retain(settings.get(SETTINGS_NAME), options);
     },
     async stop() {
       bounded?.stop();
       stopRetention();
       access.stop();
+      await trail.stop();
       await Promise.all(informers.map((informer) => informer.stop()));
     },
   };
+}
+
+function retain(settings: SettingsResource | undefined, { telemetry, audit }: Pick<ManagerOptions, 'telemetry' | 'audit'>): void {
+  telemetry.retain(retentionOf(settings));
+  audit.retain(Number(settingValue(settings?.spec.values, 'audit.retention-days')));
 }
 
 function retentionOf(settings: SettingsResource | undefined): Parameters<TelemetryStore['retain']>[0] {

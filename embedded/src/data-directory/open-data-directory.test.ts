@@ -76,6 +76,7 @@ describe('openDataDirectory: the folder', () => {
       root: folder,
       database: path.join(folder, 'wherry.db'),
       telemetry: path.join(folder, 'telemetry.db'),
+      audit: path.join(folder, 'audit.db'),
       content: path.join(folder, 'content'),
       keys: path.join(folder, 'keys.json'),
       run: directory.paths.run,

@@ -13,6 +13,8 @@ export interface DataDirectory {
     database: string;
     /** Logs and metrics; SQLite. */
     telemetry: string;
+    /** Audit records; SQLite. */
+    audit: string;
     /** Folder of the content store. */
     content: string;
     /** The key file. */
@@ -41,7 +43,7 @@ export async function openDataDirectory(options: { path: string }): Promise<Data
     const inside = (name: string) => path.join(root, name);
     const database = inside('wherry.db');
     return {
-      paths: { root, database, telemetry: inside('telemetry.db'), content: inside('content'), keys: inside('keys.json'), run },
+      paths: { root, database, telemetry: inside('telemetry.db'), audit: inside('audit.db'), content: inside('content'), keys: inside('keys.json'), run },
       isNew: !existsSync(database),
       release: () => {
         rmSync(run, { recursive: true, force: true });

@@ -6,10 +6,11 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
-import type { ApiKeyResource } from '@wherry/core/resources/kinds.ts';
+import { displayName, type ApiKeyResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { accessGroups, settingValue } from '@wherry/core/settings-definitions.ts';
 import type { Informer } from '@wherry/service/informer.ts';
+import type { AuditActor } from '../audit/audit-record.ts';
 import type { Principal } from '../http/principal.ts';
 
 export interface KeyAccessOptions {
@@ -30,6 +31,8 @@ export interface KeyAccessOptions {
 export interface KeyAccess {
   /** The caller that a request's `X-API-Key` stands for; undefined when there is none or it opens nothing. */
   authenticate: (request: IncomingMessage) => Principal | undefined;
+  /** Whose key a request shows that opens nothing, for the audit records; undefined where it shows none. */
+  claimantOf: (request: IncomingMessage) => AuditActor | undefined;
   /** The id of the key that has this value, be it usable or not. */
   holderOf(value: string): string | undefined;
   /** Stops following keys and Secrets. */
@@ -77,16 +80,24 @@ export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
     for (const key of keys.list()) learn(key.metadata.name, key);
   }
 
+  const holderOf = (value: string): string | undefined => [...(idsBy.get(keyDigest(digestKey, value)) ?? [])][0];
+
   learnAll();
   const stops = [keys.onChange(learn), options.referencedSecrets.onChange(learnAgain)];
   if (options.onKeyRingChange !== undefined) stops.push(options.onKeyRingChange(learnAll));
 
   return {
     stop: () => stops.forEach((stop) => stop()),
-    holderOf: (value) => [...(idsBy.get(keyDigest(digestKey, value)) ?? [])][0],
+    holderOf,
+    claimantOf(request) {
+      const value = shownKey(request);
+      if (value === undefined) return undefined;
+      const key = keys.get(holderOf(value) ?? '');
+      return key === undefined ? UNKNOWN_KEY : { type: 'key', id: key.metadata.name, name: displayName(key) };
+    },
     authenticate(request) {
-      const value = request.headers['x-api-key'];
-      if (typeof value !== 'string' || value === '') return undefined;
+      const value = shownKey(request);
+      if (value === undefined) return undefined;
       const digest = keyDigest(digestKey, value);
       for (const id of idsBy.get(digest) ?? []) {
         const principal = principalOf(keys.get(id), digest, options);
@@ -95,6 +106,13 @@ export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
       return undefined;
     },
   };
+}
+
+const UNKNOWN_KEY: AuditActor = { type: 'key', id: null, name: '(unknown key)' };
+
+function shownKey(request: IncomingMessage): string | undefined {
+  const value = request.headers['x-api-key'];
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function principalOf(key: ApiKeyResource | undefined, digest: string, options: KeyAccessOptions): Principal | undefined {

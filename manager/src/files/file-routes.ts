@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 import { routes, type Reply, type Route } from '../http/endpoint.ts';
-import { isoTime, SUCCESS } from '../resources/shape.ts';
+import { actedOn, isoTime, SUCCESS } from '../resources/shape.ts';
 import { contentTypeOf } from './content-types.ts';
 import { fileEndpoints } from './file-endpoints.ts';
 import type { FileView } from './file-schemas.ts';
@@ -12,7 +12,12 @@ export function fileRoutes(service: FileService): Route[] {
   const put = async (call: { params: { id: string; path: string }; request: IncomingMessage }, createOnly: boolean) => {
     const { id: sourceId, path } = call.params;
     const { entry, created } = await service.put({ sourceId, path }, call.request, createOnly);
-    return { status: created ? 201 : 200, headers: { ETag: etagOf(entry.digest) }, json: { ...SUCCESS, path, created } };
+    const headers = { ETag: etagOf(entry.digest) };
+    return { status: created ? 201 : 200, headers, json: { ...SUCCESS, path, created }, objects: [{ id: sourceId, name: path }] };
+  };
+  const putTree = async (call: { params: { id: string }; request: IncomingMessage }, whole: boolean) => {
+    const { source, files } = await service.putTree(call.params.id, call.request, whole);
+    return { json: { ...SUCCESS, files }, objects: [actedOn(source)] };
   };
   return routes(fileEndpoints, {
     list: async ({ params }) => {
@@ -24,14 +29,14 @@ export function fileRoutes(service: FileService): Route[] {
     create: async (call) => put(call, true),
     remove: async ({ params, request }) => {
       await service.remove({ sourceId: params.id, path: params.path }, request);
-      return { json: { ...SUCCESS, path: params.path, deleted: true as const } };
+      return { json: { ...SUCCESS, path: params.path, deleted: true as const }, objects: [{ id: params.id, name: params.path }] };
     },
     getTree: async ({ params }) => ({
       headers: { 'Content-Type': 'application/gzip', 'Content-Disposition': `attachment; filename="${params.id}.tar.gz"` },
       bytes: await service.packTree(params.id),
     }),
-    putTree: async ({ params, request }) => ({ json: { ...SUCCESS, files: await service.putTree(params.id, request, true) } }),
-    addTree: async ({ params, request }) => ({ json: { ...SUCCESS, files: await service.putTree(params.id, request, false) } }),
+    putTree: async (call) => putTree(call, true),
+    addTree: async (call) => putTree(call, false),
   });
 }
 

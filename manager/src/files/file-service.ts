@@ -7,6 +7,7 @@ import { treePathProblem } from '@wherry/core/checks/tree-paths.ts';
 import { conflict, invalid, notFound, type DomainError } from '@wherry/core/errors.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { CodeSourceResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue } from '@wherry/core/settings-definitions.ts';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
@@ -100,20 +101,22 @@ export class FileService {
   /**
    * Puts many files in one step, one revision.
    * @param whole whether they become all that the source has, or add to it.
-   * @returns how many files the source then has.
+   * @returns the source, and how many files it then has.
    */
-  async putTree(sourceId: string, request: IncomingMessage, whole: boolean): Promise<number> {
+  async putTree(sourceId: string, request: IncomingMessage, whole: boolean): Promise<{ source: CodeSourceResource; files: number }> {
     const { trees, content } = this.#options;
-    requireEditable(await this.#options.sources.get(sourceId));
+    const source = await this.#options.sources.get(sourceId);
+    requireEditable(source);
     const uploaded = await readTreeUpload(request, content, await this.#limit());
     const problem = treePathProblem(uploaded.keys());
     if (problem !== undefined) throw invalid(`The upload does not fit together: ${problem}.`);
-    return trees.change(sourceId, (files) => {
+    const count = await trees.change(sourceId, (files) => {
       const before = new Map(files);
       if (whole) files.clear();
       for (const file of uploaded.values()) files.set(file.path, trees.entryOf(file, before.get(file.path)));
       return files.size;
     });
+    return { source, files: count };
   }
 
   /** All files as a compressed tar. */

@@ -79,7 +79,7 @@ describe('the size limit of files', () => {
       await manager.clock.settle();
       expect(await files()).toEqual([]);
       expect(manager.logger.of('error')).toEqual([]);
-      expect(manager.audit.filter(({ action, result }) => /putFile|putTree/.test(action) && result < 300)).toEqual([]);
+      expect((await manager.audited()).filter(({ action, result }) => /^file|files$/.test(action) && result === 'ok')).toEqual([]);
     },
   );
 });

@@ -3,21 +3,25 @@ import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
 import { testKeyRing } from '@wherry/core/fakes/test-key-ring.ts';
 import { openConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import type { AuditRecord } from '../audit/audit-record.ts';
 import { ensureFirstStart } from './ensure-first-start.ts';
 
 describe('the first start', () => {
   const clock = new FakeClock();
   const keyRing = testKeyRing();
   let store: FakeResourceStore;
-  const start = (managementKey?: string): ReturnType<typeof ensureFirstStart> => ensureFirstStart({ store, keyRing, clock, managementKey });
+  let records: AuditRecord[];
+  const audit = { append: async (given: readonly AuditRecord[]): Promise<void> => void records.push(...given) };
+  const start = (managementKey?: string): ReturnType<typeof ensureFirstStart> => ensureFirstStart({ store, audit, keyRing, clock, managementKey });
   const names = async (): Promise<string[][]> =>
     Promise.all((['Settings', 'KeyGroup', 'ApiKey'] as const).map(async (kind) => (await store.list(kind)).items.map(({ metadata }) => metadata.name)));
 
   beforeEach(() => {
     store = new FakeResourceStore({ clock });
+    records = [];
   });
 
-  it('makes settings, the group management and the key bootstrap, once', async () => {
+  it('makes settings, the group management and the key bootstrap, once, with an audit record of each (M9)', async () => {
     const first = await start();
     expect(first).toEqual({ managementKey: { value: expect.stringMatching(/^wh_[A-Za-z0-9_-]{43}$/), generated: true } });
     expect(await names()).toEqual([['wherry'], ['management'], [expect.stringMatching(/^bootstrap-/)]]);
@@ -25,8 +29,14 @@ describe('the first start', () => {
     expect(key!.spec).toMatchObject({ keyGroup: 'management', displayName: 'bootstrap', enabled: true });
     expect(openConfidential(keyRing, key!, 'spec.value')).toBe(first.managementKey!.value);
     const writes = store.writes;
+    const made = [
+      { action: 'key-group.create', object: { kind: 'KeyGroup', id: 'management', name: 'management' } },
+      { action: 'key.create', object: { kind: 'ApiKey', id: key!.metadata.name, name: 'bootstrap' } },
+    ];
+    expect(records).toMatchObject(made.map((record) => ({ ...record, actor: { type: 'system', id: null, name: 'wherry' }, result: 'ok' })));
     expect(await start('another-key-value')).toEqual({});
     expect(store.writes).toBe(writes);
+    expect(records).toHaveLength(2);
   });
 
   it('does not bring back what was deleted or renamed since', async () => {
@@ -69,7 +79,7 @@ describe('the first start', () => {
     dying.update = guard(store.update.bind(store));
     dying.get = store.get.bind(store);
     dying.list = store.list.bind(store);
-    await expect(ensureFirstStart({ store: Object.assign(dying, { namespace: store.namespace }), keyRing, clock })).rejects.toThrow('killed');
+    await expect(ensureFirstStart({ store: Object.assign(dying, { namespace: store.namespace }), audit, keyRing, clock })).rejects.toThrow('killed');
     const { managementKey } = await start();
     const keys = (await store.list('ApiKey')).items;
     expect(keys.map((key) => openConfidential(keyRing, key, 'spec.value'))).toEqual([managementKey!.value]);

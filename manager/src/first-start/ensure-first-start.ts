@@ -8,6 +8,8 @@ import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts'
 import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { accessGroups, settingValue } from '@wherry/core/settings-definitions.ts';
+import { systemRecord, type AuditObject } from '../audit/audit-record.ts';
+import type { AuditStore } from '../audit/audit-store.ts';
 import { MANAGEMENT_GROUP } from '../key-groups/key-group-service.ts';
 import { stampNew } from '../resources/writes.ts';
 
@@ -19,6 +21,8 @@ const KEY_NAME = 'bootstrap';
 
 export interface FirstStartOptions {
   store: ResourceStore;
+  /** Where it is recorded that the group and the key were made (M9). */
+  audit: Pick<AuditStore, 'append'>;
   keyRing: KeyRing;
   clock: Clock;
   /** The value of `WHERRY_MANAGEMENT_KEY`, used on the first start alone. */
@@ -42,7 +46,8 @@ export async function ensureFirstStart(
   const value = options.managementKey ?? generateKeyValue();
   checkValue(value);
   await ensureGroup(options);
-  await ensureKey(options, value);
+  const key = await ensureKey(options, value);
+  await record(options, 'key.create', { kind: 'ApiKey', id: key, name: KEY_NAME });
   await markDone(options);
   return { managementKey: { value, generated: options.managementKey === undefined } };
 }
@@ -75,30 +80,37 @@ async function makeSettings({ store, clock }: FirstStartOptions): Promise<Settin
   });
 }
 
-async function ensureGroup({ store, clock }: FirstStartOptions): Promise<void> {
+async function record({ audit, clock }: FirstStartOptions, action: string, object: AuditObject): Promise<void> {
+  await audit.append([systemRecord(clock.now(), { action, object, result: 'ok' })]);
+}
+
+async function ensureGroup(options: FirstStartOptions): Promise<void> {
+  const { store, clock } = options;
   if ((await store.get('KeyGroup', MANAGEMENT_GROUP)) !== undefined) return;
   await store.create({
     kind: 'KeyGroup',
     metadata: { name: MANAGEMENT_GROUP, annotations: stampNew(clock) },
     spec: { displayName: MANAGEMENT_GROUP, description: 'Keys of this group may use the management API.' },
   });
+  await record(options, 'key-group.create', { kind: 'KeyGroup', id: MANAGEMENT_GROUP, name: MANAGEMENT_GROUP });
 }
 
-/** A key that an unfinished first start left behind gets the value that is told now. */
-async function ensureKey({ store, clock, keyRing }: FirstStartOptions, value: string): Promise<void> {
+/** A key that an unfinished first start left behind gets the value that is told now. @returns its id. */
+async function ensureKey({ store, clock, keyRing }: FirstStartOptions, value: string): Promise<string> {
   const name = nameFor(MANAGEMENT_GROUP, KEY_NAME);
   const owner = { kind: 'ApiKey', metadata: { namespace: store.namespace, name } } as const;
   const sealed = sealConfidential(keyRing, owner, 'spec.value', value);
   const found = await store.get('ApiKey', name);
   if (found !== undefined) {
     await store.update({ ...found, spec: { ...found.spec, value: sealed } });
-    return;
+    return name;
   }
   await store.create({
     kind: 'ApiKey',
     metadata: { name, annotations: stampNew(clock) },
     spec: { keyGroup: MANAGEMENT_GROUP, displayName: KEY_NAME, description: 'Made on the first start.', value: sealed, enabled: true },
   });
+  return name;
 }
 
 async function markDone({ store }: FirstStartOptions): Promise<void> {

@@ -87,10 +87,12 @@ export class FunctionService {
     });
   }
 
-  async remove(id: string): Promise<void> {
-    const { metadata } = await this.get(id);
+  /** @returns what was removed. @throws DomainError `not_found`. */
+  async remove(id: string): Promise<FunctionResource> {
+    const found = await this.get(id);
     try {
-      await this.#store.delete('Function', id, { uid: metadata.uid });
+      await this.#store.delete('Function', id, { uid: found.metadata.uid });
+      return found;
     } catch (error) {
       if (isDomainError(error, 'conflict') || isDomainError(error, 'not_found')) throw missing(id);
       throw error;

@@ -147,18 +147,4 @@ describe('the common rules of the API', () => {
   it('refuses a trusted proxy that is no network', async () => {
     await expect(startTestManager({ trustedProxies: ['10.0.0.0/33'] })).rejects.toThrow('10.0.0.0/33 is not an address or network');
   });
-
-  it('audits each write, refused ones too, with its actor and without its body (M9)', async () => {
-    manager.audit.length = 0;
-    await api().post('/api/keys').send({ groupId: 'management', name: 'audited', value: 'a-value-that-is-secret' });
-    await supertest(manager.server).delete('/api/key-groups/management');
-    await api().delete('/api/key-groups/management');
-    await api().get('/api/keys');
-    expect(manager.audit.map(({ action, result, actor }) => [action, result, actor?.type])).toEqual([
-      ['createKey', 201, 'key'],
-      ['deleteKeyGroup', 401, undefined],
-      ['deleteKeyGroup', 403, 'key'],
-    ]);
-    expect(JSON.stringify(manager.audit)).not.toContain('a-value-that-is-secret');
-  });
 });

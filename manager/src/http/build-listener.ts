@@ -1,41 +1,56 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
-import { invalid, notFound } from '@wherry/core/errors.ts';
+import { DomainError, invalid, notFound } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import { BadKeyThrottle } from '@wherry/service/bad-key-throttle.ts';
 import { trustedNetworks } from '@wherry/service/trusted-networks.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditActor } from '../audit/audit-record.ts';
+import type { Auditor } from '../audit/auditor.ts';
 import type { Route } from './endpoint.ts';
 import { toDomainError } from './error-mapper.ts';
 import { mountEndpoints, unauthorized, type RequestState } from './mount-endpoints.ts';
 import type { Principal } from './principal.ts';
 import { sendError } from './reply.ts';
+import { readPeer } from './peer.ts';
 import { requestIdOf } from './request-id.ts';
 
 export interface ListenerOptions {
   routes: readonly Route[];
   /** Who the request's credentials are; undefined for none and for bad ones. */
   authenticate: (request: IncomingMessage) => Principal | undefined;
-  audit: AuditLog;
+  /** Who a request claims to be whose credentials are none or bad; undefined where it shows no key at all. */
+  claimantOf: (request: IncomingMessage) => AuditActor | undefined;
+  auditor: Auditor;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
   trustedProxies: readonly string[];
+  /** It listens on a socket that the router alone uses, which says whose connection it is. */
+  isBehindRouter: boolean;
 }
+
+const NOBODY: AuditActor = { type: 'key', id: null, name: '(no key)' };
 
 /** The management port's listener: request id → target → caller → endpoint → answer. */
 export function buildListener(options: ListenerOptions): RequestListener {
   const states = new WeakMap<IncomingMessage, RequestState>();
   const trusted = trustedNetworks(options.trustedProxies);
-  const stateOf = (request: IncomingMessage): RequestState => states.get(request) ?? { requestId: '', principal: undefined };
+  const peerOf = readPeer({ trusted, isBehindRouter: options.isBehindRouter });
+  const throttle = new BadKeyThrottle(options.clock);
+  const stateOf = (request: IncomingMessage): RequestState => {
+    const state = states.get(request);
+    if (state === undefined) throw new Error('a request has no state');
+    return state;
+  };
   const app = express();
   app.disable('x-powered-by');
   app.set('strict routing', true);
   app.set('case sensitive routing', true);
-  const { clock, routes, audit } = options;
+  const { clock, routes, auditor } = options;
   const duration = options.metrics.histogram('management_request_duration_seconds', 'Requests of the management API.', ['operation', 'code']);
-  app.use(mountEndpoints({ routes, stateOf, audit, clock, duration }));
+  app.use(mountEndpoints({ routes, stateOf, auditor, clock, duration }));
   app.use((request, response) => {
     requireKnownCaller(request, stateOf(request));
     throw notFound(`There is nothing at this path: ${response.req.url.split('?', 1)[0] ?? ''}`);
@@ -45,7 +60,7 @@ export function buildListener(options: ListenerOptions): RequestListener {
   const handle = app as unknown as (request: IncomingMessage, response: ServerResponse, next: (thrown: unknown) => void) => void;
 
   const fail = (thrown: unknown, request: IncomingMessage, response: ServerResponse): void => {
-    const { requestId, principal } = stateOf(request);
+    const { requestId, principal, clientAddress } = stateOf(request);
     if (callerLeft(thrown, request)) {
       response.destroy();
       return;
@@ -54,16 +69,26 @@ export function buildListener(options: ListenerOptions): RequestListener {
     // The router's own refusals (a bad escape) come before any endpoint asked who is there.
     if (thrown instanceof URIError && principal === undefined) error = unauthorized();
     if (error.code === 'internal_error') options.logger.error({ err: thrown, requestId, method: request.method }, 'a request failed');
-    if (response.headersSent) response.destroy();
-    else sendError(response, error, requestId);
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    const isBadKey = error.code === 'unauthorized' && options.claimantOf(request) !== undefined;
+    const retryAfter = isBadKey ? throttle.badKey(clientAddress ?? '') : undefined;
+    if (retryAfter === undefined) sendError(response, error, requestId);
+    else sendError(response, tooManyBadKeys(), requestId, { 'Retry-After': String(retryAfter) });
   };
 
   return (request, response) => {
-    const requestId = requestIdOf(request, trusted);
+    const peer = peerOf(request);
+    const requestId = requestIdOf(request, peer.isTrusted);
     response.setHeader('X-Request-Id', requestId);
-    states.set(request, { requestId, principal: undefined });
+    const state: RequestState = {
+      requestId, principal: undefined, clientAddress: peer.client, claimant: () => options.claimantOf(request) ?? NOBODY,
+    };
+    states.set(request, state);
     try {
-      states.set(request, { requestId, principal: options.authenticate(request) });
+      states.set(request, { ...state, principal: options.authenticate(request) });
       checkTarget(request);
     } catch (error) {
       fail(error, request, response);
@@ -77,6 +102,11 @@ export function buildListener(options: ListenerOptions): RequestListener {
 function callerLeft(thrown: unknown, request: IncomingMessage): boolean {
   if (request.destroyed && !request.complete) return true;
   return thrown instanceof Error && (thrown as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
+}
+
+/** R10's rule on this port (M10): only callers whose key is bad are ever answered so. */
+function tooManyBadKeys(): DomainError {
+  return new DomainError('throttled', 'Too many bad keys came from this address: try again after Retry-After seconds.');
 }
 
 function requireKnownCaller(request: IncomingMessage, state: RequestState): void {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { ErrorCode } from '@wherry/core/errors.ts';
+import type { AuditObject } from '../audit/audit-record.ts';
 import type { Permission, Principal } from './principal.ts';
 
 type QuerySchema = z.ZodObject;
@@ -23,19 +24,38 @@ export interface ReplyBody<R extends JsonSchema> {
   bytes?: { type: string; description: string };
 }
 
+export type Method = 'get' | 'post' | 'put' | 'delete';
+
+/** What a request becomes in the audit records (M9). */
+export interface Audit {
+  /** The kind and the verb. */
+  action: `${string}.${string}`;
+  kind: string;
+  /** The parameters of the path that hold the object's id and its name; where there is none, the handler alone knows. */
+  id?: string;
+  name?: string;
+  /** Of a read: the flag of the query with which plaintext values are read. Without it there is no record. */
+  flag?: string;
+}
+
+/** Whatever changes something is audited; a read is where it gives plaintext values. */
+type Audited<M extends Method> = M extends 'get' ? { audit?: Audit } : { audit: Audit };
+
 /**
  * The one declaration of an endpoint: the express route and the OpenAPI document are both made from it, so that they
- * cannot drift apart. An endpoint without a permission does not type-check, and is not mounted.
+ * cannot drift apart. An endpoint without a permission, or one that changes something without an audit action, does not
+ * type-check, and is not mounted.
  */
-export interface Endpoint<
+export type Endpoint<
   P extends string = string,
   Q extends QuerySchema = QuerySchema,
   B extends JsonSchema = JsonSchema,
   R extends JsonSchema = JsonSchema,
-> {
-  /** Unique; also the action in audit records. */
+  M extends Method = Method,
+> = Audited<M> & {
+  /** Unique. */
   operationId: string;
-  method: 'get' | 'post' | 'put' | 'delete';
+  method: M;
   /** As express writes it; `{*path}` is the raw rest of the target, decoded once. */
   path: P;
   tag: string;
@@ -49,7 +69,7 @@ export interface Endpoint<
   reply: ReplyBody<R>;
   /** Beside those that every endpoint may answer. */
   errors: readonly ErrorCode[];
-}
+};
 
 type ParamNames<P extends string> = P extends `${infer Head}/${infer Tail}`
   ? ParamNames<Head> | ParamNames<Tail>
@@ -60,8 +80,8 @@ type ParamNames<P extends string> = P extends `${infer Head}/${infer Tail}`
 /** A request that has passed authentication and validation. */
 export interface Call<E extends AnyEndpoint> {
   params: Record<ParamNames<E['path']>, string>;
-  query: E extends Endpoint<string, infer Q> ? z.output<Q> : never;
-  body: E extends Endpoint<string, QuerySchema, infer B> ? z.output<B> : never;
+  query: E extends { query?: infer Q extends QuerySchema } ? z.output<Q> : never;
+  body: E extends { body?: RequestBody<infer B> } ? z.output<B> : never;
   /** For streamed bodies and conditional requests. */
   request: IncomingMessage;
   /** Undefined on public endpoints without credentials. */
@@ -75,9 +95,16 @@ export interface Reply<T> {
   headers?: Record<string, string>;
   json?: T;
   bytes?: Readable;
+  /** What was changed, or whose values are in the answer: a record each (M9). */
+  objects?: readonly ActedOn[];
 }
 
-type ReplyOf<E extends AnyEndpoint> = E extends Endpoint<string, QuerySchema, JsonSchema, infer R> ? Reply<z.input<R>> : never;
+/** An object of an audit record; what is left out is as declared. */
+export type ActedOn = Pick<AuditObject, 'id'> & Partial<AuditObject>;
+
+/** Whoever changes something says what. */
+type WithObjects<E extends AnyEndpoint, T> = E['method'] extends 'get' ? Reply<T> : Reply<T> & { objects: readonly ActedOn[] };
+type ReplyOf<E extends AnyEndpoint> = E extends { reply: ReplyBody<infer R> } ? WithObjects<E, z.input<R>> : never;
 export type Handler<E extends AnyEndpoint> = (call: Call<E>) => Promise<ReplyOf<E>>;
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the bound of the generics above
@@ -95,7 +122,8 @@ export function endpoint<
   Q extends QuerySchema = z.ZodObject<Record<never, never>>,
   B extends JsonSchema = z.ZodUndefined,
   R extends JsonSchema = z.ZodUndefined,
->(declaration: Endpoint<P, Q, B, R>): Endpoint<P, Q, B, R> {
+  const M extends Method = Method,
+>(declaration: Endpoint<P, Q, B, R, M>): Endpoint<P, Q, B, R, M> {
   return declaration;
 }
 

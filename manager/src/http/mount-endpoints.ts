@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { DomainError, invalid } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Histogram } from '@wherry/core/ports/metrics.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditedCaller, Auditor } from '../audit/auditor.ts';
 import type { AnyEndpoint, Call, Reply, Route } from './endpoint.ts';
 import { ERROR_ANSWERS, toDomainError } from './error-mapper.ts';
 import { readJson, refuseEncoding, requireJsonType } from './json-body.ts';
@@ -13,15 +13,12 @@ import { sendBytes, sendEmpty, sendJson } from './reply.ts';
 import { validate } from './validate.ts';
 
 /** What earlier stages found out about a request. */
-export interface RequestState {
-  requestId: string;
-  principal: Principal | undefined;
-}
+export type RequestState = AuditedCaller;
 
 export interface MountOptions {
   routes: readonly Route[];
   stateOf: (request: IncomingMessage) => RequestState;
-  audit: AuditLog;
+  auditor: Auditor;
   clock: Pick<Clock, 'monotonic'>;
   /** Labels `operation` and `code`. */
   duration: Histogram;
@@ -32,7 +29,8 @@ type ExpressRequest = IncomingMessage & { params: Record<string, unknown>; query
 
 /**
  * An express router of all routes: each path answers its methods, and 405 with `Allow` to any other.
- * @throws Error for a route without a permission, or with an operation id or path and method that another has.
+ * @throws Error for a route without a permission, for one that changes something without an audit action, and for one
+ *   with an operation id or path and method that another has.
  */
 export function mountEndpoints(options: MountOptions): Router {
   const router = Router({ strict: true, caseSensitive: true });
@@ -58,6 +56,7 @@ function checkRoutes(routes: readonly Route[]): void {
   for (const { endpoint } of routes) {
     // A declaration that came around the type check.
     if ((endpoint.permission as string | undefined) === undefined) throw new Error(`${endpoint.operationId} declares no permission`);
+    if (endpoint.method !== 'get' && (endpoint.audit as object | undefined) === undefined) throw new Error(`${endpoint.operationId} declares no audit action`);
     for (const id of [endpoint.operationId, `${endpoint.method} ${endpoint.path}`]) {
       if (ids.has(id)) throw new Error(`${id} is declared twice`);
       ids.add(id);
@@ -85,23 +84,33 @@ async function answer(route: Route, options: MountOptions, request: ExpressReque
   const state = options.stateOf(request);
   const params = paramsOf(endpoint, request);
   const begun = options.clock.monotonic();
-  const record = (result: number): void => {
-    const labels = { operation: endpoint.operationId, code: String(result) };
-    options.duration.observe((options.clock.monotonic() - begun) / 1000, labels);
-    if (request.method === 'GET' || request.method === 'HEAD') return;
-    options.audit.record({ actor: state.principal, action: endpoint.operationId, object: params, result, requestId: state.requestId });
+  const observe = (status: number): void => {
+    options.duration.observe((options.clock.monotonic() - begun) / 1000, { operation: endpoint.operationId, code: String(status) });
   };
+  const act = options.auditor.act(endpoint, state, { params, query: request.query as Query });
   try {
-    if (!mayUse(endpoint.permission, state.principal)) throw unauthorized();
+    requirePermission(endpoint, state.principal);
+    await act?.begin();
     const call = await gather(endpoint, request, { ...state, params });
+    act?.reads(call.body);
     const reply = await route.handle(call);
+    await act?.done(reply.objects ?? []);
     const status = reply.status ?? endpoint.status;
-    record(status);
+    observe(status);
     await send(endpoint, { ...reply, status }, response);
   } catch (error) {
-    if (!response.headersSent) record(ERROR_ANSWERS[toDomainError(error).code].status);
+    const { code } = toDomainError(error);
+    act?.failed(code);
+    if (!response.headersSent) observe(ERROR_ANSWERS[code].status);
     throw error;
   }
+}
+
+/** Whoever is not known is told nothing of what there is. */
+function requirePermission({ permission }: AnyEndpoint, principal: Principal | undefined): void {
+  if (mayUse(permission, principal)) return;
+  if (principal === undefined) throw unauthorized();
+  throw new DomainError('forbidden', 'Only administrators and management keys may do this.');
 }
 
 async function gather(
@@ -110,7 +119,7 @@ async function gather(
   rest: RequestState & { params: Record<string, string> },
 ): Promise<Call<AnyEndpoint>> {
   const query = validateQuery(endpoint, request.query);
-  return { ...rest, query, body: await readBody(endpoint, request), request } as Call<AnyEndpoint>;
+  return { ...rest, query, body: await readBody(endpoint, request), request };
 }
 
 function validateQuery(endpoint: AnyEndpoint, given: unknown): unknown {

@@ -1,10 +1,23 @@
 import supertest from 'supertest';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { AuditTrail } from '../audit/audit-trail.ts';
+import { Auditor } from '../audit/auditor.ts';
 import { ALL_ENDPOINTS } from '../openapi/all-endpoints.ts';
 import { KEY, rawRequest, startTestManager, type TestManager } from '../testing/test-manager.ts';
 import { endpoint, type AnyEndpoint } from './endpoint.ts';
+import { InProcessAuditStore } from '../testing/in-process-audit-store.ts';
 import { mountEndpoints, type RequestState } from './mount-endpoints.ts';
+import { mayUse } from './principal.ts';
 
 type Credential = 'none' | 'management' | 'other group' | 'disabled' | 'expired' | 'deleted' | 'revoked group';
+
+const rest = {
+  stateOf: (): RequestState => ({ requestId: '', principal: undefined, clientAddress: null, claimant: () => ({ type: 'key', id: null, name: '' }) }),
+  auditor: new Auditor(new AuditTrail({ store: new InProcessAuditStore(), clock: new FakeClock(), logger: new FakeLogger() }), new FakeClock()),
+  clock: new FakeClock(),
+  duration: { observe: () => undefined },
+};
 
 describe('permissions (M5): every route with every credential', () => {
   let manager: TestManager;
@@ -46,6 +59,8 @@ describe('permissions (M5): every route with every credential', () => {
   );
 
   it.each(table)('%s with credential: %s', async (_id, credential, declared: AnyEndpoint) => {
+    // Each in a minute of its own: more bad keys in one would be throttled (M10).
+    await manager.clock.advance(60_000);
     const path = declared.path.replace('{*path}', 'a.ts').replace(/:\w+/g, 'unknown');
     const answer = await rawRequest(manager, { method: declared.method.toUpperCase(), path, headers: { 'x-api-key': values[credential] } });
     // The public webhook refuses what is not proved, whoever asks.
@@ -54,18 +69,36 @@ describe('permissions (M5): every route with every credential', () => {
     else expect([200, 201, 204, 400, 404, 415]).toContain(answer.status);
   });
 
+  it('does not mount a route that changes something without an audit action (M9)', () => {
+    const { audit, ...declared } = endpoint({
+      operationId: 'silent', method: 'post', path: '/api/silent', tag: 'x', summary: 'x', permission: 'manage',
+      audit: { action: 'x.make', kind: 'X' }, status: 200, reply: {}, errors: [],
+    });
+    const mount = (declaration: object): object => mountEndpoints({ routes: [{ endpoint: declaration as AnyEndpoint, handle: async () => ({}) }], ...rest });
+    expect(() => mount(declared)).toThrow('silent declares no audit action');
+    expect(() => mount({ ...declared, audit })).not.toThrow();
+  });
+
+  it.each([
+    ['a management key', { type: 'key', id: 'k', name: 'k', groupId: 'management', groupName: 'management' }, true],
+    ['an administrator', { type: 'user', id: 'u', email: 'u@example.com', administrator: true }, true],
+    ['a user', { type: 'user', id: 'u', email: 'u@example.com', administrator: false }, false],
+    ['nobody', undefined, false],
+  ] as const)('what needs an administrator may be used by %s: %#', (_name, principal, may) => {
+    expect(mayUse('administer', principal)).toBe(may);
+  });
+
   it('does not mount a route without a permission', () => {
     const declared = { ...endpoint({
       operationId: 'open', method: 'get', path: '/api/open', tag: 'x', summary: 'x', permission: 'manage', status: 200, reply: {}, errors: [],
     }), permission: undefined } as unknown as AnyEndpoint;
     const routes = [{ endpoint: declared, handle: async () => ({}) }];
-    const stateOf = (): RequestState => ({ requestId: '', principal: undefined });
-    const rest = { audit: { record: () => undefined }, clock: manager.clock, duration: { observe: () => undefined } };
-    expect(() => mountEndpoints({ routes, stateOf, ...rest })).toThrow('open declares no permission');
+    expect(() => mountEndpoints({ routes, ...rest })).toThrow('open declares no permission');
   });
 
   it('lets nobody in before it knows the keys, and a key expire while it is in use', async () => {
     const api = supertest.agent(manager.server);
+    await manager.clock.advance(60_000);
     const expiresAt = new Date(manager.clock.now() + 60_000).toISOString();
     await api.post('/api/keys').set('X-API-Key', KEY).send({ groupId: 'management', name: 'short', value: 'a-short-lived-key-value', expiresAt }).expect(201);
     await api.get('/api/functions').set('X-API-Key', 'a-short-lived-key-value').expect(200);

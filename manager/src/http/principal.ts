@@ -5,11 +5,12 @@ export type Principal =
 
 /**
  * What a route asks of its caller. `public`: it proves itself in another way (a webhook's signature). `manage`: any
- * management key and any user.
+ * management key and any user. `administer`: any management key and administrators.
  */
-export type Permission = 'public' | 'manage';
+export type Permission = 'public' | 'manage' | 'administer';
 
 /** Whether the caller may use a route at all; undefined is a caller without valid credentials. */
 export function mayUse(permission: Permission, principal: Principal | undefined): boolean {
+  if (permission === 'administer' && principal?.type === 'user') return principal.administrator;
   return permission === 'public' || principal !== undefined;
 }

@@ -1,6 +1,6 @@
 import { displayName } from '@wherry/core/resources/kinds.ts';
 import { routes, type Route } from '../http/endpoint.ts';
-import { byName, SUCCESS } from '../resources/shape.ts';
+import { actedOn, byName, SUCCESS } from '../resources/shape.ts';
 import type { WriteBarrier } from '../resources/write-barrier.ts';
 import { keyGroupEndpoints } from './key-group-endpoints.ts';
 import type { KeyGroupService } from './key-group-service.ts';
@@ -10,16 +10,13 @@ export function keyGroupRoutes(service: KeyGroupService, barrier: WriteBarrier):
     list: async () => ({ json: { groups: (await service.list()).sort(byName) } }),
     create: async ({ body }) => {
       const group = await barrier.seen(await service.create(body));
-      return { json: { id: group.metadata.name, name: displayName(group) } };
+      return { json: { id: group.metadata.name, name: displayName(group) }, objects: [actedOn(group)] };
     },
     get: async ({ params }) => ({ json: await service.view(params.groupId) }),
     update: async ({ params, body }) => {
-      await barrier.seen(await service.update(params.groupId, body));
-      return { json: SUCCESS };
+      const group = await barrier.seen(await service.update(params.groupId, body));
+      return { json: SUCCESS, objects: [actedOn(group)] };
     },
-    remove: async ({ params }) => {
-      await service.remove(params.groupId);
-      return { json: SUCCESS };
-    },
+    remove: async ({ params }) => ({ json: SUCCESS, objects: [actedOn(await service.remove(params.groupId))] }),
   });
 }

@@ -69,10 +69,11 @@ export class KeyGroupService {
 
   /**
    * Deletes an empty group that nothing needs.
+   * @returns what was removed.
    * @throws DomainError `forbidden` for `management`; `conflict` while it has keys, a function requires it, or it may
    *   use the management API.
    */
-  remove(id: string): Promise<void> {
+  remove(id: string): Promise<KeyGroupResource> {
     return this.#lock.run('keys', async () => {
       const group = await this.get(id);
       const name = displayName(group);
@@ -80,6 +81,7 @@ export class KeyGroupService {
       await this.#refuseWhileNeeded(id, name);
       try {
         await this.#store.delete('KeyGroup', id, { uid: group.metadata.uid });
+        return group;
       } catch (error) {
         if (isDomainError(error, 'conflict') || isDomainError(error, 'not_found')) throw missingGroup(id);
         throw error;

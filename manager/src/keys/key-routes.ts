@@ -1,10 +1,8 @@
 import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import { displayName, type ApiKeyResource } from '@wherry/core/resources/kinds.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
 import { routes, type Route } from '../http/endpoint.ts';
-import type { Principal } from '../http/principal.ts';
 import type { KeyGroupService } from '../key-groups/key-group-service.ts';
-import { byName, isoOrNull, SUCCESS, timesOf } from '../resources/shape.ts';
+import { actedOn, byName, isoOrNull, SUCCESS, timesOf } from '../resources/shape.ts';
 import { keyEndpoints } from './key-endpoints.ts';
 import type { KeyView } from './key-schemas.ts';
 import type { KeyService } from './key-service.ts';
@@ -13,43 +11,31 @@ export interface KeyRoutesOptions {
   keys: KeyService;
   groups: KeyGroupService;
   reader: ConfidentialReader;
-  audit: AuditLog;
 }
 
-export function keyRoutes({ keys, groups, reader, audit }: KeyRoutesOptions): Route[] {
+export function keyRoutes({ keys, groups, reader }: KeyRoutesOptions): Route[] {
   const view = (key: ApiKeyResource, groupName: string | undefined, includeValues: boolean): KeyView => ({
     ...keyView(key, groupName),
     ...(includeValues ? valueOf(key, reader) : {}),
   });
-  const recordRead = (call: { principal: Principal | undefined; requestId: string }, keyId: string): void =>
-    audit.record({ actor: call.principal, action: 'readKeyValue', object: { keyId }, result: 200, requestId: call.requestId });
 
   return routes(keyEndpoints, {
-    list: async (call) => {
-      const { groupId, includeValues } = call.query;
+    list: async ({ query: { groupId, includeValues } }) => {
       const names = new Map((await groups.list()).map((group) => [group.id, group.name]));
       const found = (await keys.list(groupId)).map((key) => view(key, names.get(key.spec.keyGroup), includeValues));
-      if (includeValues) for (const key of found) recordRead(call, key.id);
-      return { json: { keys: found.sort(byName) } };
+      return { json: { keys: found.sort(byName) }, objects: found.map(({ id, name }) => ({ id, name })) };
     },
     create: async ({ body }) => {
       const { key, value } = await keys.create(body);
-      return { json: { id: key.metadata.name, name: displayName(key), value } };
+      return { json: { id: key.metadata.name, name: displayName(key), value }, objects: [actedOn(key)] };
     },
-    get: async (call) => {
-      const key = await keys.get(call.params.keyId);
+    get: async ({ params, query }) => {
+      const key = await keys.get(params.keyId);
       const group = (await groups.list()).find(({ id }) => id === key.spec.keyGroup) ?? null;
-      if (call.query.includeValues) recordRead(call, key.metadata.name);
-      return { json: { key: view(key, group?.name, call.query.includeValues), group } };
+      return { json: { key: view(key, group?.name, query.includeValues), group }, objects: [actedOn(key)] };
     },
-    update: async ({ params, body }) => {
-      await keys.update(params.keyId, body);
-      return { json: SUCCESS };
-    },
-    remove: async ({ params }) => {
-      await keys.remove(params.keyId);
-      return { json: SUCCESS };
-    },
+    update: async ({ params, body }) => ({ json: SUCCESS, objects: [actedOn(await keys.update(params.keyId, body))] }),
+    remove: async ({ params }) => ({ json: SUCCESS, objects: [actedOn(await keys.remove(params.keyId))] }),
   });
 }
 

@@ -84,7 +84,8 @@ export class KeyService {
     });
   }
 
-  async remove(id: string): Promise<void> {
+  /** @returns what was removed. */
+  async remove(id: string): Promise<ApiKeyResource> {
     const key = await this.get(id);
     try {
       await this.#options.store.delete('ApiKey', id, { uid: key.metadata.uid });
@@ -93,6 +94,7 @@ export class KeyService {
       throw error;
     }
     await this.#options.barrier.gone(key);
+    return key;
   }
 
   #changed(current: ApiKeyResource, body: KeyUpdate): ApiKeyResource['spec'] {

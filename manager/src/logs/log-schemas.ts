@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LOG_LEVELS } from '@wherry/core/ports/telemetry.ts';
+import { limitSchema } from '../http/cursor.ts';
 import { timeSchema } from '../resources/shape.ts';
 
 const levels = z
@@ -12,12 +13,7 @@ const levels = z
 export const logQuerySchema = z.strictObject({
   functionId: z.string().min(1).max(63).optional(),
   level: levels.optional(),
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/, 'must be a whole number from 1 to 1000')
-    .transform(Number)
-    .pipe(z.int().min(1).max(1000))
-    .optional(),
+  limit: limitSchema.optional(),
   cursor: z.string().min(1).max(512).optional().describe('Of a previous answer; opaque'),
   requestId: z.string().min(1).max(128).optional(),
 });

@@ -1,3 +1,4 @@
+import { auditEndpoints } from '../audit/audit-endpoints.ts';
 import type { AnyEndpoint } from '../http/endpoint.ts';
 import { fileEndpoints } from '../files/file-endpoints.ts';
 import { functionEndpoints } from '../functions/function-endpoints.ts';
@@ -16,6 +17,7 @@ export const ALL_ENDPOINTS: readonly AnyEndpoint[] = [
   keyGroupEndpoints,
   keyEndpoints,
   logEndpoints,
+  auditEndpoints,
   settingEndpoints,
   openapiEndpoints,
 ].flatMap((endpoints) => Object.values<AnyEndpoint>(endpoints));

@@ -10,6 +10,8 @@ export interface ManagerData {
   content: string;
   /** File of the log database. */
   telemetry: string;
+  /** File of the audit records. */
+  audit: string;
   release(): void;
 }
 
@@ -27,7 +29,8 @@ export async function takeDataDirectory({ directory, clock, logger }: { director
   for (let said = false; ; said = true) {
     const guard = await take(directory);
     if (guard !== undefined) {
-      return { content: path.join(directory, 'content'), telemetry: path.join(directory, 'telemetry.db'), release: () => guard.release() };
+      const inside = (name: string): string => path.join(directory, name);
+      return { content: inside('content'), telemetry: inside('telemetry.db'), audit: inside('audit.db'), release: () => guard.release() };
     }
     if (!said) logger.warn({ directory }, 'another manager uses the data directory: waiting until it has ended');
     if (clock.monotonic() >= giveUpAt) throw new StartError(`Another manager uses the data directory ${directory}: there may be one. Stop it, or choose another folder with WHERRY_DATA_DIR`);

@@ -22,6 +22,7 @@ import { drainServer } from '../http/drain-server.ts';
 import { sendError } from '../http/reply.ts';
 import { buildInternalListener } from '../internal/internal-listener.ts';
 import { listenInternal } from '../internal/listen-internal.ts';
+import { openAuditStore } from '../audit/open-audit-store.ts';
 import { openTelemetryStore, type TelemetryOptions } from '../telemetry/open-telemetry-store.ts';
 import { takeDataDirectory } from './data-directory.ts';
 import { watchKeyDirectory } from './key-directory.ts';
@@ -104,7 +105,7 @@ async function compose({ config, connect, clock, logger }: StartManagerOptions, 
   const management = await listenManagement(whenReady(state, manager.listener), config);
   parts.defer(() => management.close());
   const stopping = new AbortController();
-  begin({ cluster, manager, keyRing: keys.keyRing, managementKey, clock, logger, signal: stopping.signal }, state);
+  begin({ cluster, manager, audit: stores.audit, keyRing: keys.keyRing, managementKey, clock, logger, signal: stopping.signal }, state);
   logger.info({ management: management.port, internal: internal.port, ops: ops.port }, 'the manager listens');
   return {
     ports: { management: management.port, internal: internal.port, ops: ops.port },
@@ -122,11 +123,13 @@ async function openStores({ directory, maxBytes, ...shared }: { directory: strin
   parts.defer(() => data.release());
   const telemetry = await openTelemetryStore({ file: data.telemetry, maxBytes, ...shared });
   parts.defer(() => telemetry.close());
+  const audit = await openAuditStore({ file: data.audit, ...shared });
+  parts.defer(() => audit.close());
   const content = await createFolderContentStore({ directory: data.content, ...shared });
-  return { telemetry, content };
+  return { telemetry, audit, content };
 }
 
-type Beginning = Pick<Parameters<typeof ensureFirstStart>[0], 'keyRing' | 'clock'> & {
+type Beginning = Pick<Parameters<typeof ensureFirstStart>[0], 'audit' | 'keyRing' | 'clock'> & {
   cluster: Cluster;
   manager: Manager;
   managementKey: string | undefined;

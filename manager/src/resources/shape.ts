@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createdAt } from '@wherry/core/age.ts';
+import { displayName } from '@wherry/core/resources/kinds.ts';
 import { nameSchema, UPDATED_AT, type ObjectMeta } from '@wherry/core/resources/meta.ts';
 
 /** Milliseconds since 1970 UTC as the API writes times. */
@@ -19,6 +20,11 @@ export function timesOf(resource: { metadata: ObjectMeta }): { createdAt: string
   const updated = resource.metadata.annotations?.[UPDATED_AT];
   const known = updated !== undefined && /^\d{1,15}$/.test(updated);
   return { createdAt: isoTime(created), updatedAt: isoTime(known ? Number(updated) : created) };
+}
+
+/** An object in an audit record. */
+export function actedOn(resource: Parameters<typeof displayName>[0]): { id: string; name: string } {
+  return { id: resource.metadata.name, name: displayName(resource) };
 }
 
 /** Whether a path's or body's id can be the id of anything. */

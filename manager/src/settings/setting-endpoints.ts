@@ -17,6 +17,7 @@ export const settingEndpoints = {
     operationId: 'updateSettings',
     method: 'put',
     summary: 'Change settings, all of them or none',
+    audit: { action: 'settings.update', kind: 'Settings' },
     body: { kind: 'json', schema: settingsBodySchema },
     reply: { json: settingsUpdatedSchema },
     errors: ['forbidden', 'conflict'],

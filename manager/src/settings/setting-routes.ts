@@ -1,3 +1,4 @@
+import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { routes, type Route } from '../http/endpoint.ts';
 import { SUCCESS } from '../resources/shape.ts';
 import { settingEndpoints } from './setting-endpoints.ts';
@@ -8,7 +9,8 @@ export function settingRoutes(service: SettingService): Route[] {
     list: async () => ({ json: { settings: await service.list() } }),
     update: async ({ body, principal }) => {
       await service.update(body.settings, principal);
-      return { json: { ...SUCCESS, updated: Object.keys(body.settings).length } };
+      const names = Object.keys(body.settings).sort();
+      return { json: { ...SUCCESS, updated: names.length }, objects: [{ id: SETTINGS_NAME, name: names.join(', ') }] };
     },
   });
 }

@@ -1,5 +1,5 @@
 import { routes, type Route } from '../http/endpoint.ts';
-import { byName, SUCCESS } from '../resources/shape.ts';
+import { actedOn, byName, SUCCESS } from '../resources/shape.ts';
 import { sourceEndpoints } from './source-endpoints.ts';
 import { sourceStatusView, sourceView } from './source-mapping.ts';
 import { webhookRefused, type SourceService } from './source-service.ts';
@@ -7,14 +7,17 @@ import { webhookRefused, type SourceService } from './source-service.ts';
 export function sourceRoutes(service: SourceService): Route[] {
   return routes(sourceEndpoints, {
     list: async () => ({ json: { sources: (await service.list()).map(sourceView).sort(byName) } }),
-    create: async ({ body }) => ({ json: sourceView(await service.create(body)) }),
+    create: async ({ body }) => {
+      const source = await service.create(body);
+      return { json: sourceView(source), objects: [actedOn(source)] };
+    },
     byName: async ({ params }) => ({ json: sourceView(await service.getByName(params.name)) }),
     get: async ({ params }) => ({ json: sourceView(await service.get(params.id)) }),
-    update: async ({ params, body }) => ({ json: { ...sourceView(await service.update(params.id, body)), syncTriggered: false } }),
-    remove: async ({ params }) => {
-      await service.remove(params.id);
-      return { json: SUCCESS };
+    update: async ({ params, body }) => {
+      const source = await service.update(params.id, body);
+      return { json: { ...sourceView(source), syncTriggered: false }, objects: [actedOn(source)] };
     },
+    remove: async ({ params }) => ({ json: SUCCESS, objects: [actedOn(await service.remove(params.id))] }),
     status: async ({ params }) => ({ json: sourceStatusView(await service.get(params.id)) }),
     sync: async ({ params }) => service.sync(params.id),
     webhook: async () => Promise.reject(webhookRefused()),

@@ -67,11 +67,12 @@ export class SourceService {
     });
   }
 
-  /** Functions that run from it keep their last good revision. */
-  async remove(id: string): Promise<void> {
-    const { metadata } = await this.get(id);
+  /** Functions that run from it keep their last good revision. @returns what was removed. */
+  async remove(id: string): Promise<CodeSourceResource> {
+    const found = await this.get(id);
     try {
-      await this.#store.delete('CodeSource', id, { uid: metadata.uid });
+      await this.#store.delete('CodeSource', id, { uid: found.metadata.uid });
+      return found;
     } catch (error) {
       if (isDomainError(error, 'conflict') || isDomainError(error, 'not_found')) throw missingSource(id);
       throw error;

@@ -7,11 +7,12 @@ import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
 import { FakeReferencedSecrets } from '@wherry/core/fakes/fake-referenced-secrets.ts';
 import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
 import { testDigestKey, testKeyRing } from '@wherry/core/fakes/test-key-ring.ts';
-import type { AuditRecord } from '../audit/audit-log.ts';
+import type { StoredAuditRecord } from '../audit/audit-record.ts';
 import { buildManager, type ManagerOptions } from '../build-manager.ts';
 import { ensureFirstStart } from '../first-start/ensure-first-start.ts';
 import { openTelemetryStore } from '../telemetry/open-telemetry-store.ts';
 import type { TelemetryStore } from '../telemetry/telemetry-store.ts';
+import { InProcessAuditStore } from './in-process-audit-store.ts';
 
 /** The management key of every test manager. */
 export const KEY = 'test-management-key';
@@ -24,7 +25,9 @@ export interface TestManager {
   clock: FakeClock;
   logger: FakeLogger;
   telemetry: TelemetryStore;
-  audit: AuditRecord[];
+  audit: InProcessAuditStore;
+  /** All records, oldest first. */
+  audited(): Promise<StoredAuditRecord[]>;
   server: Server;
   stop(): Promise<void>;
 }
@@ -37,8 +40,8 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const keyRing = testKeyRing();
   const referencedSecrets = new FakeReferencedSecrets();
   const telemetry = await openTelemetryStore({ file: ':memory:', maxBytes: 64 * 1024 * 1024, clock, logger });
-  const audit: AuditRecord[] = [];
-  await ensureFirstStart({ store, keyRing, clock, managementKey: KEY });
+  const audit = new InProcessAuditStore();
+  await ensureFirstStart({ store, audit, keyRing, clock, managementKey: KEY });
   const manager = buildManager({
     store,
     content,
@@ -50,7 +53,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
     logger,
     metrics: new FakeMetrics(),
     functionUrl: 'http://functions.test:8000/',
-    audit: { record: (record) => audit.push(record) },
+    audit,
     ...overrides,
   });
   await manager.start();
@@ -58,11 +61,13 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return {
     store, content, referencedSecrets, clock, logger, telemetry, audit, server,
+    audited: async () => (await audit.query({ limit: 1_000_000 })).reverse(),
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => void server.close(resolve));
       await manager.stop();
       await telemetry.close();
+      await audit.close();
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { BadKeyThrottle } from '@wherry/service/bad-key-throttle.ts';
 import { eventually, GOOD_KEY, Harness, routerFunction, routerKey, type Answer } from '../testing/harness.ts';
-import { BadKeyThrottle } from './bad-key-throttle.ts';
 import { presentedKey } from './carriers.ts';
 import { withoutKeys } from './query-key.ts';
 

@@ -1,7 +1,7 @@
 import type { RouterKey } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { BadKeyThrottle } from '@wherry/service/bad-key-throttle.ts';
 import { Refusal } from '../refusal.ts';
-import type { BadKeyThrottle } from './bad-key-throttle.ts';
 import { presentedKey } from './carriers.ts';
 import type { KeyIndex } from './key-index.ts';
 

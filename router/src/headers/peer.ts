@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { clientAddress } from '@wherry/service/client-address.ts';
 import { plainAddress, type TrustedNetworks } from '@wherry/service/trusted-networks.ts';
 import { headerValue, headerValues } from './raw-headers.ts';
 
@@ -21,19 +21,7 @@ export function readPeer(remote: string | undefined, rawHeaders: readonly string
   return {
     address,
     trusted: true,
-    client: clientBehind(address, rawHeaders, trusts),
+    client: clientAddress(address, headerValues(rawHeaders, 'x-forwarded-for').join(','), trusts),
     scheme: proto === 'https' ? 'https' : 'http',
   };
-}
-
-/** The nearest address in the chain that is not one of ours: what stands before it was the caller's to invent. */
-function clientBehind(address: string, rawHeaders: readonly string[], trusts: TrustedNetworks): string {
-  const chain = headerValues(rawHeaders, 'x-forwarded-for').join(',').split(',').map((hop) => plainAddress(hop.trim()));
-  let client = address;
-  for (const hop of chain.reverse()) {
-    if (isIP(hop) === 0) break;
-    client = hop;
-    if (!trusts(hop)) break;
-  }
-  return client;
 }

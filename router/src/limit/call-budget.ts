@@ -1,4 +1,4 @@
-import { networkOf } from './network-of.ts';
+import { networkOf } from '@wherry/service/network-of.ts';
 
 /** A caller may have this many times as many calls as there is room left. */
 const CLIENT_SHARE = 3;

@@ -5,7 +5,7 @@ import { eventually, Harness, readUntil, routerFunction } from '../testing/harne
 import type { Chain } from '../chain.ts';
 import { CallBudget } from './call-budget.ts';
 import { capacityOf, openFilesLimit, processResources } from './capacity.ts';
-import { networkOf } from './network-of.ts';
+import { networkOf } from '@wherry/service/network-of.ts';
 
 type Held = Parameters<Chain>[1];
 const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { plainAddress, type TrustedNetworks } from '@wherry/service/trusted-networks.ts';
-import { networkOf } from '../limit/network-of.ts';
+import { networkOf } from '@wherry/service/network-of.ts';
 
 /** Something that can be closed in favour of another: a connection. */
 export interface Closable {

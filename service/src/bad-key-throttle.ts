@@ -1,5 +1,5 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import { networkOf } from '../limit/network-of.ts';
+import { networkOf } from './network-of.ts';
 
 const WINDOW_MS = 60_000;
 const MAX_BAD_KEYS = 20;

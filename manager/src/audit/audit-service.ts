@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { decodeCursor, encodeCursor } from '../http/cursor.ts';
+import { isoTime } from '../resources/shape.ts';
+import type { StoredAuditRecord } from './audit-record.ts';
+import type { AuditExportQuery, AuditPage, AuditPageQuery, AuditRecordView } from './audit-schemas.ts';
+import type { AuditQuery, AuditStore } from './audit-store.ts';
+
+const DEFAULT_LIMIT = 50;
+/** Records that an export reads at a time. */
+const EXPORT_AT_ONCE = 1000;
+const positionSchema = z.tuple([z.int().min(1)]);
+
+/** Audit records, newest first. */
+export class AuditService {
+  readonly #store: AuditStore;
+
+  constructor(store: AuditStore) {
+    this.#store = store;
+  }
+
+  /** One page. @throws DomainError `validation_failed` for a bad cursor. */
+  async page(query: AuditPageQuery): Promise<AuditPage> {
+    const limit = query.limit ?? DEFAULT_LIMIT;
+    const before = query.cursor === undefined ? undefined : decodeCursor(query.cursor, positionSchema)[0];
+    // One more tells whether there is another page.
+    const found = await this.#store.query({ ...filtersOf(query), limit: limit + 1, before });
+    const records = found.slice(0, limit);
+    const last = records.at(-1);
+    const hasMore = found.length > limit && last !== undefined;
+    return {
+      data: {
+        records: records.map(recordView),
+        pagination: { limit, hasMore, ...(hasMore ? { next: nextPath(query, limit, encodeCursor([last.id])) } : {}) },
+      },
+    };
+  }
+
+  /** All records as lines of JSON, read little by little as they are taken. */
+  async *lines(query: AuditExportQuery): AsyncGenerator<Buffer> {
+    for (let before: number | undefined; ; ) {
+      const found: StoredAuditRecord[] = await this.#store.query({ ...filtersOf(query), limit: EXPORT_AT_ONCE, before });
+      if (found.length > 0) yield Buffer.from(found.map((record) => `${JSON.stringify(recordView(record))}\n`).join(''));
+      if (found.length < EXPORT_AT_ONCE) return;
+      before = found.at(-1)?.id;
+    }
+  }
+}
+
+function filtersOf({ actor, action, objectId, since, until }: AuditExportQuery): Omit<AuditQuery, 'limit'> {
+  const time = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
+  return { actor, action, objectId, since: time(since), until: time(until) };
+}
+
+function recordView({ id, timestamp, ...record }: StoredAuditRecord): AuditRecordView {
+  return { id: String(id), timestamp: isoTime(timestamp), ...record };
+}
+
+function nextPath({ actor, action, objectId, since, until }: AuditPageQuery, limit: number, cursor: string): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries({ actor, action, objectId, since, until })) if (value !== undefined) parameters.set(name, value);
+  parameters.set('limit', String(limit));
+  parameters.set('cursor', cursor);
+  return `/api/audit?${parameters.toString()}`;
+}

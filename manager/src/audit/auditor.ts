@@ -1,0 +1,104 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ErrorCode } from '@wherry/core/errors.ts';
+import type { ActedOn, AnyEndpoint, Audit } from '../http/endpoint.ts';
+import type { Principal } from '../http/principal.ts';
+import type { AuditActor, AuditObject, AuditRecord, AuditResult } from './audit-record.ts';
+import type { AuditTrail } from './audit-trail.ts';
+
+/** Characters of an id or a name that a caller chose. */
+const MAX_TEXT = 256;
+const DENIED: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'throttled']);
+
+/** Whose request it is. */
+export interface AuditedCaller {
+  requestId: string;
+  principal: Principal | undefined;
+  clientAddress: string | null;
+  /** Who it claims to be, where it is not let in. */
+  claimant: () => AuditActor;
+}
+
+/** What a request asks for, as its target says. */
+export interface AuditedTarget {
+  params: Record<string, string>;
+  query: Record<string, unknown>;
+}
+
+/** One request that leaves audit records: an attempt, then either what was done or why not. */
+export interface Act {
+  /** Before anything is done. @throws DomainError `unavailable` while nothing can be recorded. */
+  begin(): Promise<void>;
+  /** The body has passed validation: a `name` in it names what is to be made. */
+  reads(body: unknown): void;
+  /** It is done, and may be answered when this resolves. @throws DomainError `unavailable`. */
+  done(objects: readonly ActedOn[]): Promise<void>;
+  failed(code: ErrorCode): void;
+}
+
+/** Makes audit records of requests, as their endpoints declare. */
+export class Auditor {
+  readonly #trail: AuditTrail;
+  readonly #clock: Pick<Clock, 'now'>;
+
+  constructor(trail: AuditTrail, clock: Pick<Clock, 'now'>) {
+    this.#trail = trail;
+    this.#clock = clock;
+  }
+
+  /** @returns undefined for a request that leaves no record. */
+  act(endpoint: AnyEndpoint, caller: AuditedCaller, target: AuditedTarget): Act | undefined {
+    const { audit, method } = endpoint;
+    if (audit === undefined || !isAudited(audit, target.query)) return undefined;
+    const trail = this.#trail;
+    const declared = objectOf(audit, target.params);
+    let isDone = false;
+    const record = (object: AuditObject, result: AuditResult): AuditRecord => ({
+      timestamp: this.#clock.now(),
+      actor: actorOf(caller),
+      action: audit.action,
+      object: { kind: object.kind, id: bounded(object.id), name: bounded(object.name) },
+      result,
+      requestId: caller.requestId,
+      clientAddress: caller.clientAddress,
+    });
+    return {
+      begin: () => trail.requireWritable(),
+      reads(body) {
+        declared.name ??= nameIn(body);
+      },
+      async done(objects) {
+        isDone = true;
+        const records = objects.map((object) => record({ ...declared, ...object }, 'ok'));
+        await (method === 'get' ? trail.recordRead(records) : trail.recordChange(records));
+      },
+      failed(code) {
+        if (isDone) return;
+        const result = DENIED.has(code) ? 'denied' : 'failed';
+        trail.recordRefusal(record(declared, result), caller.principal === undefined ? 'unidentified' : 'identified');
+      },
+    };
+  }
+}
+
+function isAudited({ flag }: Audit, query: Record<string, unknown>): boolean {
+  return flag === undefined || (query[flag] !== undefined && query[flag] !== 'false');
+}
+
+function objectOf(audit: Audit, params: Record<string, string>): AuditObject {
+  const named = (param: string | undefined): string | null => (param === undefined ? null : (params[param] ?? null));
+  return { kind: audit.kind, id: named(audit.id), name: named(audit.name) };
+}
+
+function nameIn(body: unknown): string | null {
+  const name = (body as { name?: unknown } | null | undefined)?.name;
+  return typeof name === 'string' ? name : null;
+}
+
+function actorOf({ principal, claimant }: AuditedCaller): AuditActor {
+  if (principal === undefined) return claimant();
+  return { type: principal.type, id: principal.id, name: principal.type === 'key' ? principal.name : principal.email };
+}
+
+function bounded(text: string | null): string | null {
+  return text === null || text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1)}…`;
+}

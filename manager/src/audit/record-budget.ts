@@ -1,0 +1,33 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+
+export interface RecordBudgetOptions {
+  /** Records that may come at once. */
+  burst: number;
+  /** Further ones that may come a minute, for as long as it goes on. */
+  perMinute: number;
+  clock: Pick<Clock, 'monotonic'>;
+}
+
+/** How many records may be written of what costs its caller nothing (a token bucket). */
+export class RecordBudget {
+  readonly #options: RecordBudgetOptions;
+  #left: number;
+  #countedAt: number;
+
+  constructor(options: RecordBudgetOptions) {
+    this.#options = options;
+    this.#left = options.burst;
+    this.#countedAt = options.clock.monotonic();
+  }
+
+  /** Whether one more may be written. */
+  take(): boolean {
+    const { burst, perMinute, clock } = this.#options;
+    const now = clock.monotonic();
+    this.#left = Math.min(burst, this.#left + ((now - this.#countedAt) / 60_000) * perMinute);
+    this.#countedAt = now;
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
+  }
+}
