@@ -9,6 +9,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import { createConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import { beginTerm, type Term, type TermRooms } from './begin-term.ts';
@@ -21,7 +22,7 @@ import { createDemandBoard, type DemandBoard } from './feed/demand-board.ts';
 import { invocationToken } from './feed/invocation-token.ts';
 import type { LogIntake } from './feed/log-intake.ts';
 import { createKeyRecords } from './keys/key-records.ts';
-import { RouterFeed, type RouterOutcome } from './feed/router-feed.ts';
+import { RouterFeed, type KnownState, type RouterOutcome } from './feed/router-feed.ts';
 import { createReconcileMetrics } from './queue/controller.ts';
 import { createUndecryptable } from './secrets/undecryptable.ts';
 
@@ -45,6 +46,8 @@ export interface OperatorOptions {
   functionUrl: string;
   /** Milliseconds from the start in which routers of an operator before this one may still come back. Default 0. */
   routersReturnMs?: number;
+  /** Absent for a store that is never restored while routers run. */
+  restores?: StoreRestores;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
@@ -53,9 +56,9 @@ export interface OperatorOptions {
 export interface Operator {
   /**
    * Serves a router's feed on this connection until it ends. The outcome says whether the router listens; it never rejects.
-   * @param resourceVersion of the newest state that the router knows: it is told nothing before the caches are there too.
+   * @param known the newest state that the router knows: it is told nothing before the caches are there too.
    */
-  attachRouter(channel: FeedChannel, known?: { resourceVersion?: string }): { outcome: Promise<RouterOutcome> };
+  attachRouter(channel: FeedChannel, known?: KnownState): { outcome: Promise<RouterOutcome> };
   /** Resolves when all caches are full and a first snapshot is out; keeps trying until then. Every replica does this. */
   start(): Promise<void>;
   /** From now on it reconciles, builds and collects. After `start`; harmless a second time. */
@@ -104,7 +107,7 @@ export function buildOperator(options: OperatorOptions): Operator {
 
   return {
     demand,
-    attachRouter: (channel, known) => routers.attach(channel, known?.resourceVersion),
+    attachRouter: (channel, known) => routers.attach(channel, known),
     async start() {
       await caches.start();
       if (!stopped) routers.start();

@@ -44,8 +44,8 @@ export interface Router {
   readonly server: Server;
   /** Whether it has learned its functions (R8). */
   isReady(): boolean;
-  /** Of the newest state that is applied: a connection's hello says it. */
-  resourceVersion(): string;
+  /** The newest state that is applied: a connection's hello says it. */
+  known(): { resourceVersion: string; restores?: number };
   /** Follows one feed connection until it ends; the last known state stays in force afterwards. */
   follow(channel: FeedChannel): Promise<void>;
   /** Stops accepting, finishes calls, and resolves when all is closed. */
@@ -86,7 +86,7 @@ export function buildRouter(options: RouterOptions): Router {
   return {
     server,
     isReady: () => state.ready,
-    resourceVersion: () => state.resourceVersion,
+    known: () => ({ resourceVersion: state.resourceVersion, ...(state.restores > 0 && { restores: state.restores }) }),
     async follow(channel) {
       feed = channel;
       logs.connect({ send, isCongested: () => (channel.queuedBytes?.() ?? 0) > CONGESTED_BYTES });

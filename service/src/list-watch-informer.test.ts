@@ -90,6 +90,16 @@ describe('informer: reach', () => {
     expect(source.lists).toBe(2);
   });
 
+  it('R8: relist takes the newest state, also where it is an older one (a store that was restored)', async () => {
+    source.state = { items: [object('late', '20')], resourceVersion: '20' };
+    await informer.start();
+    const relisted = informer.relist();
+    source.state = { items: [object('early', '5')], resourceVersion: '10' };
+    await clock.advance(0);
+    await relisted;
+    expect([informer.resourceVersion(), informer.list().map(({ metadata }) => metadata.name), source.lists]).toEqual(['10', ['early'], 2]);
+  });
+
   it('ends with the informer', async () => {
     await informer.start();
     const reached = informer.reach('5');

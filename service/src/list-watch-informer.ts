@@ -54,6 +54,8 @@ export interface ListWatchInformer<T> {
    * listed again; what is listed then is the newest there is, and enough. Waits as long as no list succeeds.
    */
   reach(resourceVersion: string): Promise<void>;
+  /** Resolves when the cache reflects a list that began after this: the newest state, even where that is an older one. */
+  relist(): Promise<void>;
   /** Calls back after each change of the cache, `undefined` for an object that is gone. Returns how to stop. */
   onChange(callback: ObjectCallback<T>): () => void;
 }
@@ -64,7 +66,8 @@ export function createListWatchInformer<T extends Identified>(options: ListWatch
 }
 
 interface Waiter {
-  target: bigint;
+  /** Undefined: only a list is enough. */
+  target: bigint | undefined;
   /** The lists that had begun when it came: a later one is enough. */
   lists: number;
   resolve: () => void;
@@ -121,11 +124,20 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
 
   async reach(resourceVersion: string): Promise<void> {
     const target = BigInt(resourceVersion);
-    if (BigInt(this.#version) >= target || this.#stopping.signal.aborted) return;
+    if (BigInt(this.#version) >= target) return;
+    await this.#wait(target, REACH_PATIENCE_MS);
+  }
+
+  relist(): Promise<void> {
+    return this.#wait(undefined, 0);
+  }
+
+  async #wait(target: bigint | undefined, patienceMs: number): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiter = { target, lists: this.#lists, resolve };
     this.#waiters.add(waiter);
-    const cancel = this.#clock.after(REACH_PATIENCE_MS, () => {
+    const cancel = this.#clock.after(patienceMs, () => {
       if (this.#lists > waiter.lists) return;
       this.#relist = true;
       this.#watching.abort();
@@ -197,7 +209,7 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
   #moveTo(resourceVersion: string, list = 0): void {
     this.#version = resourceVersion;
     const version = this.#waiters.size === 0 ? 0n : BigInt(resourceVersion);
-    for (const waiter of this.#waiters) if (version >= waiter.target || list > waiter.lists) waiter.resolve();
+    for (const waiter of this.#waiters) if ((waiter.target !== undefined && version >= waiter.target) || list > waiter.lists) waiter.resolve();
   }
 
   #set(name: string, object: T | undefined): void {

@@ -87,6 +87,8 @@ export const helloSchema = z.discriminatedUnion('role', [
     instance: z.string(),
     /** Of the newest state that it has applied, "0" for none: it is never sent an older one. An integer: it is compared. */
     resourceVersion: z.string().check(z.regex(/^\d{1,40}$/)),
+    /** How often the store had been restored by then; absent: never. */
+    restores: z.optional(z.int()),
   }),
   z.strictObject({
     type: z.literal('hello'),
@@ -110,6 +112,11 @@ export const routerDownSchema = z.discriminatedUnion('type', [
     version: z.int(),
     /** The newest resourceVersion that the state reflects. */
     resourceVersion: z.string(),
+    /**
+     * How often the store was restored from a backup; absent: never. resourceVersions compare within one count: a state of a
+     * higher one is newer, whatever its resourceVersion.
+     */
+    restores: z.optional(z.int()),
     /** base64url; HMAC key of the keys' digests. */
     digestKey: z.string(),
     settings: routerSettings,

@@ -2,8 +2,10 @@ import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Gauge, Metrics } from '@wherry/core/ports/metrics.ts';
+import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import type { KubeClient } from '../client/kube-client.ts';
 import { LeaseRecord, type Lease } from './lease-record.ts';
+import { RestoreCount } from './restore-count.ts';
 
 export interface LeaderTimes {
   /** How long others wait for a holder that says nothing more. Whole seconds, as a Lease has them. */
@@ -40,6 +42,8 @@ export interface LeaderElection {
   isLeader(): boolean;
   /** Calls back when it begins and when it ceases to lead. Returns how to stop. */
   onChange(callback: (leads: boolean) => void): () => void;
+  /** Counted in the Lease by all that follow it, whoever leads. */
+  readonly restores: StoreRestores;
 }
 
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
@@ -47,6 +51,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
 }
 
 class LeaseElection implements LeaderElection {
+  readonly restores = new RestoreCount();
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #times: LeaderTimes;
@@ -116,18 +121,22 @@ class LeaseElection implements LeaderElection {
     // What we know of a Lease that is ours is the newest, unless a write told otherwise.
     const known = this.isLeader() && this.#seen?.lease.isStale !== true ? this.#seen?.lease : undefined;
     const lease = known ?? this.#observe(await this.#record.read());
+    const { wanted } = this.restores;
     if (!this.#mayTake(lease)) {
       this.#leadUntil(0);
+      if (lease !== undefined && lease.restores < wanted) this.#observe(await this.#record.count(lease, wanted));
       return;
     }
     const began = this.#clock.monotonic();
-    const written = await this.#record.take(lease);
+    const written = await this.#record.take(lease, wanted);
+    this.restores.note(written);
     this.#seen = { lease: written, at: this.#clock.monotonic() };
     this.#leadUntil(began + this.#times.renewDeadlineMs);
   }
 
   /** A Lease that changes is alive; only for how long it has not, by our own clock, counts: clocks differ. */
   #observe(lease: Lease | undefined): Lease | undefined {
+    if (lease !== undefined) this.restores.note(lease);
     if (lease === undefined) this.#seen = undefined;
     else if (lease.version === this.#seen?.lease.version) this.#seen = { ...this.#seen, lease };
     else this.#seen = { lease, at: this.#clock.monotonic() };

@@ -4,6 +4,9 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KubeClient } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 
+/** On the Lease: `Lease.restores`. */
+const RESTORES_ANNOTATION = 'wherry.dev/restores';
+
 /** coordination.k8s.io/v1 Lease, as far as we use it. */
 interface RawLease extends KubeObject {
   spec?: { holderIdentity?: string; leaseDurationSeconds?: number; leaseTransitions?: number; acquireTime?: string; renewTime?: string };
@@ -17,6 +20,8 @@ export interface Lease {
   /** Empty for a released one. */
   holder: string;
   durationSeconds: number;
+  /** How often the store was restored from a backup, as the replicas have counted. */
+  restores: number;
   /** A write from it was refused, or went who knows where: read it again. */
   isStale?: boolean;
 }
@@ -53,17 +58,22 @@ export class LeaseRecord {
     }
   }
 
-  /** Makes it ours, or renews it. */
-  async take(lease: Lease | undefined): Promise<Lease> {
+  /** Makes it ours, or renews it, with that count. */
+  async take(lease: Lease | undefined, restores: number): Promise<Lease> {
     const now = microTime(this.#options.clock.now());
     const own = { holderIdentity: this.identity, leaseDurationSeconds: this.#options.durationSeconds, renewTime: now };
     if (lease === undefined) {
       const spec = { ...own, acquireTime: now, leaseTransitions: 0 };
-      const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: this.#options.name }, spec };
+      const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: this.#options.name, annotations: annotationsOf(restores) }, spec };
       return toLease(await this.#request('POST', this.#path, body));
     }
-    if (lease.holder === this.identity) return this.#write(lease, own);
-    return this.#write(lease, { ...own, acquireTime: now, leaseTransitions: (lease.raw.spec?.leaseTransitions ?? 0) + 1 });
+    if (lease.holder === this.identity) return this.#write(lease, own, restores);
+    return this.#write(lease, { ...own, acquireTime: now, leaseTransitions: (lease.raw.spec?.leaseTransitions ?? 0) + 1 }, restores);
+  }
+
+  /** Writes the count alone, whoever holds the Lease. */
+  async count(lease: Lease, restores: number): Promise<Lease> {
+    return this.#write(lease, {}, restores);
   }
 
   /** Leaves it to whoever comes next. */
@@ -71,8 +81,9 @@ export class LeaseRecord {
     await this.#write(lease, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#options.clock.now()) });
   }
 
-  async #write({ raw }: Lease, spec: RawLease['spec']): Promise<Lease> {
-    return toLease(await this.#request('PUT', `${this.#path}/${this.#options.name}`, { ...raw, spec: { ...raw.spec, ...spec } }));
+  async #write({ raw, restores: before }: Lease, spec: RawLease['spec'], restores = before): Promise<Lease> {
+    const metadata = { ...raw.metadata, annotations: { ...raw.metadata.annotations, ...annotationsOf(restores) } };
+    return toLease(await this.#request('PUT', `${this.#path}/${this.#options.name}`, { ...raw, metadata, spec: { ...raw.spec, ...spec } }));
   }
 
   #request(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<RawLease> {
@@ -86,7 +97,18 @@ function toLease(raw: RawLease): Lease {
     version: raw.metadata.resourceVersion,
     holder: raw.spec?.holderIdentity ?? '',
     durationSeconds: raw.spec?.leaseDurationSeconds ?? 0,
+    restores: restoresOf(raw),
   };
+}
+
+/** Whatever is no count is none. */
+function restoresOf({ metadata: { annotations = {} } }: RawLease): number {
+  const text = annotations[RESTORES_ANNOTATION] ?? '';
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+function annotationsOf(restores: number): Record<string, string> {
+  return restores === 0 ? {} : { [RESTORES_ANNOTATION]: String(restores) };
 }
 
 /** Kubernetes' MicroTime. */

@@ -10,6 +10,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { kubernetesPrograms } from './config.ts';
+import { backUpEtcd, restoreEtcd } from './etcd-backup.ts';
 
 const START_LIMIT_MS = 90_000;
 const POLL_MS = 50;
@@ -31,6 +32,10 @@ export interface ApiServer {
   folder: string;
   /** Has etcd forget all states before the resourceVersion. Without `--watch-cache=false`, caches still know them. */
   compact(resourceVersion: string): Promise<void>;
+  /** Keeps what etcd holds now. The server is away meanwhile, and comes back at the same port. */
+  backUp(): Promise<void>;
+  /** Puts back what was kept last, in place, as after a disaster: resourceVersions go back too. The server is away meanwhile. */
+  restore(): Promise<void>;
   /** Ends both programs and removes the folder. */
   stop(): Promise<void>;
 }
@@ -79,10 +84,19 @@ async function start(
     children.push(child);
     return child;
   };
-  run('etcd', etcdFlags(folder, etcd, `http://127.0.0.1:${peer}`));
-  run('kube-apiserver', [...apiServerFlags(folder, { etcd, port: secure }), ...flags]);
   const url = `https://127.0.0.1:${secure}`;
-  await untilReady(folder, { url, token, children });
+  const both = {
+    folder,
+    async start(): Promise<void> {
+      run('etcd', etcdFlags(folder, etcd, `http://127.0.0.1:${peer}`));
+      run('kube-apiserver', [...apiServerFlags(folder, { etcd, port: secure }), ...flags]);
+      await untilReady(folder, { url, token, children });
+    },
+    async stop(): Promise<void> {
+      for (const child of children.splice(0).toReversed()) await end(child);
+    },
+  };
+  await both.start();
   const ca = await readFile(path.join(folder, 'apiserver.crt'), 'utf8');
   const kubeconfig = path.join(folder, 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigText({ url, ca, token }), { mode: 0o600 });
@@ -91,7 +105,7 @@ async function start(
     const answer = await fetch(`${etcd}/v3/kv/compaction`, { method: 'POST', body });
     if (!answer.ok) throw new Error(`etcd did not compact: ${await answer.text()}`);
   };
-  return { url, kubeconfig, token, ca, compact };
+  return { url, kubeconfig, token, ca, compact, backUp: () => backUpEtcd(both), restore: () => restoreEtcd(both) };
 }
 
 /** A kubeconfig of one cluster and one user, as JSON, which is YAML. */

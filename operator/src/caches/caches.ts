@@ -33,6 +33,8 @@ export interface Caches {
   resourceVersion(): string;
   /** Resolves when every cache reflects that state or a newer one. */
   reach(resourceVersion: string): Promise<void>;
+  /** Resolves when every cache reflects the newest state of the store, even where that is an older one. */
+  relist(): Promise<void>;
   /** Resolves when every cache holds its first list. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -52,7 +54,7 @@ export function createCaches(options: { store: ResourceStore; clock: Clock; logg
   const secrets = createInformer({ ...options, kind: 'FunctionSecret' });
   const settings = createInformer({ ...options, kind: 'Settings' });
   const sourcesByName = createNameIndex(sources, (source) => [displayName(source)]);
-  const all: Pick<Informer<Kind>, 'start' | 'stop' | 'reach' | 'resourceVersion'>[] = [functions, sources, groups, keys, secrets, settings];
+  const all: Pick<Informer<Kind>, 'start' | 'stop' | 'reach' | 'relist' | 'resourceVersion'>[] = [functions, sources, groups, keys, secrets, settings];
 
   return {
     namespace: store.namespace,
@@ -76,6 +78,9 @@ export function createCaches(options: { store: ResourceStore; clock: Clock; logg
     resourceVersion: () => newest(all.map((informer) => informer.resourceVersion())),
     async reach(resourceVersion) {
       await Promise.all(all.map((informer) => informer.reach(resourceVersion)));
+    },
+    async relist() {
+      await Promise.all(all.map((informer) => informer.relist()));
     },
     async start() {
       await Promise.all(all.map((informer) => informer.start()));

@@ -3,6 +3,7 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Events } from '@wherry/core/ports/events.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import type { RuntimeHello, RuntimePeer } from '../feed/feed-listener.ts';
@@ -32,6 +33,7 @@ export interface Election {
   stop(): Promise<void>;
   isLeader(): boolean;
   onChange(callback: (leads: boolean) => void): unknown;
+  readonly restores: StoreRestores;
 }
 
 /** What the operator needs of a cluster; `main.ts` makes it of `@wherry/kube` and `@wherry/builder`. */

@@ -79,7 +79,7 @@ async function run(options: RunOptions, parts: AsyncDisposableStack): Promise<Ru
 
   const listener = createFeedListener({
     tls: keys.certificates,
-    attachRouter: (channel, hello) => void operator.attachRouter(channel, { resourceVersion: hello.resourceVersion }),
+    attachRouter: (channel, hello) => void operator.attachRouter(channel, hello),
     identifyRuntime: (hello, peer) => workloads.identify(hello, peer),
     attachRuntime: (channel, identity) => attachRuntime({ workloads, runtimeFeed }, channel, identity),
     feedKeys: () => keys.feedKeys.accepted(),
@@ -178,7 +178,7 @@ function compose(options: RunOptions, rooms: Rooms, parts: AsyncDisposableStack)
   };
   const runtimeFeed = createRuntimeFeed(shared);
   const store = withConditionEvents(ports.store, ports.events, (kind, name) => cached(caches, kind, name));
-  const operator = buildOperator({ ...shared, store, builder, workloads, digestKey: systemKeys.digestKey, functionUrl: config.functionUrl, routersReturnMs: ROUTERS_RETURN_MS, metrics });
+  const operator = buildOperator({ ...shared, store, builder, workloads, digestKey: systemKeys.digestKey, functionUrl: config.functionUrl, routersReturnMs: ROUTERS_RETURN_MS, restores: ports.election.restores, metrics });
   parts.defer(() => operator.stop());
   return { operator, runtimeFeed };
 }

@@ -2,6 +2,7 @@ import { randomUUID, type KeyObject } from 'node:crypto';
 import { HEARTBEAT_SECONDS, routerUpSchema, type RouterDown, type RouterUp } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { DemandBoard } from './demand-board.ts';
 import type { LogIntake } from './log-intake.ts';
@@ -20,6 +21,8 @@ export interface RouterFeedOptions extends RouterViewOptions {
    * way back. Till then it cannot be said what they know. Default 0: there are none.
    */
   routersReturnMs?: number;
+  /** Absent for a store that is never restored while routers run. */
+  restores?: StoreRestores;
   clock: Clock;
   logger: Logger;
 }
@@ -27,11 +30,18 @@ export interface RouterFeedOptions extends RouterViewOptions {
 /** How the start of a router ended; `closed` when the connection went first. Routers of a cluster tell nothing. */
 export type RouterOutcome = { type: 'listening'; port: number } | { type: 'failed'; message: string } | { type: 'closed' };
 
+/** What a router knows before it is told anything. */
+export interface KnownState {
+  /** Of the newest state: an older one would undo what it was told. */
+  resourceVersion?: string;
+  /** How often the store had been restored by then. */
+  restores?: number | undefined;
+}
+
 interface Connection {
   channel: FeedChannel;
   resolve: (outcome: RouterOutcome) => void;
-  /** What it knew before. */
-  resourceVersion: string;
+  known: { resourceVersion: string; restores: number };
   /** The newest version that the router has told it has applied. */
   applied: number;
   /** Monotonic milliseconds. */
@@ -49,6 +59,9 @@ export class RouterFeed {
   readonly #epoch = randomUUID();
   #onKnown: (functionNames: string[]) => void = () => undefined;
   #version = 1;
+  /** How often the store was restored before the state that the caches hold; undefined while that is not known. */
+  #restores: number | undefined;
+  readonly #stopCounting: () => void;
   #started = false;
   /** Monotonic milliseconds. */
   #startedAt = 0;
@@ -58,6 +71,9 @@ export class RouterFeed {
   constructor(options: RouterFeedOptions) {
     this.#options = options;
     this.#view = new RouterView(options, () => this.#flushSoon());
+    const { restores } = options;
+    this.#restores = restores === undefined ? 0 : restores.current();
+    this.#stopCounting = restores?.onChange((count) => void this.#followRestore(count)) ?? (() => undefined);
   }
 
   /** The caches are full: snapshots may be taken. */
@@ -72,6 +88,7 @@ export class RouterFeed {
 
   stop(): void {
     this.#started = false;
+    this.#stopCounting();
     this.#cancelFlush?.();
     this.#cancelBeat();
     for (const { channel } of this.#connections) channel.close();
@@ -79,11 +96,10 @@ export class RouterFeed {
 
   /**
    * Serves one router until its connection ends. Before `start` it waits. The outcome resolves once and never rejects.
-   * @param resourceVersion of the newest state that the router knows: an older one would undo what it was told.
    */
-  attach(channel: FeedChannel, resourceVersion = '0'): { outcome: Promise<RouterOutcome> } {
+  attach(channel: FeedChannel, { resourceVersion = '0', restores = 0 }: KnownState = {}): { outcome: Promise<RouterOutcome> } {
     const { promise, resolve } = Promise.withResolvers<RouterOutcome>();
-    const connection: Connection = { channel, resolve, resourceVersion, applied: 0, attachedAt: this.#options.clock.monotonic(), told: false };
+    const connection: Connection = { channel, resolve, known: { resourceVersion, restores }, applied: 0, attachedAt: this.#options.clock.monotonic(), told: false };
     this.#connections.add(connection);
     if (this.#started) void this.#sendSnapshot(connection);
     void this.#serve(connection);
@@ -150,15 +166,46 @@ export class RouterFeed {
 
   /** A router that is not told anything soon tries another operator: so nothing is sent while the caches lag behind it. */
   async #sendSnapshot(connection: Connection): Promise<void> {
-    const { resourceVersion, channel } = connection;
-    if (resourceVersion !== '0') await this.#options.caches.reach(resourceVersion);
-    if (!this.#started || connection.told || !this.#connections.has(connection)) return;
+    const restores = await this.#reach(connection.known);
+    const { channel } = connection;
+    if (restores === undefined || !this.#started || connection.told || !this.#connections.has(connection)) return;
     this.#flush();
     connection.told = true;
     const { functions, keys, settings } = this.#view.state;
     const digestKey = this.#options.digestKey.export().toString('base64url');
-    const known = { digestKey, settings, functions: [...functions.values()], keys: [...keys.values()] };
+    const known = { digestKey, settings, functions: [...functions.values()], keys: [...keys.values()], ...(restores > 0 && { restores }) };
     channel.send({ type: 'snapshot', epoch: this.#epoch, ...this.#stamp(), ...known } satisfies RouterDown);
+  }
+
+  /** @returns the count of restores of what the caches hold, once that is all that the router knows; undefined: it is not yet. */
+  async #reach({ resourceVersion, restores }: Connection['known']): Promise<number | undefined> {
+    const { caches, restores: counted } = this.#options;
+    const count = this.#restores;
+    if (count === undefined || restores > count) {
+      counted?.claim(restores);
+      return undefined;
+    }
+    if (restores < count || resourceVersion === '0') return count;
+    await caches.reach(resourceVersion);
+    if (count !== this.#restores) return undefined;
+    if (counted === undefined || BigInt(caches.resourceVersion()) >= BigInt(resourceVersion)) return count;
+    // The caches hold the newest state there is: the router knows a later one of the store from before a restore.
+    counted.wentBack(count);
+    return undefined;
+  }
+
+  /** All that is told from now on is of the restored store; till then routers serve by what they were told before. */
+  async #followRestore(count: number): Promise<void> {
+    if (this.#restores !== undefined) {
+      this.#options.logger.warn({ restores: count }, 'the store was restored to an older state: all is listed again, and routers take it');
+      await this.#options.caches.relist();
+      if (this.#options.restores?.current() !== count) return;
+    }
+    this.#restores = count;
+    for (const connection of this.#connections) {
+      connection.told = false;
+      if (this.#started) void this.#sendSnapshot(connection);
+    }
   }
 
   /** Tells which functions all routers know everything of now, of those that were in doubt. */

@@ -119,6 +119,25 @@ export class ClusterWorld {
     return manager;
   }
 
+  /** A router on that feed, with the certificate that an operator has made. @returns it, once it takes calls, and its URL. */
+  async startRouter(feedPort: number): Promise<{ router: Program; url: string }> {
+    const folder = path.join(this.#folder, 'router');
+    await this.#mount('wherry-router-tls', folder, { 'tls.crt': 'tls.crt', 'tls.key': 'tls.key', 'ca.crt': 'ca.crt' });
+    const router = new Program(path.join(ROOT, 'router/src/main.ts'), {
+      FUNCTION_PORT: '0',
+      FUNCTION_HOST: '127.0.0.1',
+      OPS_PORT: '0',
+      OPS_HOST: '127.0.0.1',
+      WHERRY_FEED_ADDRESS: `127.0.0.1:${feedPort}`,
+      WHERRY_TLS_DIRECTORY: folder,
+      WHERRY_INSTANCE: 'router-1',
+      WHERRY_LOG_LEVEL: 'info',
+    });
+    this.#programs.push(router);
+    await this.#until(router, 'port');
+    return { router, url: `http://127.0.0.1:${String(router.told('port'))}` };
+  }
+
   /** Makes the source hold this file, over the management API. */
   async upload(source: string, file: string, content: string): Promise<void> {
     const exists = await this.#rest('GET', `/api/sources/${source}`);

@@ -30,7 +30,7 @@ export async function runInCluster(program: RouterProgram, feedAddress: string):
   const feed = connectFeed({
     address: feedAddress,
     credentials: () => tls.current(),
-    hello: () => ({ type: 'hello', role: 'router', instance, resourceVersion: router.resourceVersion() }),
+    hello: () => ({ type: 'hello', role: 'router', instance, ...router.known() }),
     serve: (channel) => router.follow(channel),
     clock,
     logger,

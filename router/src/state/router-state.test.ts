@@ -56,6 +56,18 @@ describe('RouterState', () => {
     expect(state.isOlder(other('90071992547409930', 'larger'))).toBe(true);
   });
 
+  it('R8: takes an older state of a store that was restored since, and then none from before', () => {
+    const { state } = newState();
+    const from = (id: string, resourceVersion: string, restores?: number) =>
+      ({ ...snapshot(1, [routerFunction({ id })]), epoch: `e-${id}`, resourceVersion, ...(restores !== undefined && { restores }) }) as RouterDown;
+    expect(state.apply(from('before', '5000'))).toBe(true);
+    expect(state.apply(from('restored', '3000', 1))).toBe(true);
+    expect([routeOf(state, 'hello'), state.restores, state.resourceVersion]).toEqual(['restored', 1, '3000']);
+    for (const older of [from('lagging', '5001'), from('lags', '2999', 1)]) expect([state.isOlder(older), state.apply(older)]).toEqual([true, false]);
+    expect(state.apply(from('again', '2000', 2))).toBe(true);
+    expect([routeOf(state, 'hello'), state.restores]).toEqual(['again', 2]);
+  });
+
   it('knows the newest state of the store that it reflects, whether or not something differed', () => {
     const { state } = newState();
     expect(state.resourceVersion).toBe('0');

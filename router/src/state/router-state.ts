@@ -26,6 +26,7 @@ export class RouterState {
   #epoch: string | undefined;
   #version = -1;
   #resourceVersion = '0';
+  #restores = 0;
 
   constructor(open: OpenUpstream, logger: Logger, metrics: Metrics) {
     this.#open = open;
@@ -48,6 +49,11 @@ export class RouterState {
     return this.#resourceVersion;
   }
 
+  /** How often the store had been restored from a backup by then. */
+  get restores(): number {
+    return this.#restores;
+  }
+
   get table(): RouteTable<RoutedFunction> {
     return this.#table;
   }
@@ -63,7 +69,9 @@ export class RouterState {
 
   /** Whether an operator that lags behind another one sent it: applied, it would undo what is in force (R8). */
   isOlder(message: RouterDown): boolean {
-    return message.type === 'snapshot' && message.epoch !== this.#epoch && isOlderVersion(message.resourceVersion, this.#resourceVersion);
+    if (message.type !== 'snapshot' || message.epoch === this.#epoch) return false;
+    const { restores = 0, resourceVersion } = message;
+    return restores < this.#restores || (restores === this.#restores && isOlderVersion(resourceVersion, this.#resourceVersion));
   }
 
   /** @returns whether the message changed the state; an older one does not. @throws RangeError for a bad digest key. */
@@ -96,6 +104,7 @@ export class RouterState {
     this.#epoch = message.epoch;
     this.#version = message.version;
     this.#resourceVersion = message.resourceVersion;
+    this.#restores = message.restores ?? 0;
     return true;
   }
 

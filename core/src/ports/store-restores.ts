@@ -1,0 +1,14 @@
+/**
+ * How often the store went back to an older state, which only a restore from a backup does. resourceVersions compare within
+ * one count: a state of a higher one is newer, whatever its resourceVersion.
+ */
+export interface StoreRestores {
+  /** What the replicas have agreed on; undefined before it is known. */
+  current(): number | undefined;
+  /** Calls back when it becomes known, and when it changes. Returns how to stop. */
+  onChange(callback: (count: number) => void): () => void;
+  /** A router knows of that many. If the store holds fewer, it has lost them by another restore. */
+  claim(count: number): void;
+  /** A consistent read of the store showed an older state than one that was known at this count. */
+  wentBack(count: number): void;
+}

@@ -1,0 +1,53 @@
+import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
+
+/** A Lease, as far as it counts. */
+interface Counted {
+  /** The resourceVersion, an integer. */
+  version: string;
+  restores: number;
+}
+
+/**
+ * Counts by the Lease (ADR 19). Every read of it is consistent, so that a version or a count lower than one that was seen
+ * before proves that the store was restored. Does no I/O: who reads and writes the Lease notes it here.
+ */
+export class RestoreCount implements StoreRestores {
+  readonly #callbacks = new Set<(count: number) => void>();
+  #agreed: number | undefined;
+  #version = 0n;
+  #wanted = 0;
+  #claimed = 0;
+
+  current(): number | undefined {
+    return this.#agreed;
+  }
+
+  onChange(callback: (count: number) => void): () => void {
+    this.#callbacks.add(callback);
+    return () => this.#callbacks.delete(callback);
+  }
+
+  claim(count: number): void {
+    this.#claimed = Math.max(this.#claimed, count);
+  }
+
+  wentBack(count: number): void {
+    this.#wanted = Math.max(this.#wanted, count + 1);
+  }
+
+  /** What has to stand in the Lease. */
+  get wanted(): number {
+    return Math.max(this.#wanted, this.#agreed ?? 0);
+  }
+
+  /** Notes a Lease that was just read or written. */
+  note({ version, restores }: Counted): void {
+    if (restores < this.#claimed) this.wentBack(this.#claimed);
+    this.#claimed = 0;
+    const agreed = this.#agreed;
+    if (agreed !== undefined && (restores < agreed || (restores === agreed && BigInt(version) < this.#version))) return this.wentBack(agreed);
+    this.#version = BigInt(version);
+    this.#agreed = restores;
+    if (restores !== agreed) for (const callback of this.#callbacks) callback(restores);
+  }
+}
