@@ -1,12 +1,10 @@
+import { KEY_VALUE } from '@wherry/core/keys/key-value.ts';
 import { headerValues } from '../headers/raw-headers.ts';
 import type { KeyCarrier } from './authenticate.ts';
 import { basicCredentials } from './carriers.ts';
 import type { KeyIndex } from './key-index.ts';
 import { queryParts, unescaped } from './query-key.ts';
 
-/** Characters of a key's value at most. Tokens of other kinds (JWTs) are mostly longer, and are not looked up. */
-const MAX_KEY_LENGTH = 256;
-const MIN_KEY_LENGTH = 16;
 /** What stands between a key and its scheme, its user name or another value of the same carrier. */
 const BETWEEN = /[\s,;:="']+/;
 /** The alphabet of keys: what a path or an origin is split by. */
@@ -22,8 +20,8 @@ export function heldKeys(carrier: Pick<KeyCarrier, 'rawHeaders' | 'query'>, matc
   if (texts.length === 0) return NONE;
   const found = new Set(matched === undefined ? [] : [matched]);
   for (const text of texts) {
-    for (const part of [text, ...text.split(BETWEEN)]) {
-      if (isLong(part) && !found.has(part) && keys.find(part) !== undefined) found.add(part);
+    for (const part of text.split(BETWEEN)) {
+      if (KEY_VALUE.test(part) && !found.has(part) && keys.find(part) !== undefined) found.add(part);
     }
   }
   return [...found];
@@ -31,13 +29,11 @@ export function heldKeys(carrier: Pick<KeyCarrier, 'rawHeaders' | 'query'>, matc
 
 /** Whether a text that is no carrier, a path or an origin, has a key in it, escaped or not. */
 export function hasKey(text: string, keys: KeyIndex | undefined): boolean {
-  if (keys === undefined || text.length < MIN_KEY_LENGTH) return false;
-  return unescaped(text).split(NO_KEY_CHARACTERS).some((part) => isLong(part) && keys.find(part) !== undefined);
+  if (keys === undefined) return false;
+  return unescaped(text).split(NO_KEY_CHARACTERS).some((part) => KEY_VALUE.test(part) && keys.find(part) !== undefined);
 }
 
 const NONE: readonly string[] = [];
-
-const isLong = (part: string): boolean => part.length >= MIN_KEY_LENGTH && part.length <= MAX_KEY_LENGTH;
 
 function carriedTexts({ rawHeaders, query }: Pick<KeyCarrier, 'rawHeaders' | 'query'>): string[] {
   const texts = headerValues(rawHeaders, 'x-api-key').map(unescaped);
