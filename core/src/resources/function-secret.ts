@@ -31,7 +31,15 @@ export const functionSecretSpecSchema = (['function', 'group', 'key'] as const)
   .reduce((schema, { check, ...rule }) => schema.refine(check, rule), fieldsSchema);
 export type FunctionSecretSpec = z.infer<typeof functionSecretSpecSchema>;
 
+const ownerSchema = z.strictObject({
+  kind: z.enum(['Function', 'KeyGroup', 'ApiKey']).describe('Its kind.'),
+  name: nameSchema.describe('Its metadata.name.'),
+  uid: textSchema(1, 64).describe('Its metadata.uid: one that is made again under the name is another.'),
+});
+export type SecretOwner = z.infer<typeof ownerSchema>;
+
 export const functionSecretStatusSchema = z.strictObject({
+  owner: ownerSchema.describe('Whose the secret is since the operator first saw both. It goes with that owner.').optional(),
   observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
 });

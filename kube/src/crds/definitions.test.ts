@@ -55,6 +55,8 @@ describe('what the schemas refuse, kube-apiserver refuses, and the other way rou
 
   it.each<[string, Kind, unknown]>([
     ['', 'KeyGroup', { keys: 3, observedGeneration: 1 }],
+    ['', 'FunctionSecret', { owner: { kind: 'KeyGroup', name: 'team', uid: '0b6f' }, observedGeneration: 1 }],
+    ['status.owner.kind', 'FunctionSecret', { owner: { kind: 'Pod', name: 'team', uid: '0b6f' } }],
     ['', 'Function', { conditions: [condition('Ready'), condition('Available')], replicas: 1, url: 'http://a' }],
     ['status.keys', 'KeyGroup', { keys: -1 }],
     ['status.keys', 'KeyGroup', { keys: 'many' }],

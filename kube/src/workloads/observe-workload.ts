@@ -23,12 +23,16 @@ export function observeWorkload(facts: WorkloadFacts): ObservedWorkload {
   const present = pods.filter((pod) => !isLeaving(pod) && pod.metadata.labels?.[REVISION_LABEL] === revision.slice(0, 63));
   const instances = present.map((pod) => observeInstance(pod, facts));
   const base = { name, functionName: labels[FUNCTION_LABEL] ?? '', revision, replicas: deployment.spec?.replicas ?? 0, instances };
+  return { ...base, ...troubleOf(base, facts.deployment, present) };
+}
+
+/** What keeps instances from getting ready: all of them, or those that are missing. */
+function troubleOf({ instances, replicas }: ObservedWorkload, deployment: Deployment, pods: readonly Pod[]): Pick<ObservedWorkload, 'failure' | 'waiting'> {
   const ready = instances.filter((instance) => instance.ready).length;
-  // Of a template that is scaled down, the pods that are too many go by themselves.
-  if (ready > 0 && ready >= base.replicas) return base;
-  const failure = ready > 0 ? undefined : failureOf(present);
-  const waiting = waitingReason(deployment, present);
-  return { ...base, ...(failure !== undefined && { failure }), ...(waiting !== undefined && { waiting }) };
+  if (ready > 0 && ready >= replicas) return {};
+  const failure = ready > 0 ? undefined : failureOf(pods);
+  const waiting = waitingReason(deployment, pods);
+  return { ...(failure !== undefined && { failure }), ...(waiting !== undefined && { waiting }) };
 }
 
 /** A container that is started again in its pod is another instance. */

@@ -63,6 +63,9 @@ class CachedRuntimeFeed implements RuntimeFeed {
     caches.functions.onChange((name) => this.#touch([name]));
     caches.settings.onChange(() => this.#touch(this.#sessions.keys()));
     caches.keysByGroup.onChange((_name, before, after) => this.#touchGroups([...before, ...after]));
+    // One that is made again under its name has none of the secrets of the one before.
+    caches.groups.onChange((name) => this.#touchGroups([name]));
+    caches.keys.onChange((_name, key) => this.#touchGroups(key === undefined ? [] : [key.spec.keyGroup]));
     caches.secretsByOwner.onChange((_name, before, after) => this.#touchOwners([...before, ...after]));
     referencedSecrets.onChange((name) => {
       const users = [...caches.secretsByReference.names(name)].flatMap((user) => caches.secrets.get(user) ?? []);

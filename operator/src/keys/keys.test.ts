@@ -41,7 +41,7 @@ describe('Ready, as kubectl wait asks for it', () => {
     await world.createSecret('early', { name: 'B', scope: 'function', function: 'later' }, 'x');
     await world.run();
     const secret = await world.get('FunctionSecret', 'early');
-    expect(conditionOf(secret, 'Ready')).toMatch(/^False OwnerNotFound: There is no later, which spec\.function names/);
+    expect(conditionOf(secret, 'Ready')).toMatch(/^False OwnerNotFound: There is no Function later, .*spec\.scope function/);
     expect(conditionOf(secret, 'Reconciling')).toMatch(/^True OwnerNotFound: /);
     await world.createFunction('later');
     await world.run();

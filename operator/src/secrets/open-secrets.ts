@@ -3,6 +3,7 @@ import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts
 import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
 import type { FunctionResource, FunctionSecretResource } from '@wherry/core/resources/kinds.ts';
 import { secretOwner, type Caches } from '../caches/caches.ts';
+import { cachedOwner, isOfEarlierOwner, namedOwner } from './owner.ts';
 
 /** Opens secrets, each value once. */
 export interface SecretOpener {
@@ -29,6 +30,8 @@ export function createSecretOpener(caches: Caches, reader: ConfidentialReader, r
     const value = secret === undefined || secret.metadata.deletionTimestamp !== undefined ? undefined : valueOf(secret);
     if (secret === undefined || value === undefined) return [];
     const { spec } = secret;
+    const owner = namedOwner(spec);
+    if (owner !== undefined && isOfEarlierOwner(secret, cachedOwner(caches, owner))) return [];
     return [{ name: spec.name, value, scope: spec.scope, owner: spec.keyGroup ?? spec.apiKey ?? null }];
   }
 

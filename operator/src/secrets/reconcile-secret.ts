@@ -4,12 +4,13 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
-import { SCOPE_FIELD, type FunctionSecretSpec } from '@wherry/core/resources/function-secret.ts';
-import type { FunctionSecretResource, Kind } from '@wherry/core/resources/kinds.ts';
+import type { SecretOwner } from '@wherry/core/resources/function-secret.ts';
+import type { FunctionSecretResource, Resource } from '@wherry/core/resources/kinds.ts';
 import { secretOwner, type Caches } from '../caches/caches.ts';
 import { DONE, requeueAfter, stalled, type Outcome } from '../queue/outcome.ts';
 import { writeStatus } from '../queue/write-status.ts';
 import { openingConditions, openingProblem, type Problem } from './opening-condition.ts';
+import { boundOwner, cachedOwner, isOfEarlierOwner, namedOwner } from './owner.ts';
 import type { Undecryptable } from './undecryptable.ts';
 
 /**
@@ -29,15 +30,16 @@ export interface SecretRooms {
 
 /** Deletes secrets with their owner, and says of one whose value cannot be read that nobody sees it. */
 export function createSecretReconciler(rooms: SecretRooms): (name: string) => Promise<Outcome> {
-  const { store, caches, reader, undecryptable } = rooms;
+  const { caches, reader, undecryptable } = rooms;
 
   return async function reconcileSecret(name) {
     const secret = caches.secrets.get(name);
     const problem = secret && openingProblem(reader, secret);
     undecryptable.set('FunctionSecret', name, problem?.reason === 'DecryptionFailed');
     if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return DONE;
-    if (await isOrphan(store, caches, secret)) return leaveOrphan(rooms, secret);
-    await say(rooms, secret, problem);
+    const owner = await ownerOf(rooms, secret);
+    if (owner === undefined || (owner !== 'global' && isOfEarlierOwner(secret, owner))) return leaveOrphan(rooms, secret);
+    await say(rooms, secret, { problem, owner });
     return problem === undefined ? DONE : stalled(problem.reason);
   };
 }
@@ -49,38 +51,46 @@ async function leaveOrphan(rooms: SecretRooms, secret: FunctionSecretResource): 
     await deleteSecret(rooms, secret);
     return DONE;
   }
-  await say(rooms, secret, noOwner(secret));
+  await say(rooms, secret, { problem: noOwner(secret), owner: 'global' });
   return requeueAfter(wait);
 }
 
-async function say({ store, clock }: SecretRooms, secret: FunctionSecretResource, problem: Problem | undefined): Promise<void> {
+/** What a secret belongs to. */
+type Owner = Resource<SecretOwner['kind']> | 'global';
+
+async function say(
+  { store, clock }: SecretRooms,
+  secret: FunctionSecretResource,
+  { problem, owner }: { problem: Problem | undefined; owner: Owner },
+): Promise<void> {
   const conditions = openingConditions(secret, problem, clock.now());
-  await writeStatus(store, secret, { ...secret.status, observedGeneration: secret.metadata.generation, conditions });
+  const bound = owner === 'global' ? undefined : { kind: owner.kind, name: owner.metadata.name, uid: owner.metadata.uid };
+  await writeStatus(store, secret, { ...secret.status, observedGeneration: secret.metadata.generation, conditions, owner: bound });
 }
 
 function noOwner({ spec }: FunctionSecretResource): Problem {
-  const field = spec.scope === 'global' ? 'scope' : SCOPE_FIELD[spec.scope];
-  return { reason: 'OwnerNotFound', message: `There is no ${spec[field as keyof FunctionSecretSpec] as string}, which spec.${field} names: create it. The secret is deleted when it is an hour old and still without it.` };
+  const { kind = '', name = '' } = namedOwner(spec) ?? {};
+  return { reason: 'OwnerNotFound', message: `There is no ${kind} ${name}, for which the secret is (spec.scope ${spec.scope}): create it. The secret is deleted when it is an hour old and still without it.` };
 }
 
-/** A `Ready` of another reason is written only where the owner is there: so it tells the operator after us too that it was. */
-function hadOwner({ status }: FunctionSecretResource): boolean {
+/** The binding tells the operator after us too that the owner was there; before there were bindings, any other `Ready` did. */
+function hadOwner(secret: FunctionSecretResource): boolean {
+  const { status } = secret;
+  if (status.owner !== undefined) return boundOwner(secret) !== undefined;
   const ready = findCondition(status.conditions, 'Ready');
   return ready !== undefined && ready.reason !== 'OwnerNotFound';
 }
 
-/** The caches of two kinds may be apart: that an owner is not there, the store has to say. */
-async function isOrphan(store: ResourceStore, caches: Caches, { spec }: FunctionSecretResource): Promise<boolean> {
-  const owner = ownerOf(spec, caches);
-  if (owner === undefined || owner.cached !== undefined) return false;
-  return (await store.get(owner.kind, owner.name)) === undefined;
-}
-
-function ownerOf(spec: FunctionSecretSpec, caches: Caches): { kind: Kind; name: string; cached: object | undefined } | undefined {
-  if (spec.function !== undefined) return { kind: 'Function', name: spec.function, cached: caches.functions.get(spec.function) };
-  if (spec.keyGroup !== undefined) return { kind: 'KeyGroup', name: spec.keyGroup, cached: caches.groups.get(spec.keyGroup) };
-  if (spec.apiKey !== undefined) return { kind: 'ApiKey', name: spec.apiKey, cached: caches.keys.get(spec.apiKey) };
-  return undefined;
+/**
+ * Undefined: there is none. The caches of two kinds may be apart, and a binding is for good: what is not bound to the
+ * owner in the cache, the store has to say.
+ */
+async function ownerOf({ store, caches }: SecretRooms, secret: FunctionSecretResource): Promise<Owner | undefined> {
+  const named = namedOwner(secret.spec);
+  if (named === undefined) return 'global';
+  const cached = cachedOwner(caches, named);
+  if (cached !== undefined && boundOwner(secret)?.uid === cached.metadata.uid) return cached;
+  return store.get(named.kind, named.name);
 }
 
 async function deleteSecret({ store, logger }: SecretRooms, { metadata, spec }: FunctionSecretResource): Promise<void> {

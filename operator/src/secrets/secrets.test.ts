@@ -1,4 +1,7 @@
+import { createConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
+import { createCaches } from '../caches/caches.ts';
 import { TestWorld } from '../testing/test-world.ts';
+import { createSecretOpener } from './open-secrets.ts';
 import { ORPHAN_AGE_MS } from './reconcile-secret.ts';
 
 describe('secrets', () => {
@@ -48,5 +51,54 @@ describe('secrets', () => {
     await world.run(ORPHAN_AGE_MS);
     expect(await names()).toContain('early');
     expect(await names()).not.toContain('lonely');
+  });
+
+  const owners = [
+    ['Function', 'hello', 'of-function'],
+    ['KeyGroup', 'team', 'of-group'],
+    ['ApiKey', 'first', 'of-key'],
+  ] as const;
+  /** Makes another object of the kind and name. */
+  async function makeAgain(kind: (typeof owners)[number][0], name: string): Promise<void> {
+    const { spec } = await world.get(kind, name);
+    await world.store.delete(kind, name);
+    await world.store.create({ kind, metadata: { name }, spec });
+  }
+
+  it.each(owners)('S5: of a %s that is made again under its name while no operator runs are not the new one\'s, and go', async (kind, owner, secret) => {
+    await world.edit('Function', 'hello', { keyGroups: ['team'] });
+    const { operator } = await world.start();
+    await world.run();
+    await operator.stop();
+    await makeAgain(kind, owner);
+    const caches = createCaches({ store: world.store, clock: world.clock, logger: world.logger });
+    const started = caches.start();
+    await world.run(300);
+    await started;
+    const seen = createSecretOpener(caches, createConfidentialReader(world.keyRing, world.referencedSecrets), world.referencedSecrets);
+    const scopes = seen.secretsOf(await world.fn('hello')).map(({ scope }) => scope);
+    expect(scopes).toEqual(['function', 'global', 'group', 'key'].filter((scope) => secret !== `of-${scope}`));
+    await caches.stop();
+    await world.start();
+    await world.run();
+    expect(await names()).toEqual(['global', ...owners.map(([, , name]) => name)].filter((name) => name !== secret));
+  });
+
+  it('K3: are bound once to their owner, and to another one when their spec names it', async () => {
+    await world.start();
+    await world.run();
+    const bound = async (): Promise<unknown> => (await world.get('FunctionSecret', 'of-group')).status.owner;
+    const team = await world.get('KeyGroup', 'team');
+    expect(await bound()).toEqual({ kind: 'KeyGroup', name: 'team', uid: team.metadata.uid });
+    const { writes } = world.store;
+    await world.run(3 * 600_000);
+    expect(world.store.writes).toBe(writes);
+    const other = await world.store.create({ kind: 'KeyGroup', metadata: { name: 'other' }, spec: {} });
+    await world.edit('FunctionSecret', 'of-group', { keyGroup: 'other' });
+    await world.run();
+    expect(await bound()).toEqual({ kind: 'KeyGroup', name: 'other', uid: other.metadata.uid });
+    await world.store.delete('KeyGroup', 'team');
+    await world.run();
+    expect(await names()).toContain('of-group');
   });
 });
