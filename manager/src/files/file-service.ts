@@ -107,7 +107,7 @@ export class FileService {
     const { trees, content } = this.#options;
     const source = await this.#options.sources.get(sourceId);
     requireEditable(source);
-    const uploaded = await readTreeUpload(request, content, await this.#limit());
+    const uploaded = await readTreeUpload(request, content, { limit: await this.#limit() });
     const problem = treePathProblem(uploaded.keys());
     if (problem !== undefined) throw invalid(`The upload does not fit together: ${problem}.`);
     const count = await trees.change(sourceId, (files) => {

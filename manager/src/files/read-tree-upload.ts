@@ -10,26 +10,35 @@ import { putFile } from './read-upload.ts';
 import type { StoredFile } from './source-trees.ts';
 import { readForm, tooLarge } from './upload-part.ts';
 
-const MAX_FILES = 20_000;
+/** Of one upload: entries, folders among them, and bytes, also unpacked. */
+export const TREE_LIMITS = { entries: 20_000, bytes: 500 * 1024 * 1024 };
+/** Between the content of one file and the next: names, attributes, padding. tar-stream holds them in memory. */
+const HEADER_BYTES = 2 * 1024 * 1024;
 const TAR_TYPES = new Set(['application/x-tar', 'application/tar']);
 const GZIP_TYPES = new Set(['application/gzip', 'application/x-gzip', 'application/x-gtar', 'application/x-tgz']);
 
 /**
  * Stores the files of a whole folder as blobs: of a tar, a compressed tar or a multipart form.
- * @param limit bytes of each file.
+ * @param limit bytes of each file; `limits` are those of the whole.
  * @returns by path; where one comes twice, the later counts, as in tar.
  * @throws DomainError `validation_failed` naming the entry, `too_large`, `unsupported_media_type`.
  */
-export async function readTreeUpload(request: IncomingMessage, content: ContentStore, limit: number): Promise<Map<string, StoredFile>> {
+export async function readTreeUpload(
+  request: IncomingMessage,
+  content: ContentStore,
+  { limit, limits = TREE_LIMITS }: { limit: number; limits?: typeof TREE_LIMITS },
+): Promise<Map<string, StoredFile>> {
   const type = mediaType(request);
-  if (type === 'multipart/form-data') return readFormTree(request, content, limit);
-  if (TAR_TYPES.has(type) || GZIP_TYPES.has(type)) return readTar(request, { content, limit, gzip: GZIP_TYPES.has(type) });
+  if (Number(request.headers['content-length'] ?? 0) > limits.bytes) throw treeTooLarge(limits);
+  if (type === 'multipart/form-data') return readFormTree(request, content, { limit, limits });
+  if (TAR_TYPES.has(type) || GZIP_TYPES.has(type)) return readTar(request, { content, limit, limits, gzip: GZIP_TYPES.has(type) });
   throw new DomainError('unsupported_media_type', 'A tree comes as application/x-tar, application/gzip or multipart/form-data.');
 }
 
-async function readFormTree(request: IncomingMessage, content: ContentStore, limit: number): Promise<Map<string, StoredFile>> {
+async function readFormTree(request: IncomingMessage, content: ContentStore, { limit, limits }: Pick<TarOptions, 'limit' | 'limits'>): Promise<Map<string, StoredFile>> {
   const files = new Map<string, StoredFile>();
-  await readForm(request, { limit, maxParts: MAX_FILES }, async (part) => {
+  // A part without a filename is refused: nothing of it need be held.
+  await readForm(request, { limit: 0, maxParts: limits.entries, maxBytes: limits.bytes }, async (part) => {
     if (part.filename === '') throw invalid(`The part ${part.name} has no filename: it is the file's path.`);
     const path = checkPath(part.filename);
     files.set(path, { path, ...(await putFile(content, part.content, limit)) });
@@ -41,6 +50,7 @@ async function readFormTree(request: IncomingMessage, content: ContentStore, lim
 interface TarOptions {
   content: ContentStore;
   limit: number;
+  limits: typeof TREE_LIMITS;
   gzip: boolean;
 }
 
@@ -49,14 +59,16 @@ async function readTar(request: IncomingMessage, options: TarOptions): Promise<M
   const files = new Map<string, StoredFile>();
   let received = 0;
   // The reading ends by itself when the writing fails: the pipeline destroys the tar.
-  const reading = readEntries(tar, files, options);
+  const counts = new TarCounts(options.limits);
+  const reading = readEntries(tar, files, { ...options, counts });
   const source = (async function* () {
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       received += chunk.length;
       yield chunk;
     }
   })();
-  const writing = options.gzip ? pipeline(source, createGunzip(), tar) : pipeline(source, tar);
+  const count = (chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> => counts.pass(chunks);
+  const writing = options.gzip ? pipeline(source, createGunzip(), count, tar) : pipeline(source, count, tar);
   const results = await Promise.allSettled([reading, writing]);
   if (received === 0) throw invalid('The body is empty: send a tar.');
   const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
@@ -67,9 +79,43 @@ async function readTar(request: IncomingMessage, options: TarOptions): Promise<M
   return files;
 }
 
-async function readEntries(tar: Extract, files: Map<string, StoredFile>, { content, limit }: TarOptions): Promise<void> {
+/** What came of a tar so far, unpacked: it is refused as soon as it is too much. */
+class TarCounts {
+  readonly #limits: typeof TREE_LIMITS;
+  #bytes = 0;
+  #entries = 0;
+  /** Where the next entry must have begun. */
+  #entryBy = HEADER_BYTES;
+
+  constructor(limits: typeof TREE_LIMITS) {
+    this.#limits = limits;
+  }
+
+  async *pass(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      this.#bytes += chunk.length;
+      if (this.#bytes > this.#limits.bytes) throw treeTooLarge(this.#limits);
+      if (this.#bytes > this.#entryBy) throw new DomainError('too_large', `The tar has more than ${HEADER_BYTES} bytes between two entries.`);
+      yield chunk;
+    }
+  }
+
+  /** @param size bytes of the entry's content. */
+  entry(size: number): void {
+    this.#entries += 1;
+    if (this.#entries > this.#limits.entries) throw treeTooLarge(this.#limits);
+    this.#entryBy = this.#bytes + size + HEADER_BYTES;
+  }
+}
+
+function treeTooLarge({ entries, bytes }: typeof TREE_LIMITS): DomainError {
+  return new DomainError('too_large', `The upload is over its limits of ${entries} entries and ${bytes} bytes, also unpacked.`);
+}
+
+async function readEntries(tar: Extract, files: Map<string, StoredFile>, { content, limit, counts }: TarOptions & { counts: TarCounts }): Promise<void> {
   for await (const entry of tar) {
     const { header } = entry;
+    counts.entry(typeof header.size === 'number' && header.type !== 'directory' ? header.size : 0);
     const path = entryPath(header);
     // A folder has no content, whatever its size says: the stream of one with a size never ends.
     if (path === undefined) continue;
@@ -79,7 +125,6 @@ async function readEntries(tar: Extract, files: Map<string, StoredFile>, { conte
     if (size > limit) throw tooLarge(limit);
     const stored = await putFile(content, entry as AsyncIterable<Uint8Array>, limit);
     files.set(path, { path, ...stored, executable: ((header.mode ?? 0) & 0o100) !== 0 });
-    if (files.size > MAX_FILES) throw new DomainError('too_large', `A source holds at most ${MAX_FILES} files.`);
   }
 }
 

@@ -14,6 +14,8 @@ export interface FormOptions {
   /** Bytes a part may have: a field's are held in memory up to it. A file's are the reader's to count. */
   limit: number;
   maxParts: number;
+  /** Bytes of the whole form; without one, its parts' limits count alone. */
+  maxBytes?: number;
 }
 
 /**
@@ -38,7 +40,8 @@ export async function readForm(request: IncomingMessage, options: FormOptions, t
     accept({ name, filename, content: stream });
   });
   parser.on('field', (name, value, { valueTruncated }) => {
-    if (valueTruncated) fail(tooLarge(options.limit));
+    // Where fields are not taken, that is said instead.
+    if (valueTruncated && options.limit > 0) fail(tooLarge(options.limit));
     else if (value.includes('\uFFFD')) fail(invalid(`The part ${name} is not UTF-8: give it a filename, so that it is sent as bytes.`));
     else accept({ name, filename: '', content: Buffer.from(value) });
   });
@@ -48,6 +51,12 @@ export async function readForm(request: IncomingMessage, options: FormOptions, t
   parser.on('error', fail);
   parser.on('close', () => ended.resolve(undefined));
   request.on('error', fail);
+  const { maxBytes = Infinity } = options;
+  let received = 0;
+  request.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    if (received > maxBytes) fail(new DomainError('too_large', `The form is over its limit of ${maxBytes} bytes.`));
+  });
   request.pipe(parser);
   try {
     await Promise.race([ended.promise.then(() => Promise.all(running)), failed.promise]);

@@ -16,7 +16,13 @@ export type RequestBody<B extends JsonSchema> =
       /** Fields that answers hold and requests cannot set: ignored, so that what was read can be sent back. */
       readOnly?: readonly string[];
     }
-  | { kind: 'stream'; types: readonly string[]; description: string };
+  | {
+      kind: 'stream';
+      types: readonly string[];
+      /** Those that are held in memory as a whole. */
+      held?: readonly string[];
+      description: string;
+    };
 
 /** The body of a good answer. `bytes` beside a schema: negotiated by `Accept`. */
 export interface ReplyBody<R extends JsonSchema> {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError, invalid } from '@wherry/core/errors.ts';
 
 /** Bytes that a JSON body may have (M8). */
-const JSON_LIMIT = 1_048_576;
+export const JSON_LIMIT = 1_048_576;
 /** Levels that a JSON body may nest (M8). */
 const JSON_DEPTH = 32;
 

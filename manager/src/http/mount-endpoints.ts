@@ -5,6 +5,7 @@ import { DomainError, invalid } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Histogram } from '@wherry/core/ports/metrics.ts';
 import type { AuditedCaller, Auditor } from '../audit/auditor.ts';
+import { BodyBudget } from './body-budget.ts';
 import type { AnyEndpoint, Call, Reply, Route } from './endpoint.ts';
 import { ERROR_ANSWERS, toDomainError } from './error-mapper.ts';
 import { readJson, refuseEncoding, requireJsonType } from './json-body.ts';
@@ -36,10 +37,11 @@ export function mountEndpoints(options: MountOptions): Router {
   const router = Router({ strict: true, caseSensitive: true });
   const byPath = Map.groupBy(options.routes, (route) => route.endpoint.path);
   checkRoutes(options.routes);
+  const budget = new BodyBudget();
   for (const [path, routes] of byPath) {
     const mounted = router.route(path);
     for (const route of routes) {
-      mounted[route.endpoint.method]((request, response) => answer(route, options, request, response));
+      mounted[route.endpoint.method]((request, response) => answer(route, { ...options, budget }, request, response));
     }
     const allow = allowed(routes).join(', ');
     mounted.all((request, response) => {
@@ -79,7 +81,7 @@ export function unauthorized(): DomainError {
   return new DomainError('unauthorized', 'A valid management key is needed: send it as X-API-Key.');
 }
 
-async function answer(route: Route, options: MountOptions, request: ExpressRequest, response: ServerResponse): Promise<void> {
+async function answer(route: Route, options: MountOptions & { budget: BodyBudget }, request: ExpressRequest, response: ServerResponse): Promise<void> {
   const { endpoint } = route;
   const state = options.stateOf(request);
   const params = paramsOf(endpoint, request);
@@ -88,8 +90,10 @@ async function answer(route: Route, options: MountOptions, request: ExpressReque
     options.duration.observe((options.clock.monotonic() - begun) / 1000, { operation: endpoint.operationId, code: String(status) });
   };
   const act = options.auditor.act(endpoint, state, { params, query: request.query as Query });
+  let giveBack = (): void => undefined;
   try {
     requirePermission(endpoint, state.principal);
+    giveBack = options.budget.take(endpoint, request);
     await act?.begin();
     const call = await gather(endpoint, request, { ...state, params });
     act?.reads(call.body);
@@ -103,6 +107,8 @@ async function answer(route: Route, options: MountOptions, request: ExpressReque
     act?.failed(code);
     if (!response.headersSent) observe(ERROR_ANSWERS[code].status);
     throw error;
+  } finally {
+    giveBack();
   }
 }
 
