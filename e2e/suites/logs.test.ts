@@ -37,6 +37,14 @@ export default async (c) => {
   return c.text('forged');
 };`;
 
+/** JSON writes each of these characters in six bytes: 24 MiB for the operator, of 4 MiB of text. */
+const FLOODS = `
+export default async (c) => {
+  for (let line = 0; line < 62; line += 1) console.log('\\u0001'.repeat(64 * 1024));
+  for (let line = 0; line < 2000; line += 1) console.log('line ' + line);
+  return c.text('flooded');
+};`;
+
 let platform: Platform;
 let api: ApiClient;
 
@@ -48,6 +56,8 @@ beforeAll(async () => {
   await api.source('logs', {
     'talks.js': TALKS,
     'forges.js': FORGES,
+    'floods.js': FLOODS,
+    'quiet.js': 'export default (c) => { console.log("still here"); return c.text("quiet"); };',
     'throws.js': 'export default () => { throw new Error("inner reason"); };',
     'late.js': 'export default () => new Promise(() => {});',
   });
@@ -69,6 +79,20 @@ const named = async (name: string, more: object = {}): Promise<string> =>
   api.readyFunction({ name, handler: `logs/${name}.js`, route: `/logs/${name}`, ...more });
 
 describe('the log of a call', () => {
+  it('S8: is whole, whatever another function prints at the same time', async () => {
+    await Promise.all([named('floods'), named('quiet')]);
+    const [before, flooded, ...during] = await Promise.all([run('/logs/quiet'), run('/logs/floods'), run('/logs/quiet'), run('/logs/quiet')]);
+    expect(flooded.status).toBe(200);
+    // The flood is kept in part: at least its end.
+    await entriesOf(flooded);
+    for (const call of [before, ...during, await run('/logs/quiet')]) {
+      // What is printed comes another way than the records of the call, and may come after its end.
+      await eventually(async () => {
+        expect((await entriesOf(call)).map(({ level, message }) => (level === 'log' ? message : level))).toEqual(['exec_start', 'still here', 'exec_end']);
+      });
+    }
+  });
+
   it('has its start, all that it printed with level and arguments, in order, and its end', async () => {
     await api.expect('PUT', '/api/settings', { settings: { 'log.level': 'debug' } });
     const id = await named('talks');
@@ -146,11 +170,15 @@ describe('the log of a call', () => {
 
   it('is not changed by what a handler prints, however much it looks like a log line (S6)', async () => {
     const id = await named('forges');
-    const entries = await entriesOf(await run('/logs/forges'));
+    const forges = await run('/logs/forges');
+    const entries = await eventually(async () => {
+      const found = await entriesOf(forges);
+      expect(found.filter(({ message }) => message.includes('"forged"')).length).toBeGreaterThanOrEqual(4);
+      return found;
+    });
     expect(new Set(entries.map(({ functionId }) => functionId))).toEqual(new Set([id]));
     expect(entries.map(({ level }) => level).filter((level) => level === 'exec_reject')).toEqual([]);
     expect(entries.filter(({ message }) => message === 'forged')).toEqual([]);
-    expect(entries.filter(({ message }) => message.includes('"forged"')).length).toBeGreaterThanOrEqual(4);
     const foreign = (await api.expect('GET', '/api/logs?requestId=00000000-0000-4000-8000-000000000000')).body.data.logs;
     expect(foreign).toEqual([]);
     expect((await api.request('GET', '/api/logs?functionId=other')).status).toBe(404);
