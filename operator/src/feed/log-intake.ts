@@ -43,7 +43,7 @@ export function createLogIntake({ telemetry, metrics, clock, limits = LOG_RATE }
 
   function take(message: LogsMessage, component: string, read: (entry: LogsMessage['entries'][number]) => LogEntry | undefined): void {
     const valid = message.entries.flatMap((entry) => read(entry) ?? []);
-    const entries = valid.filter((entry) => rate.admits(entry, entry.level === 'exec_reject' ? 'refused' : component));
+    const entries = rate.within(valid, ({ level }) => (level === 'exec_reject' ? 'refused' : component));
     count(component, 'congested', message.dropped);
     count(component, 'invalid', message.entries.length - valid.length);
     count(component, 'rate', valid.length - entries.length);

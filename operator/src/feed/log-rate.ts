@@ -18,6 +18,7 @@ const REPORT_MS = 10_000;
 
 interface Bucket {
   functionName: string;
+  kind: string;
   /** Bytes that may still come. */
   left: number;
   /** When `left` was counted, on the monotonic clock. */
@@ -48,16 +49,19 @@ export class LogRate {
     this.#limits = options.limits ?? LOG_RATE;
   }
 
-  /** @param kind entries of different kinds have buckets of their own. @returns whether the entry is within the rate. */
-  admits(entry: LogEntry, kind: string): boolean {
-    const bucket = this.#bucketOf(entry.functionName, kind);
-    const cost = Math.max(logEntryBytes(entry), this.#limits.leastBytes);
-    if (cost <= bucket.left) {
-      bucket.left -= cost;
-      return true;
-    }
-    bucket.dropped += 1;
-    return false;
+  /** @param kindOf entries of different kinds have buckets of their own. @returns the entries that are within the rate. */
+  within(entries: LogEntry[], kindOf: (entry: LogEntry) => string): LogEntry[] {
+    let bucket: Bucket | undefined;
+    return entries.filter((entry) => {
+      const kind = kindOf(entry);
+      // Most batches are of one function: its bucket is looked up once.
+      if (bucket?.functionName !== entry.functionName || bucket.kind !== kind) bucket = this.#bucketOf(entry.functionName, kind);
+      const cost = Math.max(logEntryBytes(entry), this.#limits.leastBytes);
+      const isWithin = cost <= bucket.left;
+      if (isWithin) bucket.left -= cost;
+      else bucket.dropped += 1;
+      return isWithin;
+    });
   }
 
   /** Entries of a function that were dropped before they came here. */
@@ -77,7 +81,7 @@ export class LogRate {
     const key = `${kind}/${functionName}`;
     const at = clock.monotonic();
     let bucket = this.#buckets.get(key);
-    if (bucket === undefined) this.#buckets.set(key, (bucket = { functionName, left: this.#limits.burstBytes, at, dropped: 0 }));
+    if (bucket === undefined) this.#buckets.set(key, (bucket = { functionName, kind, left: this.#limits.burstBytes, at, dropped: 0 }));
     bucket.left = this.#refilled(bucket, at);
     bucket.at = at;
     this.#cancel ??= clock.after(REPORT_MS, () => this.#tick());
