@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const MAIN = join(import.meta.dirname, '../../embedded/src/main.ts');
+/** The program of the service. */
+export const MAIN = join(import.meta.dirname, '../../embedded/src/main.ts');
 const START_DEADLINE_MS = 30_000;
 
 export interface ServiceOptions {

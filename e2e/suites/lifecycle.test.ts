@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient, eventually, send } from '../lib/api-client.ts';
-import { StartFailed, startService, type Service, type ServiceOptions } from '../lib/embedded-service.ts';
+import { MAIN, StartFailed, startService, type Service, type ServiceOptions } from '../lib/embedded-service.ts';
 import { descendants, stillRunning } from '../lib/processes.ts';
 
 /*
@@ -92,6 +92,16 @@ describe('a start', () => {
     expect((await send(`${service.managementUrl}/api/functions`, { headers: { 'x-api-key': key } })).status).toBe(200);
     expect((await send(`${service.managementUrl}/api/functions`, { headers: { 'x-api-key': `${key}x` } })).status).toBe(401);
   }, 30_000);
+
+  it('says so where functions run as its own user, and only there', async () => {
+    const note = 'Functions run as the same user as the service';
+    const isRoot = process.getuid?.() === 0;
+    expect((await start()).output().includes(note)).toBe(!isRoot);
+    if (!isRoot) return;
+    // Root without a right that it needs to keep them apart, as in a container.
+    const command = { program: 'setpriv', args: ['--bounding-set=-setuid', process.execPath, MAIN], folder };
+    expect((await start({ command, dataDirectory: data('other') })).output()).toContain(note);
+  }, 60_000);
 
   it('serves everything on one port when both are the same', async () => {
     const port = String(await freePort());

@@ -43,7 +43,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 }, 60_000);
 
-/** By the pid in its lock file: npm does not hand a signal on that it alone gets. */
+/** By the pid in its lock file: `first` is a shell. */
 async function stopService(): Promise<number | null> {
   const lock = join(folder, 'data/wherry.lock');
   if (existsSync(lock)) process.kill((JSON.parse(readFileSync(lock, 'utf8')) as { pid: number }).pid, 'SIGTERM');

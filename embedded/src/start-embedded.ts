@@ -5,6 +5,7 @@ import { openDataDirectory } from './data-directory/open-data-directory.ts';
 import type { RouterProcess } from './router-process.ts';
 import { startRouter } from './start-router.ts';
 import { urlOf, welcome } from './welcome.ts';
+import { findUidRange } from './workloads/uid-pool.ts';
 
 export interface EmbeddedOptions {
   config: EmbeddedConfig;
@@ -73,5 +74,5 @@ async function compose(
   const { startManager } = await import('./start-manager.ts');
   const management = await startManager({ ...shared, config, managerSocket, routerListens: router.port }, parts);
   ready = true;
-  print(welcome({ functionUrl, dataDirectory: paths.root, opsPort: await opsPort, ...management }));
+  print(welcome({ functionUrl, dataDirectory: paths.root, opsPort: await opsPort, sharedUser: findUidRange() === undefined, ...management }));
 }

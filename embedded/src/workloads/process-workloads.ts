@@ -73,9 +73,6 @@ function createSupply(options: ProcessWorkloadsOptions): {
 } {
   const { clock, logger, directory, runtimeBundle: bundle } = options;
   const range = findUidRange();
-  if (range === undefined) {
-    logger.info({}, 'Functions run as the same user as the service: run it as root, or on Kubernetes, to keep them apart.');
-  }
   const run = openRunDirectory(directory, { node: process.execPath, bundle, otherUsers: range !== undefined });
   const launcher = createLauncher({ run, uids: range === undefined ? undefined : createUidPool(range), clock });
   const { memoryMiB: defaultMiB } = resourcesSchema.parse({});
