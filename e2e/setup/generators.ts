@@ -29,5 +29,6 @@ export const generators: readonly Generator[] = [
       ...plurals.map((plural) => `charts/wherry/files/crds/${plural}.wherry.dev.yaml`),
     ],
   },
+  { name: "engines in the lock", program: "e2e/setup/lock-engines.ts", outputs: ["package-lock.json"] },
   { name: "OpenAPI document", program: "manager/src/openapi/generate.ts", outputs: ["docs/reference/openapi.json"] },
 ];
