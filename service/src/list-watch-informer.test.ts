@@ -124,6 +124,18 @@ describe('informer: no hot loop', () => {
     expect(source.lists).toBeLessThan(25);
   });
 
+  it('lists within two seconds of a server that comes back, however long it was away', async () => {
+    const list = source.list.bind(source);
+    source.list = async () => Promise.reject(new Error('away'));
+    const started = informer.start();
+    await clock.advance(10 * 60_000);
+    source.list = list;
+    const before = source.lists;
+    await clock.advance(2000);
+    await started;
+    expect(source.lists).toBe(before + 1);
+  });
+
   it('starts with a short wait again once a watch has stood for long', async () => {
     source.script = ends;
     await informer.start();

@@ -3,6 +3,8 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 
 const FIRST_BACKOFF_MS = 100;
 const LAST_BACKOFF_MS = 10_000;
+/** While no list succeeds, the server is away: what was changed meanwhile shall not wait much longer than for it. */
+const LAST_BACKOFF_OF_LISTS_MS = 2000;
 /** A watch that has stood this long works: the next fault starts with a short wait again. */
 const STEADY_MS = 10_000;
 /** How long `reach` leaves it to the watch before it has all listed again. */
@@ -85,6 +87,8 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
   #version = '0';
   #backoff = FIRST_BACKOFF_MS;
   #lists = 0;
+  /** Whether the last attempt came as far as a list. */
+  #hasListed = false;
   /** Somebody wants a list that is newer than the last one. */
   #relist = false;
   #watching = new AbortController();
@@ -156,14 +160,16 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const began = this.#clock.monotonic();
+      this.#hasListed = false;
       try {
         await this.#listAndWatch();
       } catch (error) {
         if (signal.aborted) return;
-        this.#logger.warn({ err: error, retryInMs: this.#backoff }, 'list or watch failed');
+        this.#logger.warn({ err: error }, 'list or watch failed: it is tried again');
       }
       if (this.#clock.monotonic() - began >= STEADY_MS) this.#backoff = FIRST_BACKOFF_MS;
-      await this.#clock.sleep(this.#backoff * (0.5 + Math.random() / 2), signal).catch(() => undefined);
+      const backoff = Math.min(this.#backoff, this.#hasListed ? LAST_BACKOFF_MS : LAST_BACKOFF_OF_LISTS_MS);
+      await this.#clock.sleep(backoff * (0.5 + Math.random() / 2), signal).catch(() => undefined);
       this.#backoff = Math.min(this.#backoff * 2, LAST_BACKOFF_MS);
     }
   }
@@ -176,6 +182,7 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
       this.#watching = new AbortController();
       this.#lists += 1;
       this.#replaceAll(await untilAborted(this.#source.list(signal), signal));
+      this.#hasListed = true;
       if (this.#relist) continue;
       const watch = this.#source.watch({ resourceVersion: this.#version, signal: this.#watching.signal });
       for await (const event of watch) this.#apply(event);
