@@ -89,6 +89,25 @@ const typed = {
   "@typescript-eslint/require-await": "off",
 };
 
+/** A loop that looks again and again may pause. */
+const notInLoop = "ExpressionStatement:not(:matches(WhileStatement, DoWhileStatement, ForStatement) ExpressionStatement)";
+
+/** A test awaits what it asserts, and measures limits in machineTime(): a busy core changes neither. */
+const timeInTests = [
+  {
+    selector: "CallExpression[callee.property.name=/^toBeLessThan/] > MemberExpression > CallExpression > BinaryExpression[operator='-'] > CallExpression[callee.property.name='now']",
+    message: "An upper limit of the clock is missed on a busy core: measure it with machineTime().",
+  },
+  {
+    selector: `${notInLoop} > AwaitExpression > NewExpression[callee.name='Promise'] CallExpression[callee.name='setTimeout']`,
+    message: "Await what is to come (eventually, once), not a time.",
+  },
+  {
+    selector: `${notInLoop} > AwaitExpression > CallExpression[callee.object.name='systemClock'][callee.property.name='sleep']`,
+    message: "Await what is to come (eventually, once), not a time.",
+  },
+];
+
 /** Pure code: time, sockets and the process come in as arguments. */
 const pureGlobals = [
   "setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate",
@@ -132,6 +151,7 @@ export default defineConfig(
   {
     files: tests,
     rules: {
+      "no-restricted-syntax": ["error", ...timeInTests],
       // A describe block is a list, and a test reads from top to bottom.
       "max-lines-per-function": "off",
       "@typescript-eslint/no-non-null-assertion": "off",

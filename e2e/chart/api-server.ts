@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { mustRun, runProgram, type CommandResult } from '../cluster/command.ts';
+import { machineTime } from '../setup/machine-time.ts';
 import { programPath } from './programs.ts';
 
 const START_LIMIT_MS = 90_000;
@@ -101,11 +102,11 @@ export class TestApiServer {
   }
 
   async #untilReady(): Promise<void> {
-    const end = performance.now() + START_LIMIT_MS;
+    const end = machineTime() + START_LIMIT_MS;
     while ((await this.run('kubectl', ['get', '--raw', '/readyz'])).code !== 0) {
       const ended = this.#children.some((child) => child.exitCode !== null);
       const log = readFileSync(path.join(this.folder, 'kube-apiserver.log'), 'utf8');
-      if (ended || performance.now() > end) throw new Error(`kube-apiserver did not start:\n${log.slice(-2000)}`);
+      if (ended || machineTime() > end) throw new Error(`kube-apiserver did not start:\n${log.slice(-2000)}`);
       await delay(POLL_MS);
     }
   }

@@ -1,3 +1,5 @@
+import { machineTime } from '../setup/machine-time.ts';
+
 /** An answer of the management API or of a function. */
 export interface Answer {
   status: number;
@@ -89,14 +91,17 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
 /** Pods of a cluster start in seconds, processes of one machine in milliseconds. */
 const PATIENCE_MS = process.env.WHERRY_TEST_CLUSTER === undefined ? 10_000 : 45_000;
 
-/** Tries again until it does not throw, ten seconds (in a cluster 45) unless told otherwise; then throws what it threw last. */
+/**
+ * Tries again until it does not throw, ten seconds (in a cluster 45) unless told otherwise; then throws what it threw
+ * last. The seconds are those of a machine that has nothing else to do.
+ */
 export async function eventually<T>(attempt: () => Promise<T> | T, deadlineMs = PATIENCE_MS, everyMs = 25): Promise<T> {
-  const end = Date.now() + deadlineMs;
+  const end = machineTime() + deadlineMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (Date.now() > end) throw error;
+      if (machineTime() > end) throw error;
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   }

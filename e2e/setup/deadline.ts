@@ -1,15 +1,24 @@
+import { machineTime } from "./machine-time.ts";
+
 export type Runnable = () => Promise<void> | void;
 
 // Kept before any test can put jest's fake timers in their place.
 const { setTimeout, clearTimeout } = globalThis;
 
-/** The same function, whose promise rejects when it is not done in time. What it does goes on. */
+/**
+ * The same function, whose promise rejects when it is not done in time. What it does goes on.
+ * @param milliseconds of a machine that has nothing else to do
+ */
 export function withDeadline(run: Runnable, milliseconds: number): () => Promise<void> {
   return async () => {
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      late.reject(new Error(`not done after ${milliseconds} ms (a test's or hook's own limit is its last argument)`));
-    }, milliseconds);
+    const end = machineTime() + milliseconds;
+    const look = (): void => {
+      const left = end - machineTime();
+      if (left > 0) timer = setTimeout(look, left);
+      else late.reject(new Error(`not done after ${milliseconds} ms (a test's or hook's own limit is its last argument)`));
+    };
+    let timer = setTimeout(look, milliseconds);
     try {
       await Promise.race([run(), late.promise]);
     } finally {

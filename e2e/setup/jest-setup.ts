@@ -6,6 +6,7 @@
 import { addEventHandler } from "jest-circus";
 import { withDeadline, type Runnable } from "./deadline.ts";
 import { refuseProcessesIn } from "./guard-repository.ts";
+import { machineTime } from "./machine-time.ts";
 import { HookChain, type Block, type CircusEvent } from "./hook-chain.ts";
 import { root } from "./run-command.ts";
 
@@ -15,6 +16,7 @@ const PATIENCE = process.env.WHERRY_TEST_CLUSTER === undefined ? 1 : 4;
 
 const chain = new HookChain();
 refuseProcessesIn(root);
+globalThis.machineTime = machineTime;
 
 function bounded(fn: (...args: never[]) => unknown, timeout: number | null | undefined): Runnable {
   if (fn.length > 0) throw new Error("a test or hook takes no `done` callback here: return a promise");

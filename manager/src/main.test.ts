@@ -117,7 +117,7 @@ describe('the manager as a program on a real API server', () => {
     const faults = [() => proxy.sever(), () => proxy.inject({ when: () => true, fault: { type: 'silence' } })];
     for (const begin of faults) {
       const end = outage(begin());
-      const begun = performance.now();
+      const begun = machineTime();
       const answers = await Promise.all([
         manager.api('PUT', `/api/functions/${id}/disable`),
         manager.api('POST', '/api/functions', { ...HELLO, route: '/two' }),
@@ -125,7 +125,7 @@ describe('the manager as a program on a real API server', () => {
         manager.api('DELETE', `/api/functions/${id}`),
       ]);
       expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
-      expect(performance.now() - begun).toBeLessThan(5000);
+      expect(machineTime() - begun).toBeLessThan(5000);
       expect(JSON.stringify(answers)).not.toMatch(/127\.0\.0\.1|undici|\bat /);
       expect(await manager.readiness()).toBe('ok\n');
       end();

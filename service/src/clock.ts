@@ -7,14 +7,21 @@ const MAX_DELAY_MS = 2_147_483_647;
 
 /** How far the fine clock may be from the wall clock before it is set again. */
 const MAX_DRIFT_MS = 10;
+/** Both are compared when they were read together: where the process was off its core between, the difference means nothing. */
+const TOGETHER_MS = 1;
 
 let origin = performance.timeOrigin;
 
 /** The wall clock with a fraction: `performance` alone would not follow a clock that is set, or a machine that slept. */
 function now(): number {
-  const drift = Date.now() - (origin + performance.now());
-  if (Math.abs(drift) > MAX_DRIFT_MS) origin += drift;
-  return origin + performance.now();
+  for (;;) {
+    const before = performance.now();
+    const drift = Date.now() - (origin + before);
+    const after = performance.now();
+    if (after - before > TOGETHER_MS) continue;
+    if (Math.abs(drift) > MAX_DRIFT_MS) origin += drift;
+    return origin + after;
+  }
 }
 
 /** The machine's time. Its timers keep a process alive: cancel what you no longer wait for. */

@@ -18,6 +18,8 @@ export interface BuildBench {
   content: FakeContentStore;
   /** From now on blobs are not given out, until the returned function is called. */
   holdBlobs(): () => void;
+  /** How many blobs were asked for so far: one that asks has started, and its time runs. */
+  asked(): number;
   /** Gives a request the locks that an earlier build used, as whoever asks for builds does. */
   withLocks(request: BuildRequest, result: BuildResult): Promise<BuildRequest>;
   request(handler: string, sources: Sources): Promise<BuildRequest>;
@@ -28,8 +30,10 @@ export interface BuildBench {
 export function buildBench(options: Partial<ProcessBuilderOptions> = {}): BuildBench {
   const content = new FakeContentStore({ clock: systemClock });
   let held: Promise<void> | undefined;
+  let asked = 0;
   const store: ContentStore = Object.assign(Object.create(content) as ContentStore, {
     async get(digest: string) {
+      asked += 1;
       await held;
       return content.get(digest);
     },
@@ -51,6 +55,7 @@ export function buildBench(options: Partial<ProcessBuilderOptions> = {}): BuildB
       held = promise;
       return resolve;
     },
+    asked: () => asked,
     async withLocks(request, result) {
       const locks = new Map<string, KnownLock[]>();
       for (const [source, { asks, lock }] of result.locks ?? []) {
@@ -96,9 +101,17 @@ function processes(): ProcessInfo[] {
     });
 }
 
-/** Leaders of the building processes that run now, as children of this process. */
+/** Leaders of the building processes that run now, as children of this process; others that lead a group are none. */
 export const buildLeaders = (): number[] =>
-  processes().flatMap(({ pid, parent, group }) => (parent === process.pid && pid === group ? [pid] : []));
+  processes().flatMap(({ pid, parent, group }) => (parent === process.pid && pid === group && builds(pid) ? [pid] : []));
+
+function builds(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').includes('--allow-child-process');
+  } catch {
+    return false;
+  }
+}
 
 /** Who lives in a process group. */
 export const groupMembers = (group: number): number[] => processes().flatMap((one) => (one.group === group ? [one.pid] : []));

@@ -109,9 +109,9 @@ describe('acceptRoutes', () => {
   it('decides over 10,000 functions, all on one route or each on its own, in less than a second', () => {
     const alone = Array.from({ length: 10_000 }, (_, index) => fn({ name: `f${index}`, route: `/r${index}/:id` }));
     const together = alone.map((one) => ({ ...one, spec: { ...one.spec, route: '/same/:id' } }));
-    const before = performance.now();
+    const before = machineTime();
     const [apart, crowd] = [acceptRoutes(alone), acceptRoutes(together)];
-    expect(performance.now() - before).toBeLessThan(1000);
+    expect(machineTime() - before).toBeLessThan(1000);
     expect([...apart.values()].filter(({ accepted }) => accepted)).toHaveLength(10_000);
     expect([...crowd.values()].filter(({ accepted }) => accepted)).toHaveLength(1);
   });

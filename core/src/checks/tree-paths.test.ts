@@ -23,8 +23,8 @@ describe('treePathProblem', () => {
 
   it('takes 20,000 deep paths in less than a second', () => {
     const paths = Array.from({ length: 20_000 }, (_, index) => `${'a/'.repeat(50)}${index}`);
-    const before = performance.now();
+    const before = machineTime();
     expect(treePathProblem(paths)).toBeUndefined();
-    expect(performance.now() - before).toBeLessThan(1000);
+    expect(machineTime() - before).toBeLessThan(1000);
   });
 });

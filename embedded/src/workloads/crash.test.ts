@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { eventually } from '@wherry/core/contracts/eventually.ts';
 import type { ObservedInstance } from '@wherry/core/ports/workloads.ts';
 import { call, TestBench } from './fixtures/test-bench.ts';
@@ -40,7 +43,7 @@ describe('S3: what a handler does to its own instance', () => {
   });
 
   it('lets a call compute for as long as the limit allows', async () => {
-    const body = `for (const end = Date.now() + 1000; Date.now() < end;); response.end('done');`;
+    const body = `for (const end = Date.now() + 500; Date.now() < end;); response.end('done');`;
     const { address } = await bench.run(bench.desire('slow', bench.listener(body)));
     expect(await call(address)).toBe('done');
     expect(bench.metrics.value('instance_deaths_total')).toBe(0);
@@ -89,17 +92,23 @@ describe('a workload whose instances do not get ready', () => {
     for (const name of ['a', 'b', 'c', 'd']) {
       await bench.workloads.ensure(bench.desire(name, bench.artifact(`${LOOP} // ${name}`)));
     }
-    const started = performance.now();
+    const started = machineTime();
     await bench.run(bench.desire('good', bench.listener(`response.end('ok')`)));
-    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(machineTime() - started).toBeLessThan(10_000);
   });
 
   it('has no failure any more once one is ready', async () => {
-    const text = `if (Date.now() < ${Date.now() + 1500}) process.exit(1); export default (q, s) => s.end('ok');`;
+    let status = 503;
+    const server = createServer((_request, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const text = `if ((await fetch('http://127.0.0.1:${port}')).status !== 200) process.exit(1); export default (q, s) => s.end('ok');`;
     const desired = bench.desire('late', bench.artifact(text));
     await bench.workloads.ensure(desired);
     await eventually(() => expect(bench.observe(desired.name)?.failure?.reason).toBe('CrashLoop'));
+    status = 200;
     await bench.ready(desired.name);
     expect(bench.observe(desired.name)).not.toHaveProperty('failure');
+    server.close();
   });
 });

@@ -119,10 +119,10 @@ describe('FT3: faults of the network and of the API server: a change is seen all
   it('is told at once what a lagging watch has not brought', async () => {
     running().silence();
     const { metadata } = await writer.create(group('change'));
-    const began = performance.now();
+    const began = machineTime();
     await informer.reach(metadata.resourceVersion);
     expect(informer.get('change')?.metadata.uid).toBe(metadata.uid);
-    expect(performance.now() - began).toBeLessThan(3000);
+    expect(machineTime() - began).toBeLessThan(3000);
   });
 
   it('in a cluster, a silent watch is cut early enough for a change to be seen within 60 s', () => {

@@ -279,9 +279,9 @@ function tooLong(headers: Record<string, string>): Promise<Answer> {
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5000;
+  const deadline = machineTime() + 5000;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('it did not come to hold');
+    if (machineTime() > deadline) throw new Error('it did not come to hold');
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -84,11 +84,11 @@ export class ManagerProgram {
 
   /** Its ports, once it listens. */
   async ports(): Promise<{ management: number; internal: number; ops: number }> {
-    const end = performance.now() + READY_MS;
+    const end = machineTime() + READY_MS;
     for (;;) {
       const line = this.said.split('\n').find((text) => text.includes('"the manager listens"'));
       if (line !== undefined) return JSON.parse(line) as { management: number; internal: number; ops: number };
-      if (this.child.exitCode !== null || performance.now() > end) throw new Error(`the manager does not listen: ${this.said}`);
+      if (this.child.exitCode !== null || machineTime() > end) throw new Error(`the manager does not listen: ${this.said}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
@@ -99,9 +99,9 @@ export class ManagerProgram {
 
   /** Resolves once it is ready. */
   async ready(): Promise<this> {
-    const end = performance.now() + READY_MS;
+    const end = machineTime() + READY_MS;
     while ((await this.readiness()) !== 'ok\n') {
-      if (performance.now() > end) throw new Error(`the manager is not ready: ${await this.readiness()} ${this.said}`);
+      if (machineTime() > end) throw new Error(`the manager is not ready: ${await this.readiness()} ${this.said}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     return this;

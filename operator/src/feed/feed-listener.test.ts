@@ -167,13 +167,13 @@ describe('the feed over the network', () => {
 
   it('cuts off a client that sends nothing, a line without an end, or a byte now and then', async () => {
     const [silent, endless, slow] = await Promise.all([open(), open(), open()]);
-    const start = performance.now();
+    const start = machineTime();
     endless.write('x'.repeat(20_000));
     expect(await readToEnd(endless)).toBe('');
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect(machineTime() - start).toBeLessThan(2000);
     const drip = setInterval(() => slow.write(' '), 100);
     await Promise.all([readToEnd(silent), readToEnd(slow)]).finally(() => clearInterval(drip));
-    expect(performance.now() - start).toBeLessThan(8000);
+    expect(machineTime() - start).toBeLessThan(8000);
     expect([attached, refusals('no_hello')]).toEqual([[], 3]);
   });
 

@@ -30,10 +30,10 @@ describe('the feed', () => {
     const harness = await Harness.start();
     const instances = [await harness.instance((_req, res) => void res.end('ok'))];
     await harness.serve([routerFunction({ instances })]);
-    const start = performance.now();
+    const start = machineTime();
     await harness.apply({ type: 'change', version: 2, resourceVersion: '2', removedFunctions: ['hello'] });
     expect((await harness.call('/run/hello')).error.code).toBe('function_not_found');
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(machineTime() - start).toBeLessThan(1000);
     await harness.stop();
   });
 

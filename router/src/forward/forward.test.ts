@@ -101,14 +101,13 @@ describe('forwarding', () => {
       const socket = harness.connect();
       socket.pause();
       socket.write('GET /run/hello HTTP/1.1\r\nHost: a\r\n\r\n');
-      let last = -1;
+      let [last, looks] = [0, 0];
+      // Still at so many looks in a row: nothing more is taken.
       await eventually(() => {
-        const isStill = written > 0 && written === last;
+        looks = written > 0 && written === last ? looks + 1 : 0;
         last = written;
-        return isStill;
+        return looks === 20;
       });
-      await systemClock.sleep(50);
-      expect(written).toBe(last);
       expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
     });
   });
@@ -147,10 +146,10 @@ describe('forwarding', () => {
       const socket = fast.connect();
       const drip = setInterval(() => socket.write('x'), 50);
       socket.write(post('Content-Length: 100000', 'x'));
-      const start = performance.now();
+      const start = machineTime();
       const text = await readUntil(socket).finally(() => clearInterval(drip));
       expect(text).toMatch(/^HTTP\/1\.1 408 /);
-      expect(performance.now() - start).toBeLessThan(15_000 / 20 + 500);
+      expect(machineTime() - start).toBeLessThan(15_000 / 20 + 500);
       await fast.stop();
     });
 
@@ -234,7 +233,7 @@ describe('forwarding', () => {
       const closed = once(socket, 'close');
       socket.write('GET /run/hello HTTP/1.1\r\nHost: a\r\n\r\n');
       socket.once('data', () => socket.pause());
-      await systemClock.sleep(500);
+      expect(await settled()).toEqual([' (timeout)']);
       socket.resume();
       await closed;
       expect(socket.bytesRead).toBeLessThan(8_000_000);

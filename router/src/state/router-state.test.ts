@@ -128,9 +128,9 @@ describe('RouterState', () => {
     const functions = Array.from({ length: 10_000 }, (_, n) => routerFunction({ id: `f${n}`, route: `/f${n}/:id` }));
     const keys = Array.from({ length: 100_000 }, (_, n) => ({ ...routerKey(GOOD_KEY), digest: `digest-${n}` }));
     state.apply(snapshot(1, functions, keys));
-    const start = performance.now();
+    const start = machineTime();
     state.apply(change(2, { functions: [routerFunction({ id: 'f7', route: '/seven' })], removedKeys: ['digest-1'] }));
-    expect(performance.now() - start).toBeLessThan(50);
+    expect(machineTime() - start).toBeLessThan(50);
     expect([routeOf(state, 'seven'), routeOf(state, 'f7', '1'), routeOf(state, 'f8', '1')]).toEqual(['f7', undefined, 'f8']);
   });
 });

@@ -104,9 +104,9 @@ describe('RouteTable', () => {
     const table = tableOf(items);
     const times: number[] = [];
     for (let round = 0; round < 21; round++) {
-      const start = performance.now();
+      const start = machineTime();
       const next = table.with({ removed: [items[round]!], added: [item(`/new${round}`)] });
-      times.push(performance.now() - start);
+      times.push(machineTime() - start);
       expect(routesAt(next, `/f${round}/1/x`)).toEqual([]);
       expect(routesAt(next, `/new${round}`)).toEqual([`/new${round}`]);
       expect(routesAt(table, `/f${round}/1/x`)).toEqual([`/f${round}/:id/x`]);

@@ -200,11 +200,11 @@ export function httpCall(port: number, target: string, options: CallOptions = {}
   });
 }
 
-/** Polls a condition, with a deadline. */
+/** Polls a condition, with a deadline in the milliseconds of a machine that has nothing else to do. */
 export async function eventually(condition: () => boolean, deadlineMs = 5000): Promise<void> {
-  const end = performance.now() + deadlineMs;
+  const end = machineTime() + deadlineMs;
   while (!condition()) {
-    if (performance.now() > end) throw new Error(`not so within ${deadlineMs} ms: ${condition.toString()}`);
+    if (machineTime() > end) throw new Error(`not so within ${deadlineMs} ms: ${condition.toString()}`);
     await systemClock.sleep(5);
   }
 }

@@ -93,10 +93,10 @@ describe('the timeout', () => {
 
   it("counts from the request's arrival at the router", async () => {
     const instance = await started(`export default () => new Promise(() => {})`);
-    const before = performance.now();
+    const before = machineTime();
     const reply = await instance.call({ context: { requestedAt: Date.now() - 60_000, timeoutMs: 60_050 } });
     expect(reply.status).toBe(504);
-    expect(performance.now() - before).toBeLessThan(5000);
+    expect(machineTime() - before).toBeLessThan(5000);
   });
 
   it('cuts a stream', async () => {
