@@ -137,7 +137,7 @@ export const BAD: readonly [field: string, ...Sample][] = [
       ['colour', 'blue'], ['log.level', 1], ['log.level', 'loud'], ['server.name', ''], ['server.name', 'x'.repeat(65)], ['api.access-groups', 'a;b'],
       ['log.trimming.interval-seconds', '0'], ['log.trimming.max-per-function', '99'], ['log.trimming.retention-seconds', '-1'],
       ['log.batching.max-batch-size', '501'], ['log.batching.max-delay-ms', '9'], ['metrics.aggregation-interval-seconds', '61'],
-      ['metrics.retention-days', 'x'], ['encryption.key-rotation.interval-days', '366'], ['encryption.key-rotation.check-interval-seconds', '1'],
+      ['metrics.retention-days', 'x'], ['audit.retention-days', '3651'], ['encryption.key-rotation.interval-days', '366'], ['encryption.key-rotation.check-interval-seconds', '1'],
       ['encryption.key-rotation.batch-size', '5'], ['encryption.key-rotation.batch-sleep-ms', '5001'], ['files.max-size-bytes', '1e4'],
     ] as const
   ).map(([name, value]): [string, ...Sample] => [`spec.values.${name}`, ...setting(name, value), 'wherry']),
