@@ -1,5 +1,6 @@
 import type { Cluster } from '../cluster/cluster.ts';
 import type { CommandResult } from '../cluster/command.ts';
+import { machineTime } from '../setup/machine-time.ts';
 
 /** Where the chart puts the six kinds and all that runs of them, unless told otherwise. */
 export const FUNCTIONS_NAMESPACE = 'wherry-functions';
@@ -36,11 +37,11 @@ export class FunctionObjects {
     return this.#cluster.run('kubectl', ['apply', IN, '--dry-run=server', '-f', '-'], { input: manifest(kind, name, spec) });
   }
 
-  /** `kubectl apply` of a Secret, whose values fields refer to. @returns when kubectl was through, by `performance.now()` */
+  /** `kubectl apply` of a Secret, whose values fields refer to. @returns when kubectl was through, by `machineTime()` */
   async secret(name: string, values: Record<string, string>): Promise<number> {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: values };
     await this.#cluster.kubectl(['apply', IN, '-f', '-'], { input: JSON.stringify(secret) });
-    return performance.now();
+    return machineTime();
   }
 
   /** @throws CommandFailed when there is none */

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { eventually } from '@wherry/core/contracts/eventually.ts';
 import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import type { AuditRecord } from './audit-record.ts';
@@ -109,15 +110,3 @@ describe('the audit store (M9)', () => {
     await expect(openAuditStore({ file: path.join(directory, 'missing/audit.db'), clock, logger })).rejects.toThrow(/^The audit records .* cannot be opened/);
   });
 });
-
-async function eventually(check: () => Promise<void>): Promise<void> {
-  for (const end = performance.now() + 15_000; ; ) {
-    try {
-      await check();
-      return;
-    } catch (error) {
-      if (performance.now() > end) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}

@@ -210,6 +210,8 @@ async function liveThrough(name: string, { type, at }: { type: 'drop' | 'drop-an
       count += 1;
       if (count !== at) return false;
       replaced = replaceOperator();
+      // It is awaited at the end; until then its failure is nobody's.
+      replaced.catch(() => undefined);
       return true;
     },
     fault: { type },
