@@ -12,12 +12,14 @@ import { promisify } from "node:util";
 import { prepareKubernetesPrograms, withTestCluster } from "./cluster-steps.ts";
 import { countResults } from "./count-results.ts";
 import type { Counts, JestResults } from "./count-results.ts";
+import { slowestFiles } from "./failures.ts";
 import { installPackages } from "./install-packages.ts";
 import { systemPackages } from "./packages.ts";
 import { root, runCommand, toolEnvironment } from "./run-command.ts";
 
 /** The longest test file takes about three minutes on two cores, and prints its line at its end. */
 const SILENCE_MINUTES = 12;
+const SLOWEST_FILES = 10;
 
 type Step = { name: string; run: () => Promise<Counts> };
 
@@ -32,6 +34,7 @@ async function runJest(options: readonly string[]): Promise<Counts> {
   try {
     const code = await runCommand("jest", ["--ci", "--json", `--outputFile=${outputFile}`, ...options], SILENCE_MINUTES);
     const counts = readResults(outputFile);
+    for (const line of slowest(outputFile)) console.log(line);
     if (code !== 0 && counts.failed === 0) {
       return { ...counts, failed: 1, remarks: [...counts.remarks, `jest ended with code ${code}`] };
     }
@@ -46,6 +49,15 @@ function readResults(file: string): Counts {
     return countResults(JSON.parse(readFileSync(file, "utf8")) as JestResults);
   } catch (error) {
     return { passed: 0, failed: 1, remarks: [`jest left no results: ${String(error)}`] };
+  }
+}
+
+/** What makes a run long. */
+function slowest(file: string): string[] {
+  try {
+    return ["The slowest files:", ...slowestFiles(JSON.parse(readFileSync(file, "utf8")) as JestResults, SLOWEST_FILES, root)];
+  } catch {
+    return [];
   }
 }
 
