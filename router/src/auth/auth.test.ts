@@ -265,9 +265,9 @@ describe('R7: the time of a refusal', () => {
     for (let round = 0; round < 2500; round++) {
       for (const [kind, { key, times }] of kinds.entries()) {
         const headers = { 'X-Forwarded-For': `10.${kind}.${round >> 8}.${round & 255}`, ...(key !== '' && { 'X-API-Key': key }) };
-        const start = performance.now();
+        const start = machineTime();
         const { status } = await harness.call('/run/hello', { headers });
-        times.push(performance.now() - start);
+        times.push(machineTime() - start);
         statuses.add(status);
       }
     }
