@@ -168,6 +168,10 @@ describe('keys on the wire', () => {
     ['the query', (key) => ({ query: `&api_key=${key}` })],
     ['the query, twice and escaped', (key) => ({ query: `&api_key=wh_nobody&%61pi_key=${escaped(key)}` })],
     ['the query in upper case', (key) => ({ query: `&API_KEY=${key}` })],
+    ['the query of another framework', (key) => ({ query: `&api_key[]=${key}&y=2;api_key=${key}` })],
+    ['X-API-Key, in brackets', (key) => ({ headers: { 'X-API-Key': `<${key}>` } })],
+    ['the query, before a slash', (key) => ({ query: `&api_key=${key}/` })],
+    ['a Referer alone', () => ({})],
   ];
   const keys: [string, string][] = [
     ['the key that matches', GOOD_KEY],

@@ -5,9 +5,7 @@ import { basicCredentials } from './carriers.ts';
 import type { KeyIndex } from './key-index.ts';
 import { queryParts, unescaped } from './query-key.ts';
 
-/** What stands between a key and its scheme, its user name or another value of the same carrier. */
-const BETWEEN = /[\s,;:="']+/;
-/** The alphabet of keys: what a path or an origin is split by. */
+/** What is not in the alphabet of keys: whatever stands beside a key, it is found. */
 const NO_KEY_CHARACTERS = /[^A-Za-z0-9_-]+/;
 
 /**
@@ -20,7 +18,7 @@ export function heldKeys(carrier: Pick<KeyCarrier, 'rawHeaders' | 'query'>, matc
   if (texts.length === 0) return NONE;
   const found = new Set(matched === undefined ? [] : [matched]);
   for (const text of texts) {
-    for (const part of text.split(BETWEEN)) {
+    for (const part of text.split(NO_KEY_CHARACTERS)) {
       if (KEY_VALUE.test(part) && !found.has(part) && keys.find(part) !== undefined) found.add(part);
     }
   }
@@ -38,8 +36,11 @@ const NONE: readonly string[] = [];
 function carriedTexts({ rawHeaders, query }: Pick<KeyCarrier, 'rawHeaders' | 'query'>): string[] {
   const texts = headerValues(rawHeaders, 'x-api-key').map(unescaped);
   for (const value of headerValues(rawHeaders, 'authorization')) texts.push(basicCredentials(value) ?? unescaped(value));
+  // A page that was called with `?api_key=` names its own URL to whatever it loads from this host.
+  for (const value of headerValues(rawHeaders, 'referer')) texts.push(unescaped(value));
   if (query !== undefined && /api_key|%/i.test(query)) {
-    for (const { name, value } of queryParts(query)) if (name.toLowerCase() === 'api_key') texts.push(value);
+    // Some callers and frameworks separate by `;`, or write `api_key[]`.
+    for (const { name, value } of queryParts(query)) if (/api_key/i.test(`${name}=${value}`)) texts.push(value);
   }
   return texts;
 }

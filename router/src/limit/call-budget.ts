@@ -3,11 +3,6 @@ import { networkOf } from '@wherry/service/network-of.ts';
 /** A caller may have this many times as many calls as there is room left. */
 const CLIENT_SHARE = 3;
 
-/** What calls are counted by, beside their caller: a function, or the management API behind equal ports. */
-export interface CallCounter {
-  readonly inFlight: number;
-}
-
 /**
  * The calls that the router holds at once, running and waiting (R12). Each function may have as many as there is room left,
  * each caller three times as many: so one function takes half of all at most, two take a third each, and whoever takes
@@ -16,6 +11,8 @@ export interface CallCounter {
 export class CallBudget {
   readonly #total: number;
   #inFlight = 0;
+  /** Until the caller has read the answer, which is longer than the function runs: what is unread takes room too. */
+  readonly #byOwner = new WeakMap<object, number>();
   readonly #byClient = new Map<string, number>();
 
   constructor(total: number) {
@@ -26,19 +23,26 @@ export class CallBudget {
     return this.#inFlight;
   }
 
-  /** @param client the caller's address. @returns how to give the place back, once; undefined: there is none. */
-  acquire({ inFlight }: CallCounter, client: string): (() => void) | undefined {
+  /**
+   * @param owner whose calls share a part: a function, or the management API behind equal ports.
+   * @param client the caller's address.
+   * @returns how to give the place back, once; undefined: there is none.
+   */
+  acquire(owner: object, client: string): (() => void) | undefined {
     const network = networkOf(client);
     const room = this.#total - this.#inFlight;
+    const ofOwner = this.#byOwner.get(owner) ?? 0;
     const ofClient = this.#byClient.get(network) ?? 0;
-    if (inFlight >= room || ofClient >= CLIENT_SHARE * room) return undefined;
+    if (ofOwner >= room || ofClient >= CLIENT_SHARE * room) return undefined;
     this.#inFlight++;
+    this.#byOwner.set(owner, ofOwner + 1);
     this.#byClient.set(network, ofClient + 1);
-    return () => this.#release(network);
+    return () => this.#release(owner, network);
   }
 
-  #release(network: string): void {
+  #release(owner: object, network: string): void {
     this.#inFlight--;
+    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) - 1);
     const left = (this.#byClient.get(network) ?? 0) - 1;
     if (left > 0) this.#byClient.set(network, left);
     else this.#byClient.delete(network);

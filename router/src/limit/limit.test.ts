@@ -10,37 +10,37 @@ import { networkOf } from '@wherry/service/network-of.ts';
 type Held = Parameters<Chain>[1];
 const MIB = 1024 * 1024;
 
-/** Takes calls of a function until there is no place. */
-function take(budget: CallBudget, fn: { inFlight: number }, client: () => string): number {
-  const before = fn.inFlight;
-  while (budget.acquire(fn, client()) !== undefined) fn.inFlight++;
-  return fn.inFlight - before;
+/** Takes calls of a function until there is no place. @returns how many. */
+function take(budget: CallBudget, fn: object, client: () => string): number {
+  let taken = 0;
+  while (budget.acquire(fn, client()) !== undefined) taken++;
+  return taken;
 }
 
 describe('CallBudget', () => {
   it('R12: one function takes half of all, further ones as much as they leave, and there is always room for another', () => {
     const budget = new CallBudget(1024);
     let caller = 0;
-    const taken = Array.from({ length: 5 }, () => take(budget, { inFlight: 0 }, () => `192.0.2.${caller++}`));
+    const taken = Array.from({ length: 5 }, () => take(budget, {}, () => `192.0.2.${caller++}`));
     expect(taken).toEqual([512, 256, 128, 64, 32]);
-    expect(budget.acquire({ inFlight: 0 }, '198.51.100.1')).toBeDefined();
+    expect(budget.acquire({}, '198.51.100.1')).toBeDefined();
   });
 
   it('R12: one caller takes three quarters of all, over however many functions, and leaves the rest to others', () => {
     const budget = new CallBudget(1024);
     let taken = 0;
-    for (let fn = 0; fn < 100; fn++) taken += take(budget, { inFlight: 0 }, () => '192.0.2.1');
+    for (let fn = 0; fn < 100; fn++) taken += take(budget, {}, () => '192.0.2.1');
     expect(taken).toBe(768);
-    expect(take(budget, { inFlight: 0 }, () => '198.51.100.1')).toBe(128);
+    expect(take(budget, {}, () => '198.51.100.1')).toBe(128);
   });
 
   it('R12: a /64 of IPv6 is one caller, and places that are given back can be taken again', () => {
     const budget = new CallBudget(4);
-    const leave = [1, 2, 3].map((n) => budget.acquire({ inFlight: 0 }, `2001:db8::${n}`));
-    expect(budget.acquire({ inFlight: 0 }, '2001:db8::4')).toBeUndefined();
+    const leave = [1, 2, 3].map((n) => budget.acquire({}, `2001:db8::${n}`));
+    expect(budget.acquire({}, '2001:db8::4')).toBeUndefined();
     leave.forEach((give) => give?.());
     expect(budget.inFlight).toBe(0);
-    expect(budget.acquire({ inFlight: 0 }, '2001:db8::4')).toBeDefined();
+    expect(budget.acquire({}, '2001:db8::4')).toBeDefined();
     expect(networkOf('192.0.2.1')).toBe('192.0.2.1');
   });
 });
@@ -125,6 +125,24 @@ describe('a router with little room', () => {
     expect((await harness.call('/run/a')).error.code).toBe('overloaded');
     socket.destroy();
     await eventuallyOk('/run/a');
+  });
+
+  it('R12: calls that are answered count as their function\'s until they are read', async () => {
+    await serve({ calls: 8 });
+    const socket = harness.connect();
+    let seen = '';
+    socket.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+    // The first is answered last: the answers of the others wait behind it, and their instance is done with them.
+    const get = (target: string): string => `GET /run/${target} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    socket.write(get('b?hold') + get('a').repeat(5));
+    await eventually(() => harness.logs('exec_end').length === 4 && harness.logs('exec_reject').length === 1);
+    expect((await harness.call('/run/a')).error.code).toBe('overloaded');
+    expect((await harness.call('/run/c')).body).toBe('ok');
+    release();
+    await eventually(() => (seen.match(/HTTP\/1.1 200/g) ?? []).length === 5);
+    expect(seen.match(/HTTP\/1.1 503/g)).toHaveLength(1);
+    expect((await harness.call('/run/a')).body).toBe('ok');
+    socket.destroy();
   });
 
   it('R12: keeps no more connections to instances than it may have, of all functions together', async () => {

@@ -15,18 +15,14 @@ import { Refusal } from '../refusal.ts';
  * one header, the peer's address, which the manager believes on this socket alone; a caller's own is dropped.
  */
 export function managerPipe(manager: Upstream, budget: CallBudget, clock: Clock): (call: Call) => void {
-  const counter = { inFlight: 0 };
+  const owner = {};
   return (call) => {
-    const release = budget.acquire(counter, call.peer.client);
+    const release = budget.acquire(owner, call.peer.client);
     if (release === undefined) {
       answerRefusal(call, new Refusal('overloaded', ['Retry-After', '1']), clock);
       return;
     }
-    counter.inFlight++;
-    call.res.once('close', () => {
-      counter.inFlight--;
-      release();
-    });
+    call.res.once('close', release);
     const response = new CallerResponse(call.req, call.res);
     const body = openBody(call, clock);
     let isOver = false;
