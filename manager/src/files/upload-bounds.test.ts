@@ -116,6 +116,12 @@ describe('uploads through the API (M10)', () => {
     expect((await put('application/json', large)).status).toBe(200);
   });
 
+  it('that take all of it keep nobody from changing something else', async () => {
+    await begin('multipart/form-data; boundary=x', 128 * 1024 * 1024);
+    expect((await put('application/json', '{"content":"x"}')).status).toBe(503);
+    await api().post('/api/key-groups').send({ name: 'team' }).expect(201);
+  });
+
   it('of a tree of more than 500 MiB, or 20,000 entries, are a 413', async () => {
     const path = '/api/sources/app/tree';
     const { port } = manager.server.address() as AddressInfo;
