@@ -156,7 +156,8 @@ describe('a changed Secret', () => {
 
 describe('taking the example away', () => {
   it('takes all of it away, and leaves the API as it was', async () => {
-    await objects.kubectl('delete', '-k', EXAMPLE);
+    // The secret of a function may be gone with it before kubectl comes to delete it.
+    await objects.kubectl('delete', '-k', EXAMPLE, '--ignore-not-found');
     await eventually(async () => expect((await order(FIRST_KEY)).status).toBe(404), WITHIN_MS);
     await eventually(async () => expect(await objects.namedAfter('orders')).toEqual([]));
     expect((await api.request('GET', '/api/sources/shop')).status).toBe(404);

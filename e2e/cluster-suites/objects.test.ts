@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { testCluster } from '../cluster/test-cluster.ts';
 import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
 import { FunctionObjects } from '../lib/function-objects.ts';
 import { startPlatform, type Platform } from '../lib/platform.ts';
+import { conditionOf, isReady, WatchedFunction, type SeenFunction } from '../lib/watched-function.ts';
 
 /*
  * The six kinds as kubectl and the REST API see them: the same objects, the same refusals, and what kubectl shows of them.
@@ -264,6 +266,63 @@ describe('a function of kubectl', () => {
   });
 });
 
+describe('Ready of a function, watched by kubectl', () => {
+  const name = 'objects-edited';
+  const edit = (spec: object): Promise<void> => objects.patch('fn', name, { spec });
+  let watched: WatchedFunction;
+
+  beforeAll(async () => {
+    await objects.apply('Function', name, definition('objects/one.js', '/objects/edited'));
+    await objects.kubectl('wait', `fn/${name}`, ...READY);
+    watched = new WatchedFunction(cluster, name);
+    await watched.until(isReady);
+  }, 60_000);
+  afterAll(async () => {
+    watched?.stop();
+    await objects.delete('fn', name);
+  }, 30_000);
+
+  it.each<[string, () => Promise<unknown>, string]>([
+    ['its spec', () => edit({ handler: 'objects/two.js' }), 'two'],
+    ['its source', () => api.upload('objects', 'two.js', text('edited')), 'edited'],
+  ])('an edit of %s is never Ready with the code of before', async (_what, makeEdit, word) => {
+    const from = watched.seen.length;
+    const before = watched.seen[from - 1]!;
+    const isOld = ({ status }: SeenFunction): boolean => status.activeRevision === before.status.activeRevision;
+    await makeEdit();
+    await watched.until((seen) => isReady(seen) && !isOld(seen), from);
+    await becomes('/objects/edited', 200, word, 1000);
+    const judged = watched.seen.slice(from).filter(({ generation, status }) => status.observedGeneration === generation);
+    // An edit of the source leaves the generation as it is: Ready is true of it until the edit is seen.
+    const course = judged.slice(judged.findIndex((seen) => seen.generation !== before.generation || !isReady(seen)));
+    const steps = course.map((seen) => ({ isReady: isReady(seen), isReconciling: conditionOf(seen, 'Reconciling')?.status === 'True', isOld: isOld(seen) }));
+    expect(steps.filter((step, at) => !isDeepStrictEqual(step, steps[at - 1]))).toEqual([
+      { isReady: false, isReconciling: true, isOld: true },
+      { isReady: true, isReconciling: false, isOld: false },
+    ]);
+  }, 60_000);
+
+  it('instances that no node has room for are not Ready, and the message has how many there are; calls are answered, and taking it back is Ready', async () => {
+    const { items } = JSON.parse(await cluster.kubectl(['get', 'nodes', '-o', 'json'])) as { items: { status: { allocatable: { memory: string } } }[] };
+    // One more than all nodes could take if nothing else ran on them.
+    const fit = items.reduce((sum, { status }) => sum + Math.floor(Number.parseInt(status.allocatable.memory) / 1024 / 8192), 0);
+    const replicas = fit + 1;
+    await edit({ scaling: { minReplicas: replicas, maxReplicas: replicas }, resources: { memoryMiB: 64 } });
+    await watched.until((seen) => isReady(seen) && seen.status.readyReplicas === replicas);
+    const from = watched.seen.length;
+    await edit({ resources: { memoryMiB: 8192 } });
+    const message = new RegExp(`^\\d+ of ${replicas} instances take calls\\. .*0/${items.length} nodes.*Insufficient memory`);
+    const short = await watched.until((seen) => message.test(conditionOf(seen, 'Ready')?.message ?? ''), from);
+    const of = (type: string): unknown[] => [conditionOf(short, type)?.status, conditionOf(short, type)?.reason];
+    expect([of('Ready'), of('Reconciling'), of('Available')]).toEqual([['False', 'Starting'], ['True', 'Starting'], ['True', 'MinimumReplicasAvailable']]);
+    await becomes('/objects/edited', 200, 'edited', 0);
+    await edit({ resources: { memoryMiB: 64 } });
+    const back = short.generation + 1;
+    await watched.until((seen) => isReady(seen) && seen.generation === back, from);
+    expect(watched.seen.slice(from).filter(({ generation, status }) => generation === short.generation && status.observedGeneration === generation).filter(isReady)).toEqual([]);
+  }, 90_000);
+});
+
 describe('kubectl', () => {
   it('lists all six kinds as wherry, and each by its short name', async () => {
     await objects.apply('KeyGroup', 'objects-listed', {});
@@ -280,6 +339,34 @@ describe('kubectl', () => {
     expect(listed.flat().toSorted()).toEqual(all);
     await objects.delete('fn', 'objects-listed');
     await objects.delete('fsec', 'objects-global');
+  });
+
+  it('waits for any kind that is well', async () => {
+    await objects.apply('FunctionSecret', 'objects-global', { name: 'WAITED', scope: 'global', value });
+    await objects.kubectl('wait', 'kg/objects-listed', 'csrc/objects', 'fsec/objects-global', 'wset/wherry', ...READY);
+    await objects.patch('ak', 'objects-listed', { spec: { description: 'waited for' } });
+    await objects.kubectl('wait', 'ak/objects-listed', ...READY);
+    await objects.delete('fsec', 'objects-global');
+  });
+
+  it("replaces the envelope of REST's key by a secretKeyRef, applied by the server", async () => {
+    const { id } = await rest('POST', '/api/keys', { groupId: 'objects-listed', name: 'taken_over' });
+    await objects.apply('ApiKey', id, { keyGroup: 'objects-listed', value }, '--server-side', '--force-conflicts');
+    expect((await objects.get('ak', id)).spec.value).toEqual(value);
+    await objects.kubectl('wait', `ak/${id}`, ...READY);
+    await objects.delete('ak', id);
+  });
+
+  it('makes a group again under its name, which has none of the secrets of the one before', async () => {
+    await objects.apply('KeyGroup', 'objects-again', {});
+    await objects.apply('FunctionSecret', 'objects-group', { name: 'TOKEN', scope: 'group', keyGroup: 'objects-again', value });
+    await objects.kubectl('wait', 'fsec/objects-group', ...READY);
+    const { metadata } = await objects.get('kg', 'objects-again');
+    const again = JSON.stringify({ apiVersion: 'wherry.dev/v1alpha1', kind: 'KeyGroup', metadata: { name: 'objects-again' }, spec: {} });
+    await cluster.kubectl(['replace', '--namespace=wherry-functions', '--force', '-f', '-'], { input: again });
+    expect((await objects.get('kg', 'objects-again')).metadata.uid).not.toBe(metadata.uid);
+    await eventually(async () => expect(await objects.exists('fsec', 'objects-group')).toBe(false));
+    await objects.delete('kg', 'objects-again');
   });
 
   it('deletes a group or a key, and the secrets of its scope go with it', async () => {

@@ -27,9 +27,9 @@ export class FunctionObjects {
     return this.#cluster.kubectl([...args, IN]);
   }
 
-  /** `kubectl apply` of one of the six kinds. @throws CommandFailed */
-  async apply(kind: string, name: string, spec: object): Promise<void> {
-    await this.#cluster.kubectl(['apply', IN, '-f', '-'], { input: manifest(kind, name, spec) });
+  /** `kubectl apply` of one of the six kinds, with further flags. @throws CommandFailed */
+  async apply(kind: string, name: string, spec: object, ...flags: string[]): Promise<void> {
+    await this.#cluster.kubectl(['apply', IN, ...flags, '-f', '-'], { input: manifest(kind, name, spec) });
   }
 
   /** The same, for one that may be refused. Nothing is kept of it. */
