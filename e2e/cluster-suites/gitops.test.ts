@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { testCluster } from '../cluster/test-cluster.ts';
 import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
@@ -55,7 +56,7 @@ async function tookUntil(through: number, holds: () => Promise<boolean>): Promis
 
 /** As the guide has it: all files of the source in one step. */
 async function upload(...tar: string[]): Promise<void> {
-  const body = execFileSync('tar', ['-cz', ...tar], { cwd: EXAMPLE });
+  const body = execFileSync('tar', ['-cz', '-C', EXAMPLE, ...tar], { cwd: tmpdir() });
   const init = { body, headers: { 'content-type': 'application/gzip' } };
   expect((await api.expect('PUT', '/api/sources/shop/tree', undefined, init)).body).toEqual({ success: true, files: 1 });
 }
