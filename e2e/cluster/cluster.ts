@@ -69,8 +69,7 @@ export function openCluster(state: ClusterState): Cluster {
       // Only in namespaces of our own do routes lead to the addresses of Services.
       if (way !== "namespaces") return portForward(machine.start, service);
       const lookUp = (): Promise<string> => kubectl(["get", "service", "-n", service.namespace, service.name, "-o", "jsonpath={.spec.clusterIP}"]);
-      await lookUp();
-      return forward(followService(machine.connect, lookUp, service.port));
+      return forward(followService(machine.connect, lookUp, service.port, await lookUp()));
     },
     async publish(ours, port = 0) {
       const { address, close } = await machine.publish({ host: gateway, port }, ours);

@@ -46,4 +46,39 @@ describe("the way to a Service", () => {
     expect(await said(await waiting)).toBe("hello");
     server.close();
   });
+
+  it("waits for no lookup where the address that it knows answers late: while the API server is away no lookup ends", async () => {
+    const server = await listen("hello");
+    const lookedUp = Promise.withResolvers<void>();
+    const lookUp = (): Promise<string> => {
+      lookedUp.resolve();
+      return new Promise(() => undefined);
+    };
+    const reach = async (address: { host: string; port: number }): Promise<Socket> => {
+      await lookedUp.promise;
+      const socket = connect(address);
+      await once(socket, "connect");
+      return socket;
+    };
+    const way = followService(reach, lookUp, server.port, "127.0.0.1");
+    expect(await said(await way())).toBe("hello");
+    expect(await said(await way())).toBe("hello");
+    server.close();
+  });
+
+  it("keeps the address that it knows when a lookup fails", async () => {
+    const server = await listen("hello");
+    let isReachable = false;
+    const reach = async (address: { host: string; port: number }): Promise<Socket> => {
+      if (!isReachable) throw new Error("the Service has no pods");
+      const socket = connect(address);
+      await once(socket, "connect");
+      return socket;
+    };
+    const way = followService(reach, () => Promise.reject(new Error("the API server is away")), server.port, "127.0.0.1");
+    await expect(way()).rejects.toThrow("the Service has no pods");
+    isReachable = true;
+    expect(await said(await way())).toBe("hello");
+    server.close();
+  });
 });

@@ -7,27 +7,30 @@ const PATIENCE_MS = 1500;
 
 /**
  * Connects to a Service at the address that it has. One that was removed and made anew has another: where nothing
- * answers, it is asked for again.
+ * answers, it is looked up again, and whichever answers first counts. On a busy machine that may be the first one; and
+ * while the API server is away no lookup ends.
  * @param lookUp the Service's address
+ * @param host the address, where it is known already
  */
-export function followService(connect: Machine["connect"], lookUp: () => Promise<string>, port: number): () => Promise<Socket> {
-  let host: Promise<string> | undefined;
-  const current = (): Promise<string> => {
-    host ??= lookUp().catch((error: unknown) => {
-      host = undefined;
-      throw error;
-    });
-    return host;
+export function followService(connect: Machine["connect"], lookUp: () => Promise<string>, port: number, host?: string): () => Promise<Socket> {
+  let current = host;
+  let looking: Promise<string> | undefined;
+  const look = (): Promise<string> => {
+    looking ??= lookUp()
+      .then((found) => (current = found))
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
   };
   return async () => {
-    const known = current();
-    const first = connect({ host: await known, port });
-    const outcome = await Promise.race([first, delay(PATIENCE_MS, undefined)]).catch(() => undefined);
-    if (outcome !== undefined) return outcome;
-    if (host === known) host = undefined;
-    const [before, now] = await Promise.all([known, current()]);
-    if (now === before) return first;
-    first.then((late) => late.destroy(), () => undefined);
-    return connect({ host: now, port });
+    const known = current ?? (await look());
+    const first = connect({ host: known, port });
+    const soon = await Promise.race([first, delay(PATIENCE_MS, undefined)]).catch(() => undefined);
+    if (soon !== undefined) return soon;
+    const second = look().then((now) => (now === known ? first : connect({ host: now, port })));
+    const socket = await Promise.any([first, second]).catch(() => first);
+    for (const late of [first, second]) late.then((other) => other !== socket && other.destroy(), () => undefined);
+    return socket;
   };
 }
