@@ -21,7 +21,7 @@ export function presentedKey(rawHeaders: readonly string[], query: string | unde
  */
 export function holdsKey(lowerName: string, value: string, key: string): boolean {
   if (unescaped(value).includes(key)) return true;
-  return lowerName === 'authorization' && basicCredentials(value)?.includes(key) === true;
+  return lowerName === 'authorization' && basicTexts(value).some((text) => text.includes(key));
 }
 
 function authorizationKey(value: string): string {
@@ -31,8 +31,17 @@ function authorizationKey(value: string): string {
   return /^bearer(?: +|$)/i.test(value) ? value.slice('bearer'.length).trim() : value;
 }
 
+/**
+ * What may be decoded of a header that names Basic credentials, wherever and however separated: a key is removed from it
+ * (R6) also where it is written in a way that lets nobody in.
+ */
+export function basicTexts(value: string): string[] {
+  if (!/basic/i.test(value)) return [];
+  return value.split(/[\s,]+/).map((token) => Buffer.from(token, 'base64').toString('utf8'));
+}
+
 /** The decoded `user:password` of Basic credentials; undefined when it is another scheme. */
-export function basicCredentials(value: string): string | undefined {
+function basicCredentials(value: string): string | undefined {
   if (!/^basic(?: +|$)/i.test(value)) return undefined;
   return Buffer.from(value.slice('basic'.length).trim(), 'base64').toString('utf8');
 }

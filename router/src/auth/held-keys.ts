@@ -1,7 +1,7 @@
 import { KEY_VALUE } from '@wherry/core/keys/key-value.ts';
 import { headerValues } from '../headers/raw-headers.ts';
 import type { KeyCarrier } from './authenticate.ts';
-import { basicCredentials } from './carriers.ts';
+import { basicTexts } from './carriers.ts';
 import type { KeyIndex } from './key-index.ts';
 import { queryParts, unescaped } from './query-key.ts';
 
@@ -35,7 +35,7 @@ const NONE: readonly string[] = [];
 
 function carriedTexts({ rawHeaders, query }: Pick<KeyCarrier, 'rawHeaders' | 'query'>): string[] {
   const texts = headerValues(rawHeaders, 'x-api-key').map(unescaped);
-  for (const value of headerValues(rawHeaders, 'authorization')) texts.push(basicCredentials(value) ?? unescaped(value));
+  for (const value of headerValues(rawHeaders, 'authorization')) texts.push(unescaped(value), ...basicTexts(value));
   // A page that was called with `?api_key=` names its own URL to whatever it loads from this host.
   for (const value of headerValues(rawHeaders, 'referer')) texts.push(unescaped(value));
   if (query !== undefined && /api_key|%/i.test(query)) {
