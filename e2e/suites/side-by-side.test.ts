@@ -1,5 +1,6 @@
 import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
 import { startService, type Service } from '../lib/embedded-service.ts';
+import { FATAL_DEEDS, FATAL_HANDLER, fatalQuery } from '../lib/fatal-handler.ts';
 import { descendants } from '../lib/processes.ts';
 
 /*
@@ -7,18 +8,13 @@ import { descendants } from '../lib/processes.ts';
  * well again within five seconds.
  */
 
-const FATAL = `
-const kept = [];
-const deeds = {
-  'an endless loop': () => { for (;;); },
-  'process.exit': () => process.exit(0),
-  'a heap that grows': () => { for (;;) kept.push(new Array(10_000).fill(Math.random())); },
-  'buffers that grow': async () => { for (;;) { kept.push(Buffer.alloc(8 << 20, 1)); await new Promise(setImmediate); } },
-  'an unhandled rejection': () => { Promise.reject(new Error('nobody catches this')); return new Promise(() => {}); },
-  'a throw in a timer': () => { setTimeout(() => { throw new Error('nobody catches this'); }); return new Promise(() => {}); },
-  'an aborted process': () => process.abort(),
-};
-export default async (c, ctx) => { await deeds[ctx.query.do]?.(); return c.text('well'); };`;
+/** Prints at each start, and is never ready: an error outside a call ends it, which leaves what it printed in the log. */
+const CRASHES = `
+for (let line = 0; line < 64; line += 1) console.log('x'.repeat(1024));
+setTimeout(() => { throw new Error('nobody catches this'); });
+await new Promise((resolve) => setTimeout(resolve, 60_000));
+export default (c) => c.text('never');`;
+const talks = (word: string): string => `export default (c) => { console.log('${word} said'); return c.text('${word}'); };`;
 
 let service: Service;
 let api: ApiClient;
@@ -29,7 +25,7 @@ const run = (path: string): Promise<Answer> => send(`${service.functionUrl}/run$
 beforeAll(async () => {
   service = await startService();
   api = new ApiClient(service.managementUrl, service.managementKey!);
-  await api.source('side', { 'fatal.js': FATAL, 'calm.js': `export default (c) => c.text(String(process.pid));` });
+  await api.source('side', { 'fatal.js': FATAL_HANDLER, 'calm.js': `export default (c) => c.text(String(process.pid));` });
   dangerous = await api.readyFunction({ name: 'F', handler: 'side/fatal.js', route: '/f', timeoutSeconds: 3, resources: { memoryMiB: 96 } });
   await api.readyFunction({ name: 'G', handler: 'side/calm.js', route: '/g' });
 }, 60_000);
@@ -59,22 +55,14 @@ function callG(): () => Promise<{ calls: number; answers: string[] }> {
 const router = (): number[] => descendants(service.process.pid!).flatMap(({ pid, command }) => (command.includes('router/src/main.ts') ? [pid] : []));
 
 describe('a handler that ends its process', () => {
-  it.each([
-    'an endless loop',
-    'process.exit',
-    'a heap that grows',
-    'buffers that grow',
-    'an unhandled rejection',
-    'a throw in a timer',
-    'an aborted process',
-  ])(
+  it.each(FATAL_DEEDS)(
     '(%s) gets its callers 502 or 504, is well within 5 s, and nobody else notices (S3)',
     async (deed) => {
       await api.functionWhen(dangerous, ({ status }) => status.readyReplicas === 1);
       const before = router();
       const calm = (await run('/g')).text;
       const stop = callG();
-      const fatal = await run(`/f?do=${encodeURIComponent(deed)}`);
+      const fatal = await run(`/f${fatalQuery(deed)}`);
       const failedAt = machineTime();
       const next = await eventually(async () => {
         const answer = await run('/f');
@@ -94,4 +82,37 @@ describe('a handler that ends its process', () => {
     },
     30_000,
   );
+});
+
+describe('functions in a crash loop', () => {
+  const crashing = async (id: string): Promise<unknown> => api.functionWhen(id, ({ status }) => status.ready === false && status.reason === 'CrashLoop');
+
+  /** What the log has of a call, once its end is there and what it printed. */
+  const logOf = (answer: Answer): Promise<string[]> =>
+    eventually(async () => {
+      const { logs } = (await api.expect('GET', `/api/logs?requestId=${answer.headers.get('x-request-id')}`)).body.data;
+      expect(logs).toHaveLength(3);
+      return logs.map(({ level, message }: Record<string, string>) => (level === 'log' ? message : level)).toSorted();
+    });
+
+  it('S8: print at each start, and keep no other function from starting, from new code and from its log', async () => {
+    const sourceId = await api.source('loops', { 'crashes.js': CRASHES, 'talks.js': talks('first') });
+    // As many as start at once on a machine with two processors.
+    const loops = ['A', 'B'].map((name) => api.function({ name: `Crashes ${name}`, handler: 'loops/crashes.js', route: `/crashes-${name}` }));
+    const ids = await Promise.all(loops);
+    await Promise.all(ids.map(crashing));
+    await api.readyFunction({ name: 'Talks', handler: 'loops/talks.js', route: '/talks' });
+    for (const word of ['first', 'second']) {
+      await api.upload(sourceId, 'talks.js', talks(word));
+      const answer = await eventually(async () => {
+        const next = await run('/talks');
+        expect(next.text).toBe(word);
+        return next;
+      });
+      expect(await logOf(answer)).toEqual(['exec_end', 'exec_start', `${word} said`]);
+    }
+    await Promise.all(ids.map(crashing));
+    const { logs } = (await api.expect('GET', `/api/logs?functionId=${ids[0]}&limit=10`)).body.data;
+    expect(logs.map(({ message }: { message: string }) => message.length)).toContain(1024);
+  }, 30_000);
 });
