@@ -102,6 +102,23 @@ describe('Workload', () => {
     });
   });
 
+  it.each<[string, boolean, number]>([
+    // The first nine come within a minute, the others 24 s apart at least.
+    ['never gets ready', false, 160],
+    // What had been ready is back within 5 s (S3): 2.5 s apart, but for the first few.
+    ['ends as soon as it is ready', true, 1450],
+  ])('S8: one that %s takes a start now and then, not all there are', async (_name, isReady, most) => {
+    stage.make();
+    for (let ms = 0; ms < 3_600_000; ms += 500) {
+      const latest = stage.instances.at(-1)!;
+      if (isReady) latest.load();
+      await stage.clock.advance(500);
+      latest.end();
+    }
+    expect(stage.instances.length).toBeGreaterThan(most / 2);
+    expect(stage.instances.length).toBeLessThanOrEqual(most);
+  });
+
   it('forgets earlier deaths of an instance that was ready for a while', async () => {
     const workload = stage.make();
     for (let round = 0; round < 5; round += 1) {

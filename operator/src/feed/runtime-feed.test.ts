@@ -112,6 +112,24 @@ describe("the runtimes' feed", () => {
     expect(world.telemetry.entries).toEqual([{ ...entry, functionName: 'hello' }]);
   });
 
+  it("S8: however often its instances start anew, a function's entries have one rate, and another's are kept", async () => {
+    const entry = { functionName: 'hello', requestId: 'r', level: 'log', message: 'hi', args: null, sequence: 0, timestamp: 1 };
+    const prints = async (functionName: string, instanceId: string): Promise<void> => {
+      const { own } = attach({ functionName, instanceId });
+      own.send({ type: 'logs', entries: Array.from({ length: 500 }, () => entry), dropped: 0 });
+      await world.run(1);
+      own.close();
+    };
+    const began = world.clock.monotonic();
+    for (let start = 0; start < 40; start += 1) await prints('hello', `i${start}`);
+    await prints('other', 'o');
+    const kept = (name: string): number => world.telemetry.entries.filter(({ functionName, level }) => functionName === name && level === 'log').length;
+    const passedSeconds = (world.clock.monotonic() - began) / 1000;
+    expect(kept('hello')).toBeGreaterThanOrEqual(8192);
+    expect(kept('hello')).toBeLessThanOrEqual(8192 + passedSeconds * 1024);
+    expect(kept('other')).toBe(500);
+  });
+
   it('S6: no entry is of a time that cannot be, where it would stay the newest for ever', async () => {
     const { own } = attach();
     const now = world.clock.now();
