@@ -5,7 +5,6 @@ const common = { tag: 'Code files', permission: 'manage' } as const;
 const upload = {
   kind: 'stream',
   types: ['application/json', 'multipart/form-data', 'application/octet-stream'],
-  held: ['application/json', 'multipart/form-data'],
   description:
     'JSON {content, encoding?: utf-8 | base64}; a multipart form with a part named file or content; any other content type: the bytes themselves',
 } as const;

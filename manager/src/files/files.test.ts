@@ -30,6 +30,8 @@ describe('code files', () => {
     ['JSON', JSON_TYPE, JSON.stringify({ content: 'héllo' }), 'héllo'],
     ['JSON utf-8', JSON_TYPE, JSON.stringify({ content: 'héllo', encoding: 'utf-8' }), 'héllo'],
     ['JSON base64', JSON_TYPE, JSON.stringify({ content: Buffer.from('héllo').toString('base64'), encoding: 'base64' }), 'héllo'],
+    ['JSON base64, its encoding first', JSON_TYPE, JSON.stringify({ encoding: 'base64', content: Buffer.from('héllo').toString('base64') }), 'héllo'],
+    ['JSON text that is base64 too', JSON_TYPE, JSON.stringify({ content: 'YWJj' }), 'YWJj'],
     ['multipart file', ...form('file', '; filename="x.ts"', 'héllo'), 'héllo'],
     ['multipart content', ...form('content', '', 'héllo'), 'héllo'],
     ['octet-stream', RAW, 'héllo', 'héllo'],
@@ -47,8 +49,14 @@ describe('code files', () => {
     expect(again.headers.etag).not.toBe(put.headers.etag);
   });
 
-  it.each<[string, Record<string, string>, string]>([
+  it.each<[string, Record<string, string>, string | Uint8Array]>([
     ['JSON without content', JSON_TYPE, '{}'],
+    ['JSON with its content twice', JSON_TYPE, '{"content":"x","content":"y"}'],
+    ['JSON with a key that is no field', JSON_TYPE, '{"content":"x","__proto__":{}}'],
+    ['JSON cut short', JSON_TYPE, '{"content":"x'],
+    ['JSON that nests too deep', JSON_TYPE, `{"content":"x","encoding":${'['.repeat(40)}${']'.repeat(40)}}`],
+    ['JSON that is not UTF-8', JSON_TYPE, Buffer.from('{"content":"\xff"}', 'latin1')],
+    ['nothing as JSON', JSON_TYPE, ''],
     ['JSON with an unknown field', JSON_TYPE, '{"content":"x","mode":1}'],
     ['an unknown encoding', JSON_TYPE, '{"content":"x","encoding":"hex"}'],
     ['bad base64', JSON_TYPE, '{"content":"a*b=","encoding":"base64"}'],

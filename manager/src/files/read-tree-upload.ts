@@ -6,7 +6,7 @@ import { filePathProblem } from '@wherry/core/checks/file-path.ts';
 import { DomainError, invalid, isDomainError } from '@wherry/core/errors.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import { mediaType } from '../http/json-body.ts';
-import { putFile } from './read-upload.ts';
+import { putFile } from './put-file.ts';
 import type { StoredFile } from './source-trees.ts';
 import { readForm, tooLarge } from './upload-part.ts';
 
@@ -37,8 +37,7 @@ export async function readTreeUpload(
 
 async function readFormTree(request: IncomingMessage, content: ContentStore, { limit, limits }: Pick<TarOptions, 'limit' | 'limits'>): Promise<Map<string, StoredFile>> {
   const files = new Map<string, StoredFile>();
-  // A part without a filename is refused: nothing of it need be held.
-  await readForm(request, { limit: 0, maxParts: limits.entries, maxBytes: limits.bytes }, async (part) => {
+  await readForm(request, { maxParts: limits.entries, maxBytes: limits.bytes }, async (part) => {
     if (part.filename === '') throw invalid(`The part ${part.name} has no filename: it is the file's path.`);
     const path = checkPath(part.filename);
     files.set(path, { path, ...(await putFile(content, part.content, limit)) });

@@ -44,6 +44,13 @@ describe('the size limit of files', () => {
     if (status === 413) expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'too_large' });
   });
 
+  it.each([['JSON', 413], ['JSON base64', 413]])('holds for %s whose body is within its own limit (M8)', async (form, status) => {
+    const [headers, body] = forms[form]!(40 * LIMIT);
+    const answer = await rawRequest(manager, { method: 'PUT', path: '/api/sources/app/files/a.ts', headers }, body);
+    expect([answer.status, JSON.parse(answer.body.toString())]).toMatchObject([status, { error: expect.stringContaining('files.max-size-bytes') as string }]);
+    expect(await files()).toHaveLength(0);
+  });
+
   it.each([
     ['application/x-tar', 413],
     ['application/gzip', 413],

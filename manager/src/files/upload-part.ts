@@ -1,30 +1,30 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { MIMEType } from 'node:util';
 import busboy from 'busboy';
 import { DomainError, invalid, isDomainError } from '@wherry/core/errors.ts';
+import { PartsAsStreams } from './parts-as-streams.ts';
 
-/** One part of a multipart form. A field without a file name has an empty one. */
+/** One part of a multipart form. `filename` is empty where it has none. Who reads the content counts its bytes. */
 export interface FormPart {
   name: string;
   filename: string;
-  content: AsyncIterable<Uint8Array> | Uint8Array;
+  content: AsyncIterable<Uint8Array>;
 }
 
 export interface FormOptions {
-  /** Bytes a part may have: a field's are held in memory up to it. A file's are the reader's to count. */
-  limit: number;
   maxParts: number;
-  /** Bytes of the whole form; without one, its parts' limits count alone. */
+  /** Bytes of the whole form; without one, whatever its parts may have. */
   maxBytes?: number;
 }
 
 /**
- * Reads a multipart form part by part, as it comes.
+ * Reads a multipart form part by part, as it comes: no part is held in memory (M10).
  * @param take is done with a part's content when it resolves; what it throws ends the form.
  * @throws DomainError `validation_failed` for a form that is malformed or cut short; `too_large`.
  */
 export async function readForm(request: IncomingMessage, options: FormOptions, take: (part: FormPart) => Promise<void>): Promise<void> {
-  const parser = createParser(request, options);
+  const { parser, parts } = createParser(request, options);
   const failed = Promise.withResolvers<never>();
   const ended = Promise.withResolvers<undefined>();
   const running: Promise<void>[] = [];
@@ -34,20 +34,16 @@ export async function readForm(request: IncomingMessage, options: FormOptions, t
     done.catch(fail);
     running.push(done);
   };
-  parser.on('file', (name, stream: Readable, { filename }) => {
+  parser.on('file', (name: string | undefined, stream: Readable, { filename }: { filename?: string }) => {
     // Its own errors reach whoever reads it; without a listener one would end the process.
     stream.on('error', () => undefined);
-    accept({ name, filename, content: stream });
+    accept({ name: name ?? '', filename: filename ?? '', content: stream });
   });
-  parser.on('field', (name, value, { valueTruncated }) => {
-    // Where fields are not taken, that is said instead.
-    if (valueTruncated && options.limit > 0) fail(tooLarge(options.limit));
-    else if (value.includes('\uFFFD')) fail(invalid(`The part ${name} is not UTF-8: give it a filename, so that it is sent as bytes.`));
-    else accept({ name, filename: '', content: Buffer.from(value) });
-  });
-  for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
+  for (const event of ['partsLimit', 'filesLimit'] as const) {
     parser.on(event, () => fail(new DomainError('too_large', `The form has more than ${options.maxParts} parts.`)));
   }
+  // Every part comes as a stream: what busboy takes for a field has no delimiter of its own.
+  parser.on('fieldsLimit', () => fail(undefined));
   parser.on('error', fail);
   parser.on('close', () => ended.resolve(undefined));
   request.on('error', fail);
@@ -57,25 +53,24 @@ export async function readForm(request: IncomingMessage, options: FormOptions, t
     received += chunk.length;
     if (received > maxBytes) fail(new DomainError('too_large', `The form is over its limit of ${maxBytes} bytes.`));
   });
-  request.pipe(parser);
+  request.pipe(parts).pipe(parser);
   try {
     await Promise.race([ended.promise.then(() => Promise.all(running)), failed.promise]);
   } catch (error) {
-    request.unpipe(parser);
+    request.unpipe(parts);
+    parts.destroy();
     parser.destroy();
     await Promise.allSettled(running);
     throw error;
   }
 }
 
-function createParser(request: IncomingMessage, { limit, maxParts }: FormOptions): busboy.Busboy {
+function createParser(request: IncomingMessage, { maxParts }: FormOptions): { parser: busboy.Busboy; parts: PartsAsStreams } {
   try {
-    return busboy({
-      headers: request.headers,
-      preservePath: true,
-      defParamCharset: 'utf8',
-      limits: { fieldSize: limit + 1, fields: maxParts, files: maxParts, parts: maxParts, headerPairs: 100 },
-    });
+    const boundary = new MIMEType(request.headers['content-type'] ?? '').params.get('boundary') ?? '';
+    const limits = { fields: 0, files: maxParts, parts: maxParts, headerPairs: 100 };
+    const parser = busboy({ headers: request.headers, preservePath: true, defParamCharset: 'utf8', limits });
+    return { parser, parts: new PartsAsStreams(boundary) };
   } catch {
     throw invalid('The multipart form has no boundary.');
   }

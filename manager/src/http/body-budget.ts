@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { DomainError } from '@wherry/core/errors.ts';
 import type { AnyEndpoint } from './endpoint.ts';
-import { hasBody, JSON_LIMIT, mediaType } from './json-body.ts';
+import { hasBody, JSON_LIMIT } from './json-body.ts';
 
 /** Of all uploads together that are being read. */
 const TOTAL_BYTES = 128 * 1024 * 1024;
@@ -15,16 +15,15 @@ export class BodyBudget {
   readonly #taken = { upload: 0, small: 0 };
 
   /**
-   * Takes what a request's body may need. One that is larger than all of it is read alone.
+   * Takes what a request's body may need.
    * @returns how to give it back; harmless a second time.
    * @throws DomainError `unavailable` while others have it.
    */
   take(endpoint: AnyEndpoint, request: IncomingMessage): () => void {
     const bytes = bytesOf(endpoint, request);
     const [pool, most] = endpoint.body?.kind === 'stream' ? (['upload', TOTAL_BYTES] as const) : (['small', SMALL_BYTES] as const);
-    const taken = this.#taken[pool];
-    if (bytes > 0 && taken > 0 && taken + bytes > most) {
-      throw new DomainError('unavailable', 'Other uploads are being read, which together with this one would take too much memory: try again in a moment, or send the file as raw bytes.');
+    if (this.#taken[pool] + bytes > most) {
+      throw new DomainError('unavailable', 'Too many other requests with bodies are being read: try again in a moment.');
     }
     this.#taken[pool] += bytes;
     let isBack = false;
@@ -37,8 +36,6 @@ export class BodyBudget {
 
 function bytesOf({ body }: AnyEndpoint, request: IncomingMessage): number {
   if (body === undefined || !hasBody(request)) return 0;
-  const length = Number(request.headers['content-length'] ?? Number.NaN);
-  if (body.kind === 'json') return Math.min(Number.isNaN(length) ? JSON_LIMIT : length, JSON_LIMIT);
-  if (body.held?.includes(mediaType(request)) !== true) return STREAMED_BYTES;
-  return Number.isNaN(length) ? TOTAL_BYTES : length;
+  if (body.kind === 'json') return Math.min(Number(request.headers['content-length'] ?? JSON_LIMIT), JSON_LIMIT);
+  return STREAMED_BYTES;
 }

@@ -19,8 +19,6 @@ export type RequestBody<B extends JsonSchema> =
   | {
       kind: 'stream';
       types: readonly string[];
-      /** Those that are held in memory as a whole. */
-      held?: readonly string[];
       description: string;
     };
 

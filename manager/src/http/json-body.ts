@@ -64,17 +64,22 @@ export function parseJson(bytes: Buffer): unknown {
 
 /** Reads a whole body. @throws DomainError `too_large`. */
 export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of bodyChunks(request, limit)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** The bytes of a JSON body as they come. @throws DomainError `too_large`. */
+export async function* bodyChunks(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
   const tooLarge = new DomainError('too_large', `The JSON body is over its limit of ${limit} bytes.`);
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
-  const chunks: Buffer[] = [];
   let length = 0;
   // Destroying the request would take the answer's connection with it.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length;
     if (length > limit) throw tooLarge;
-    chunks.push(chunk);
+    yield chunk;
   }
-  return Buffer.concat(chunks);
 }
 
 /** Counted before parsing: code that walks the parsed value may then recurse. */
