@@ -1,8 +1,9 @@
 import { testCluster } from '../cluster/test-cluster.ts';
 import { ApiClient, eventually, send } from '../lib/api-client.ts';
 import { ClusterHands, pause } from '../lib/cluster-hands.ts';
+import { PlainServer } from '../lib/plain-server.ts';
 import { startPlatform, type Platform } from '../lib/platform.ts';
-import { SteadyLoad, type LoadReport, type Outcome } from '../lib/steady-load.ts';
+import { median, SteadyLoad, type LoadReport, type Outcome } from '../lib/steady-load.ts';
 
 /*
  * A steady load of calls, on connections that are kept alive and with bodies of 1 MiB, while what serves them is changed,
@@ -16,12 +17,17 @@ const AWAY_MS = 60_000;
 const CONVERGED_MS = 30_000;
 /** A pod needs Kubernetes' own controllers and scheduler, which lost their leases: those run out first, and then begin anew. */
 const LEASES_MS = 20_000;
+/** A call through Wherry's programs may take so much longer than one to a plain server, with the API server away. */
+const SLOWER_MS = 100;
+/** An edit may be active so much later than one of a plain Deployment, which takes Kubernetes' own controllers too. */
+const LATER_MS = 10_000;
 /** Within this a write is refused, with the API server away. */
 const REFUSED_MS = 5000;
 
 const cluster = testCluster();
 const hands = new ClusterHands(cluster);
 let platform: Platform;
+let plain: PlainServer | undefined;
 let api: ApiClient;
 let key: string;
 let sourceId: string;
@@ -59,16 +65,17 @@ const answers = async (text: string, limitMs?: number): Promise<number> => {
 const wholly = ({ status, text, posted }: Outcome): string | undefined =>
   status === 200 && new RegExp(`^(v\\d+) \\1 ${posted}$`).test(text) ? undefined : `${status} ${text.slice(0, 200)}`;
 const running = new Set<SteadyLoad>();
-const load = (path = '/steady'): SteadyLoad => {
-  const calls = new SteadyLoad({ url: `${platform.functionUrl}/run${path}`, fault: wholly, headers: { 'x-api-key': key } });
+const loadOf = (url: string): SteadyLoad => {
+  const calls = new SteadyLoad({ url, fault: wholly, headers: { 'x-api-key': key } });
   running.add(calls);
   return calls;
 };
+const load = (path = '/steady'): SteadyLoad => loadOf(`${platform.functionUrl}/run${path}`);
 
 function say(what: string, report: LoadReport, measured: Record<string, number> = {}): void {
   const figures = Object.entries(measured).map(([name, ms]) => `, ${name} ${(ms / 1000).toFixed(1)} s`);
-  const { calls, posts, failures, longestGapMs, slowestMs } = report;
-  process.stdout.write(`${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, slowest ${slowestMs} ms, longest gap ${longestGapMs} ms${figures.join('')}\n${failures.slice(0, 20).map((failure) => `  ${failure}\n`).join('')}`);
+  const { calls, posts, failures, longestGapMs, slowestMs, slowestInTurn } = report;
+  process.stdout.write(`${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, slowest ${slowestMs} ms, in each 5 s ${median(slowestInTurn)} ms of an idle machine, longest gap ${longestGapMs} ms${figures.join('')}\n${failures.slice(0, 20).map((failure) => `  ${failure}\n`).join('')}`);
 }
 
 /** The pods of a function, those on their way out included. */
@@ -77,6 +84,15 @@ async function podsOf(id: string): Promise<string[]> {
   const pods = names.split('\n').filter(Boolean).map((name) => name.replace('pod/', ''));
   if (pods.length === 0) throw new Error(`the function ${id} has no pods`);
   return pods;
+}
+
+/** A server of Kubernetes alone, which has of the node what a function's pod has. */
+async function plainServer(): Promise<{ server: PlainServer; url: string }> {
+  const [pod = ''] = await podsOf(functionId);
+  const { containers } = JSON.parse(await cluster.kubectl(['get', 'pod', '-n', FUNCTIONS, pod, '-o', 'jsonpath={.spec}']));
+  const { image, resources } = containers.find(({ name }: { name: string }) => name === 'function');
+  const server = (plain = new PlainServer(cluster, { image, resources }));
+  return { server, url: await server.start('v1') };
 }
 
 beforeAll(async () => {
@@ -95,6 +111,8 @@ beforeAll(async () => {
 afterEach(async () => {
   await Promise.all([...running].map((calls) => calls.stop()));
   running.clear();
+  await plain?.dispose();
+  plain = undefined;
   await hands.scaleAll({ 'wherry-operator': 1, 'wherry-manager': 1, 'wherry-router': 2 });
 }, 30_000);
 
@@ -211,14 +229,16 @@ describe('Wherry’s own programs, under load', () => {
 // Only where the node is ours can its API server be stopped.
 if (cluster.way !== 'given') {
   describe('Kubernetes’ own API server, under load', () => {
-    it('stands still: calls go on, what was revoked stays so, writes are refused in time, and all converges soon after', async () => {
+    it('stands still: calls go on as fast as to a plain server, what was revoked stays so, writes are refused in time, and an edit is active soon after a plain Deployment’s', async () => {
       const { groupId, keyId, value: revoked } = await api.groupWithKey('revoked');
       await api.expect('PUT', `/api/functions/${functionId}`, { ...definition, keys: [...definition.keys, groupId] });
       await eventually(async () => expect((await call(revoked)).status).toBe(200));
       await api.expect('PUT', `/api/keys/${keyId}`, { enabled: false });
       await eventually(async () => expect((await call(revoked)).status).toBe(401));
 
+      const { server, url } = await plainServer();
       const calls = load();
+      const plainCalls = loadOf(url);
       const thaw = await hands.freezeApiServer();
       const began = Date.now();
       const refusals: number[] = [];
@@ -236,22 +256,29 @@ if (cluster.way !== 'given') {
       } finally {
         await thaw();
       }
-      const away = calls.report;
-      const back = Date.now();
-      const converged = machineTime() + CONVERGED_MS;
+      const [away, plainAway] = [calls.report, plainCalls.report];
+      const [back, machineBack] = [Date.now(), machineTime()];
+      const converged = machineBack + CONVERGED_MS;
       await eventually(() => api.expect('PUT', `/api/keys/${keyId}`, { enabled: false }), CONVERGED_MS);
       const writesMs = Date.now() - back;
       opened.push((await call(revoked)).status);
       await api.expect('PUT', `/api/keys/${keyId}`, { enabled: true });
       await eventually(async () => expect((await call(revoked)).status).toBe(200), converged - machineTime());
       const convergedMs = Date.now() - back;
-      const word = await upload();
-      await answers(`${word} ${word} 0`, CONVERGED_MS + LEASES_MS);
-      const editMs = Date.now() - back;
+      // Both at once: each needs pods, and those the controllers and the scheduler.
+      const [edit, plainEdit] = await Promise.all([
+        upload().then((word) => answers(`${word} ${word} 0`, CONVERGED_MS + LEASES_MS)).then(() => machineTime() - machineBack),
+        server.change('v2').then(() => eventually(async () => expect((await send(url)).text).toBe('v2 v2 0'), CONVERGED_MS + LEASES_MS)).then(() => machineTime() - machineBack),
+      ]);
       const report = await calls.stop();
+      const plainReport = await plainCalls.stop();
+      say('API server away, a plain server', plainAway);
       say('API server away', away, { 'slowest refusal of a write': Math.max(...refusals) });
-      say('and back', report, { 'writes after': writesMs, 'a key in force after': convergedMs, 'an edit in force after': editMs });
-      expect(report.failures).toEqual([]);
+      say('and back, a plain server', plainReport, { 'an edit active after (of an idle machine)': plainEdit });
+      say('and back', report, { 'writes after': writesMs, 'a key in force after': convergedMs, 'an edit active after (of an idle machine)': edit });
+      expect([report.failures, plainAway.failures]).toEqual([[], []]);
+      expect(median(away.slowestInTurn)).toBeLessThanOrEqual(median(plainAway.slowestInTurn) + SLOWER_MS);
+      expect(edit).toBeLessThanOrEqual(plainEdit + LATER_MS);
       expect(Math.max(...refusals)).toBeLessThan(REFUSED_MS);
       expect(new Set(opened)).toEqual(new Set([401]));
     }, 60_000);

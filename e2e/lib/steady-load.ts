@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { machineTime } from '../setup/machine-time.ts';
 
 /** What a call brought: a whole answer, or why there is none. */
 export interface Outcome {
@@ -30,8 +31,14 @@ export interface LoadReport {
   /** The longest time without a good answer, in milliseconds. */
   longestGapMs: number;
   slowestMs: number;
+  /**
+   * The slowest call of each five seconds, in milliseconds of an idle machine. Of a single maximum a busy machine makes
+   * anything; their median is the same whenever it is taken.
+   */
+  slowestInTurn: number[];
 }
 
+const TURN_MS = 5000;
 const MIB = Buffer.alloc(1024 * 1024, 'x');
 /** A call that brings nothing by then is a failure. */
 const LIMIT_MS = 15_000;
@@ -43,7 +50,7 @@ export class SteadyLoad {
   readonly #loops: Promise<void>[];
   readonly #began = performance.now();
   #lastGood = performance.now();
-  readonly #report: LoadReport = { calls: 0, posts: 0, failures: [], longestGapMs: 0, slowestMs: 0 };
+  readonly #report: LoadReport = { calls: 0, posts: 0, failures: [], longestGapMs: 0, slowestMs: 0, slowestInTurn: [] };
 
   constructor(options: LoadOptions) {
     this.#options = { headers: {}, callers: 3, pauseMs: 40, postEvery: 12, ...options };
@@ -52,7 +59,8 @@ export class SteadyLoad {
 
   /** What has come so far. */
   get report(): LoadReport {
-    return { ...this.#report, failures: [...this.#report.failures] };
+    const { failures, slowestInTurn } = this.#report;
+    return { ...this.#report, failures: [...failures], slowestInTurn: [...slowestInTurn] };
   }
 
   /** Lets the running calls end. @returns what became of all */
@@ -75,13 +83,23 @@ export class SteadyLoad {
 
   async #call(agent: Agent, isPost: boolean): Promise<void> {
     const began = performance.now();
+    const machineBegan = machineTime();
     const fault = await this.#exchange(agent, isPost).then(this.#options.fault, (error: unknown) => `${isPost ? 'POST' : 'GET'} ${String(error)}`);
     const tookMs = performance.now() - began;
     this.#report.calls++;
     if (isPost) this.#report.posts++;
     this.#report.slowestMs = Math.max(this.#report.slowestMs, Math.round(tookMs));
+    this.#take(machineTime() - machineBegan);
     if (fault === undefined) this.#gap();
     else this.#report.failures.push(`${((performance.now() - this.#began) / 1000).toFixed(1)} s: ${fault} (after ${Math.round(tookMs)} ms)`);
+  }
+
+  #take(tookMs: number): void {
+    const turns = this.#report.slowestInTurn;
+    const turn = Math.floor((performance.now() - this.#began) / TURN_MS);
+    // In a turn without an answer there is no call: the one that was waited for counts when it ends.
+    while (turns.length <= turn) turns.push(0);
+    turns[turn] = Math.max(turns[turn] ?? 0, Math.round(tookMs));
   }
 
   #gap(): void {
@@ -102,6 +120,11 @@ export class SteadyLoad {
       call.end(body);
     });
   }
+}
+
+/** The one in the middle: what one call more or less, or one moment of the machine, does not change. */
+export function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
