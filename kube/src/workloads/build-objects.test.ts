@@ -44,7 +44,7 @@ describe('buildObjects', () => {
     expect(deployment.spec?.template.spec?.containers[0]?.resources?.limits).toEqual({ memory, cpu });
   });
 
-  it.each([[null, 2], [2000, 2], [500, 4], [100, 20], [10, 30]])('S3: with %s millis of CPU, the event loop may be blocked for %i s', (cpuMillis, seconds) => {
+  it.each([[null, 3], [2000, 3], [500, 6], [100, 30], [10, 30]])('S3: with %s millis of CPU, the event loop may be blocked for %i s', (cpuMillis, seconds) => {
     const { deployment } = build({ template: { memoryMiB: 64, cpuMillis } });
     expect(deployment.spec?.template.spec?.containers[0]?.livenessProbe).toMatchObject({ periodSeconds: 1, failureThreshold: seconds });
   });

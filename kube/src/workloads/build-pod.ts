@@ -21,8 +21,11 @@ const TMP_MIB = 64;
 const START_FAILURES = 150;
 /** The runtime keeps a probe waiting for almost as long. */
 const START_TIMEOUT_SECONDS = 5;
-/** How long a call may block the event loop of an instance that has a whole core, before it is told to go. */
-const BLOCKED_SECONDS = 2;
+/**
+ * How long a call may block the event loop of an instance that has a whole core, before the kubelet replaces it. At two
+ * seconds, healthy instances of a node whose cores are all busy missed both probes when the API server came back.
+ */
+const BLOCKED_SECONDS = 3;
 const MAX_BLOCKED_SECONDS = 30;
 
 /**
@@ -124,7 +127,7 @@ function buildProbes({ cpuMillis }: InstanceTemplate): Pick<V1Container, 'startu
     successThreshold: 1,
     terminationGracePeriodSeconds: 1,
   });
-  // What takes two seconds of a core takes twenty of a tenth of one.
+  // What takes three seconds of a core takes thirty of a tenth of one.
   const blockedSeconds = Math.min(MAX_BLOCKED_SECONDS, Math.ceil(BLOCKED_SECONDS * Math.max(1, 1000 / (cpuMillis ?? 1000))));
   return {
     startupProbe: { ...probe('/startz'), timeoutSeconds: START_TIMEOUT_SECONDS, failureThreshold: START_FAILURES },
