@@ -37,7 +37,10 @@ async function prepare(): Promise<TestWorld> {
 
 /** All that is there in the end, without what only time and chance decide. */
 async function finalState(world: TestWorld, { router }: RunningOperator): Promise<object> {
-  const functions = (await world.store.list('Function')).items.map(({ metadata, status }) => ({
+  const { items } = await world.store.list('Function');
+  // A uid is chance; whose it is, is not.
+  const named = new Map(items.map(({ metadata }) => [metadata.uid, metadata.name]));
+  const functions = items.map(({ metadata, status }) => ({
     name: metadata.name,
     ...status,
     conditions: status.conditions?.map(({ type, status: value, reason, message }) => ({ type, value, reason, message })),
@@ -47,7 +50,10 @@ async function finalState(world: TestWorld, { router }: RunningOperator): Promis
   const told = [...router.functions.values()].map((record) => ({ ...record, instances: record.instances.map(({ revision }) => revision) }));
   return {
     functions,
-    others: others.flatMap(({ items }) => items.map(({ metadata, status }) => ({ name: metadata.name, ...status, conditions: undefined }))),
+    others: others.flatMap((list) => list.items.map(({ metadata, status }) => {
+      const owner = 'owner' in status && status.owner !== undefined ? { ...status.owner, uid: named.get(status.owner.uid) } : undefined;
+      return { name: metadata.name, ...status, owner, conditions: undefined };
+    })),
     workloads: world.workloads.list().map(({ name, replicas }) => ({ name, replicas })).sort((a, b) => (a.name < b.name ? -1 : 1)),
     told: told.sort((a, b) => (a.id < b.id ? -1 : 1)),
     keys: [...router.keys.values()].map(({ id }) => id).sort(),
