@@ -9,6 +9,7 @@ const NUMBERS: [SettingName, string, number, number][] = [
   ['log.batching.max-delay-ms', '50', 10, 5000],
   ['metrics.aggregation-interval-seconds', '60', 10, 60],
   ['metrics.retention-days', '90', 1, 365],
+  ['audit.retention-days', '365', 1, 3650],
   ['encryption.key-rotation.interval-days', '90', 1, 365],
   ['encryption.key-rotation.check-interval-seconds', '10800', 3600, 86_400],
   ['encryption.key-rotation.batch-size', '100', 10, 1000],
