@@ -3,125 +3,134 @@
 /** Each part and the parts that it may import. */
 export const importTable = {
   core: [],
-  service: ["core"],
-  operator: ["core", "service", "content"],
-  builder: ["core", "service"],
-  router: ["core", "service"],
-  "runtime-image": ["core", "service"],
-  manager: ["core", "service", "content"],
-  content: ["core", "service"],
-  kube: ["core", "service"],
-  embedded: ["core", "service", "operator", "builder", "router", "runtime-image", "manager", "content"],
-  cli: ["core", "service"],
-  crds: ["core"],
+  service: ['core'],
+  operator: ['core', 'service', 'content'],
+  builder: ['core', 'service'],
+  router: ['core', 'service'],
+  'runtime-image': ['core', 'service'],
+  manager: ['core', 'service', 'content'],
+  content: ['core', 'service'],
+  kube: ['core', 'service'],
+  embedded: ['core', 'service', 'operator', 'builder', 'router', 'runtime-image', 'manager', 'content'],
+  cli: ['core', 'service'],
+  crds: ['core'],
   e2e: [],
 };
 
-const parts = [...Object.keys(importTable), "bench"];
-const anyPart = `^(${parts.join("|")})/`;
-const testFiles = "\\.test\\.tsx?$|^core/src/contracts/";
+const parts = [...Object.keys(importTable), 'bench'];
+const anyPart = `^(${parts.join('|')})/`;
+const testFiles = '\\.test\\.tsx?$|^core/src/contracts/';
 /** What a cluster's programs may load beside, in their main.ts alone, and only with import(): Kubernetes' client takes half a second. */
-export const lazyParts = { operator: ["kube", "builder"], manager: ["kube"] };
+export const lazyParts = { operator: ['kube', 'builder'], manager: ['kube'] };
 
 function importRule([part, allowed]) {
   const lazy = lazyParts[part] ?? [];
-  const lazyRules = lazy.flatMap((other) => [{
-    name: `${part}-loads-${other}-lazily`,
-    comment: `Only ${part}/src/main.ts may import ${other}, and only with import().`,
-    severity: "error",
-    from: { path: `^${part}/`, pathNot: testFiles },
-    to: { path: `^${other}/`, dependencyTypesNot: ["dynamic-import"] },
-  }, {
-    name: `${part}-only-main-loads-${other}`,
-    comment: `Only ${part}/src/main.ts, and tests against a real API server, may import ${other}.`,
-    severity: "error",
-    from: { path: `^${part}/`, pathNot: `^${part}/src/main\\.ts$|${testFiles}` },
-    to: { path: `^${other}/` },
-  }]);
+  const lazyRules = lazy.flatMap((other) => [
+    {
+      name: `${part}-loads-${other}-lazily`,
+      comment: `Only ${part}/src/main.ts may import ${other}, and only with import().`,
+      severity: 'error',
+      from: { path: `^${part}/`, pathNot: testFiles },
+      to: { path: `^${other}/`, dependencyTypesNot: ['dynamic-import'] },
+    },
+    {
+      name: `${part}-only-main-loads-${other}`,
+      comment: `Only ${part}/src/main.ts, and tests against a real API server, may import ${other}.`,
+      severity: 'error',
+      from: { path: `^${part}/`, pathNot: `^${part}/src/main\\.ts$|${testFiles}` },
+      to: { path: `^${other}/` },
+    },
+  ]);
   const reachable = [part, ...allowed, ...lazy];
-  return [{
-    name: `${part}-imports`,
-    comment: `${part} may import ${allowed.join(", ") || "no other part"}.`,
-    severity: "error",
-    from: { path: `^${part}/` },
-    to: { path: anyPart, pathNot: `^(${reachable.join("|")})/` },
-  }, ...lazyRules];
+  return [
+    {
+      name: `${part}-imports`,
+      comment: `${part} may import ${allowed.join(', ') || 'no other part'}.`,
+      severity: 'error',
+      from: { path: `^${part}/` },
+      to: { path: anyPart, pathNot: `^(${reachable.join('|')})/` },
+    },
+    ...lazyRules,
+  ];
 }
 
 export default {
   forbidden: [
     ...Object.entries(importTable).flatMap(importRule),
     {
-      name: "no-cycle",
-      comment: "Imports have no cycle, those of types included.",
-      severity: "error",
+      name: 'no-cycle',
+      comment: 'Imports have no cycle, those of types included.',
+      severity: 'error',
       from: {},
       to: { circular: true },
     },
     {
-      name: "unresolved",
-      comment: "The import leads nowhere; what is not resolved is not checked either.",
-      severity: "error",
+      name: 'unresolved',
+      comment: 'The import leads nowhere; what is not resolved is not checked either.',
+      severity: 'error',
       from: {},
       to: { couldNotResolve: true },
     },
     {
-      name: "unlisted-package",
-      comment: "Name the package in the package.json of the part that imports it.",
-      severity: "error",
+      name: 'unlisted-package',
+      comment: 'Name the package in the package.json of the part that imports it.',
+      severity: 'error',
       from: { pathNot: `${testFiles}|^e2e/setup/|^[^/]+$` },
-      to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
     {
-      name: "dev-package-in-product",
-      comment: "What runs in production comes from `dependencies`, not from `devDependencies`.",
-      severity: "error",
-      from: { path: "^[^/]+/src/", pathNot: `${testFiles}|^kube/src/testing/` },
-      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"], pathNot: "node_modules/@types/" },
+      name: 'dev-package-in-product',
+      comment: 'What runs in production comes from `dependencies`, not from `devDependencies`.',
+      severity: 'error',
+      from: { path: '^[^/]+/src/', pathNot: `${testFiles}|^kube/src/testing/` },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: 'node_modules/@types/' },
     },
     {
-      name: "test-server-in-product",
-      comment: "The API server and the proxy of kube/src/testing are for tests.",
-      severity: "error",
-      from: { path: "^[^/]+/src/", pathNot: `${testFiles}|/testing/` },
-      to: { path: "^kube/src/testing/" },
+      name: 'test-server-in-product',
+      comment: 'The API server and the proxy of kube/src/testing are for tests.',
+      severity: 'error',
+      from: { path: '^[^/]+/src/', pathNot: `${testFiles}|/testing/` },
+      to: { path: '^kube/src/testing/' },
     },
     {
-      name: "part-by-relative-path",
-      comment: "Import another part by its package name (@wherry/core/…), so that its exports hold.",
-      severity: "error",
+      name: 'part-by-relative-path',
+      comment: 'Import another part by its package name (@wherry/core/…), so that its exports hold.',
+      severity: 'error',
       from: { path: anyPart },
-      to: { path: anyPart, pathNot: "^$1/", dependencyTypes: ["local"] },
+      to: { path: anyPart, pathNot: '^$1/', dependencyTypes: ['local'] },
     },
     {
-      name: "core-packages",
-      comment: "core imports zod and no other package.",
-      severity: "error",
-      from: { path: "^core/src/", pathNot: testFiles },
-      to: { path: "node_modules/", pathNot: "node_modules/zod/" },
+      name: 'core-packages',
+      comment: 'core imports zod and no other package.',
+      severity: 'error',
+      from: { path: '^core/src/', pathNot: testFiles },
+      to: { path: 'node_modules/', pathNot: 'node_modules/zod/' },
     },
     {
-      name: "core-is-pure",
+      name: 'core-is-pure',
       comment: "core does no I/O and has no timers: of Node's modules only the pure ones.",
-      severity: "error",
-      from: { path: "^core/src/", pathNot: testFiles },
-      to: { dependencyTypes: ["core"], pathNot: "^(node:)?(assert|buffer|crypto|querystring|string_decoder|url|util)$" },
+      severity: 'error',
+      from: { path: '^core/src/', pathNot: testFiles },
+      to: {
+        dependencyTypes: ['core'],
+        pathNot: '^(node:)?(assert|buffer|crypto|querystring|string_decoder|url|util)$',
+      },
     },
     {
-      name: "test-in-product",
-      comment: "Only tests import tests.",
-      severity: "error",
+      name: 'test-in-product',
+      comment: 'Only tests import tests.',
+      severity: 'error',
       from: { pathNot: testFiles },
-      to: { path: "\\.test\\.tsx?$" },
+      to: { path: '\\.test\\.tsx?$' },
     },
   ],
   options: {
     tsPreCompilationDeps: true,
-    tsConfig: { fileName: "tsconfig.json" },
-    doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^|/)fixtures/" },
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)fixtures/' },
     combinedDependencies: false,
-    builtInModules: { add: ["node:sqlite", "node:test", "node:sea"] },
-    enhancedResolveOptions: { conditionNames: ["import", "types", "node", "default"], exportsFields: ["exports"] },
+    builtInModules: { add: ['node:sqlite', 'node:test', 'node:sea'] },
+    enhancedResolveOptions: { conditionNames: ['import', 'types', 'node', 'default'], exportsFields: ['exports'] },
   },
 };

@@ -2,14 +2,14 @@
 // worker threads, where signals, umask and chdir are missing and a test's process.exit() hangs the whole run.
 // It knows no testTimeout: e2e/setup/jest-setup.ts gives every test its deadline.
 export default {
-  runner: "<rootDir>/e2e/setup/jest-runner.js",
-  testMatch: ["**/*.test.ts", "**/*.test.tsx"],
-  extensionsToTreatAsEsm: [".ts", ".tsx"],
-  moduleFileExtensions: ["ts", "tsx", "js", "mjs", "cjs", "json"],
+  runner: '<rootDir>/e2e/setup/jest-runner.js',
+  testMatch: ['**/*.test.ts', '**/*.test.tsx'],
+  extensionsToTreatAsEsm: ['.ts', '.tsx'],
+  moduleFileExtensions: ['ts', 'tsx', 'js', 'mjs', 'cjs', 'json'],
   transform: {},
-  setupFilesAfterEnv: ["<rootDir>/e2e/setup/jest-setup.ts"],
-  testPathIgnorePatterns: ["/node_modules/", "/fixtures/", "<rootDir>/data/", "<rootDir>/.cache/"],
-  modulePathIgnorePatterns: ["/fixtures/", "<rootDir>/data/", "<rootDir>/.cache/"],
+  setupFilesAfterEnv: ['<rootDir>/e2e/setup/jest-setup.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/fixtures/', '<rootDir>/data/', '<rootDir>/.cache/'],
+  modulePathIgnorePatterns: ['/fixtures/', '<rootDir>/data/', '<rootDir>/.cache/'],
   maxWorkers: 2,
   watchman: false,
 };

@@ -44,12 +44,14 @@ function functionsOf(url: string): Subject {
     name: 'a function',
     namespace: FUNCTIONS,
     kinds: 'functions.wherry.dev',
-    manifest: (name) => [{
-      apiVersion: 'wherry.dev/v1alpha1',
-      kind: 'Function',
-      metadata: { name, namespace: FUNCTIONS },
-      spec: { handler: 'bench/hello.js', route: `/${name}`, methods: ['GET'] },
-    }],
+    manifest: (name) => [
+      {
+        apiVersion: 'wherry.dev/v1alpha1',
+        kind: 'Function',
+        metadata: { name, namespace: FUNCTIONS },
+        spec: { handler: 'bench/hello.js', route: `/${name}`, methods: ['GET'] },
+      },
+    ],
     answers: async (name) => {
       const response = await fetch(`${url}/run/${name}`).catch(() => undefined);
       return (await response?.text()) === 'hello';
@@ -76,12 +78,25 @@ function plainOnes(cluster: Cluster): Subject {
             metadata: { labels: labels(name) },
             spec: {
               terminationGracePeriodSeconds: 0,
-              containers: [{ name: 'main', image: IMAGE, imagePullPolicy: 'IfNotPresent', command: ['node', '-e', code], ports: [{ containerPort: 8080 }] }],
+              containers: [
+                {
+                  name: 'main',
+                  image: IMAGE,
+                  imagePullPolicy: 'IfNotPresent',
+                  command: ['node', '-e', code],
+                  ports: [{ containerPort: 8080 }],
+                },
+              ],
             },
           },
         },
       },
-      { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: PLAIN }, spec: { selector: labels(name), ports: [{ port: 80, targetPort: 8080 }] } },
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name, namespace: PLAIN },
+        spec: { selector: labels(name), ports: [{ port: 80, targetPort: 8080 }] },
+      },
     ],
     answers: serviceAnswers(cluster),
   };
@@ -92,7 +107,9 @@ function serviceAnswers(cluster: Cluster): Subject['answers'] {
   const hosts = new Map<string, string>();
   let looking: Promise<void> | undefined;
   const look = async (): Promise<void> => {
-    const { items } = JSON.parse(await cluster.kubectl(['get', 'services', '-n', PLAIN, '-o', 'json'])) as { items: { metadata: { name: string }; spec: { clusterIP: string } }[] };
+    const { items } = JSON.parse(await cluster.kubectl(['get', 'services', '-n', PLAIN, '-o', 'json'])) as {
+      items: { metadata: { name: string }; spec: { clusterIP: string } }[];
+    };
     for (const { metadata, spec } of items) hosts.set(metadata.name, spec.clusterIP);
     looking = undefined;
   };
@@ -101,7 +118,10 @@ function serviceAnswers(cluster: Cluster): Subject['answers'] {
     const host = hosts.get(name);
     if (host === undefined) return false;
     try {
-      return await Promise.race([cluster.connect({ host, port: 80 }).then(helloFrom), pause(ANSWER_MS).then(() => false)]);
+      return await Promise.race([
+        cluster.connect({ host, port: 80 }).then(helloFrom),
+        pause(ANSWER_MS).then(() => false),
+      ]);
     } catch {
       return false;
     }
@@ -119,16 +139,28 @@ async function helloFrom(socket: Socket): Promise<boolean> {
 
 /** Milliseconds from `kubectl apply` until all of them have answered. */
 async function applied(cluster: Cluster, subject: Subject, names: string[]): Promise<number> {
-  const manifest = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: names.flatMap((name) => subject.manifest(name)) });
+  const manifest = JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'List',
+    items: names.flatMap((name) => subject.manifest(name)),
+  });
   const start = performance.now();
   const applying = cluster.apply(manifest);
-  await Promise.all([applying, ...names.map((name) => untilItAnswers(subject, name, { start, pauseMs: BETWEEN_CALLS_MS * names.length }))]);
+  await Promise.all([
+    applying,
+    ...names.map((name) => untilItAnswers(subject, name, { start, pauseMs: BETWEEN_CALLS_MS * names.length })),
+  ]);
   return performance.now() - start;
 }
 
-async function untilItAnswers(subject: Subject, name: string, { start, pauseMs }: { start: number; pauseMs: number }): Promise<void> {
+async function untilItAnswers(
+  subject: Subject,
+  name: string,
+  { start, pauseMs }: { start: number; pauseMs: number },
+): Promise<void> {
   while (!(await subject.answers(name))) {
-    if (performance.now() - start > DEADLINE_MS) throw new Error(`${subject.name} ${name} did not answer within ${DEADLINE_MS} ms`);
+    if (performance.now() - start > DEADLINE_MS)
+      throw new Error(`${subject.name} ${name} did not answer within ${DEADLINE_MS} ms`);
     await pause(pauseMs);
   }
 }
@@ -144,17 +176,33 @@ async function removed(cluster: Cluster, { kinds, namespace }: Subject): Promise
 
 /** MiB resident, by program, from each pod's own metrics. */
 async function memory(cluster: Cluster): Promise<string> {
-  const pods = (await cluster.kubectl(['get', 'pods', '-n', SYSTEM, '-o', 'name'])).trim().split('\n').map((name) => name.replace('pod/', ''));
-  const texts = await Promise.all(pods.map(async (pod) => {
-    const metrics = await cluster.kubectl(['get', '--raw', `/api/v1/namespaces/${SYSTEM}/pods/${pod}:9464/proxy/metrics`]);
-    const bytes = Number(/^(?:wherry_)?process_resident_memory_bytes (\S+)/m.exec(metrics)?.[1]);
-    return `${pod} ${Math.round(bytes / 1024 / 1024)} MiB`;
-  }));
+  const pods = (await cluster.kubectl(['get', 'pods', '-n', SYSTEM, '-o', 'name']))
+    .trim()
+    .split('\n')
+    .map((name) => name.replace('pod/', ''));
+  const texts = await Promise.all(
+    pods.map(async (pod) => {
+      const metrics = await cluster.kubectl([
+        'get',
+        '--raw',
+        `/api/v1/namespaces/${SYSTEM}/pods/${pod}:9464/proxy/metrics`,
+      ]);
+      const bytes = Number(/^(?:wherry_)?process_resident_memory_bytes (\S+)/m.exec(metrics)?.[1]);
+      return `${pod} ${Math.round(bytes / 1024 / 1024)} MiB`;
+    }),
+  );
   return texts.join(', ');
 }
 
 async function restarts(cluster: Cluster, { namespace }: Subject): Promise<number> {
-  const counts = await cluster.kubectl(['get', 'pods', '-n', namespace, '-o', 'jsonpath={.items[*].status.containerStatuses[*].restartCount}']);
+  const counts = await cluster.kubectl([
+    'get',
+    'pods',
+    '-n',
+    namespace,
+    '-o',
+    'jsonpath={.items[*].status.containerStatuses[*].restartCount}',
+  ]);
   return counts.split(' ').reduce((sum, count) => sum + Number(count), 0);
 }
 
@@ -168,7 +216,15 @@ async function main(): Promise<void> {
   const { cluster, close } = await open();
   try {
     const urls = cluster.urls();
-    const key = await cluster.kubectl(['get', 'secret', '-n', SYSTEM, 'wherry-management-key', '-o', 'jsonpath={.data.key}']);
+    const key = await cluster.kubectl([
+      'get',
+      'secret',
+      '-n',
+      SYSTEM,
+      'wherry-management-key',
+      '-o',
+      'jsonpath={.data.key}',
+    ]);
     const api = new ApiClient(urls.management, Buffer.from(key, 'base64').toString());
     const source = await api.source('bench', { 'hello.js': "export default (c) => c.text('hello');" });
     await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: PLAIN } }));
@@ -208,7 +264,9 @@ async function compareManyAtOnce(cluster: Cluster, subjects: Subject[]): Promise
     console.log(`before ${AT_ONCE} of ${subject.name}: ${await memory(cluster)}`);
     totals.push(await applied(cluster, subject, names));
     console.log(`${AT_ONCE} at once, all answer: ${subject.name} ${rounded((totals.at(-1) ?? 0) / 1000)} s`);
-    console.log(`with them: ${await memory(cluster)}; containers that were started again: ${await restarts(cluster, subject)}`);
+    console.log(
+      `with them: ${await memory(cluster)}; containers that were started again: ${await restarts(cluster, subject)}`,
+    );
     await removed(cluster, subject);
   }
   const [ours = 0, theirs = 0] = totals;

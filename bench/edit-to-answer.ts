@@ -27,7 +27,12 @@ interface Variant {
 }
 
 const VARIANTS: Variant[] = [
-  { name: 'without packages', slug: 'bare', goalMs: 150, handler: (answer) => `export default (c) => c.text('${answer}');\n` },
+  {
+    name: 'without packages',
+    slug: 'bare',
+    goalMs: 150,
+    handler: (answer) => `export default (c) => c.text('${answer}');\n`,
+  },
   {
     name: 'with hono, zod and dayjs',
     slug: 'packages',
@@ -62,7 +67,11 @@ async function makeFunction({ slug, handler }: Variant, api: ApiClient): Promise
 }
 
 /** @returns milliseconds from the upload's start to the end of the first new answer. */
-async function edit({ slug, handler }: Variant, answer: string, made: { service: Service; api: ApiClient; sourceId: string }): Promise<{ ms: number; failed: number }> {
+async function edit(
+  { slug, handler }: Variant,
+  answer: string,
+  made: { service: Service; api: ApiClient; sourceId: string },
+): Promise<{ ms: number; failed: number }> {
   const url = `${made.service.functionUrl}/run/${slug}`;
   let failed = 0;
   const since = performance.now();
@@ -84,7 +93,11 @@ async function measure(variants: readonly Variant[]): Promise<Map<Variant, Measu
     for (let round = -FIRST; round < EDITS; round++) {
       for (const [variant, sum] of measured) {
         await pause(BETWEEN_EDITS_MS);
-        const { ms, failed } = await edit(variant, `edit ${round}`, { service, api, sourceId: sources.get(variant) ?? '' });
+        const { ms, failed } = await edit(variant, `edit ${round}`, {
+          service,
+          api,
+          sourceId: sources.get(variant) ?? '',
+        });
         sum.failed += failed;
         if (round >= 0) sum.times.push(ms);
       }
@@ -95,8 +108,21 @@ async function measure(variants: readonly Variant[]): Promise<Map<Variant, Measu
   }
 }
 
-const row = ([{ name, goalMs }, { times, failed }]: [Variant, Measured]): string[] =>
-  [name, rounded(median(times)), rounded(quantile(times, 0.95)), rounded(Math.max(...times)), String(failed), `p50 <= ${goalMs}`];
+const row = ([{ name, goalMs }, { times, failed }]: [Variant, Measured]): string[] => [
+  name,
+  rounded(median(times)),
+  rounded(quantile(times, 0.95)),
+  rounded(Math.max(...times)),
+  String(failed),
+  `p50 <= ${goalMs}`,
+];
 
-console.log(`Node ${process.versions.node}, ${availableParallelism()} cores, load ${rounded(loadavg()[0] ?? 0, 1)}, ${EDITS} edits of each, interleaved\n`);
-console.log(table([['Edit → new answer, ms', 'p50', 'p95', 'max', 'failed calls', 'goal'], ...[...(await measure(VARIANTS))].map(row)]));
+console.log(
+  `Node ${process.versions.node}, ${availableParallelism()} cores, load ${rounded(loadavg()[0] ?? 0, 1)}, ${EDITS} edits of each, interleaved\n`,
+);
+console.log(
+  table([
+    ['Edit → new answer, ms', 'p50', 'p95', 'max', 'failed calls', 'goal'],
+    ...[...(await measure(VARIANTS))].map(row),
+  ]),
+);

@@ -18,7 +18,13 @@ const PER_SECOND = 100;
 const WINDOW_SECONDS = 4;
 const REST_MS = 500;
 const FAULTS: (FatalDeed | undefined)[] = [
-  undefined, 'an endless loop', 'a heap that grows', 'buffers that grow', 'process.exit', 'a throw in a timer', 'an unhandled rejection',
+  undefined,
+  'an endless loop',
+  'a heap that grows',
+  'buffers that grow',
+  'process.exit',
+  'a throw in a timer',
+  'an unhandled rejection',
 ];
 
 interface Windows {
@@ -31,10 +37,15 @@ interface Windows {
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const routers = ({ process: { pid = 0 } }: Service): number[] => descendants(pid).flatMap((child) => (child.command.includes('router/src/main.ts') ? [child.pid] : []));
+const routers = ({ process: { pid = 0 } }: Service): number[] =>
+  descendants(pid).flatMap((child) => (child.command.includes('router/src/main.ts') ? [child.pid] : []));
 
 async function calmWindow(service: Service, windows: Windows): Promise<number> {
-  const { milliseconds, failures } = await openLoop({ url: `${service.functionUrl}/run/good`, perSecond: PER_SECOND, seconds: WINDOW_SECONDS });
+  const { milliseconds, failures } = await openLoop({
+    url: `${service.functionUrl}/run/good`,
+    perSecond: PER_SECOND,
+    seconds: WINDOW_SECONDS,
+  });
   windows.failures.push(...failures);
   return quantile(milliseconds, 0.99);
 }
@@ -72,9 +83,18 @@ async function round(service: Service, all: Map<FatalDeed | undefined, Windows>,
 }
 
 function rowOf([fault, { calm, faulty, failures, provoked }]: [FatalDeed | undefined, Windows]): string[] {
-  const spread = (p99: number[]): string => `${rounded(median(p99), 1)} (${rounded(Math.min(...p99), 1)}-${rounded(Math.max(...p99), 1)})`;
+  const spread = (p99: number[]): string =>
+    `${rounded(median(p99), 1)} (${rounded(Math.min(...p99), 1)}-${rounded(Math.max(...p99), 1)})`;
   const ratios = faulty.map((p99, turn) => p99 / (calm[turn] ?? Number.NaN));
-  return [fault ?? 'none', spread(calm), spread(faulty), rounded(median(ratios), 2), rounded(median(faulty) / median(calm), 2), String(provoked), String(failures.length)];
+  return [
+    fault ?? 'none',
+    spread(calm),
+    spread(faulty),
+    rounded(median(ratios), 2),
+    rounded(median(faulty) / median(calm), 2),
+    String(provoked),
+    String(failures.length),
+  ];
 }
 
 const service = await startService();
@@ -83,18 +103,33 @@ try {
   await api.source('bench', { 'bad.js': FATAL_HANDLER, 'good.js': `export default (c) => c.text('good');` });
   await api.readyFunction({ name: 'Bad', handler: 'bench/bad.js', route: '/bad', timeoutSeconds: 3 });
   await api.readyFunction({ name: 'Good', handler: 'bench/good.js', route: '/good' });
-  const all = new Map(FAULTS.map((fault): [typeof fault, Windows] => [fault, { calm: [], faulty: [], failures: [], provoked: 0 }]));
+  const all = new Map(
+    FAULTS.map((fault): [typeof fault, Windows] => [fault, { calm: [], faulty: [], failures: [], provoked: 0 }]),
+  );
   const before = routers(service);
   // Code is compiled and caches are filled.
   await openLoop({ url: `${service.functionUrl}/run/good`, perSecond: PER_SECOND, seconds: WINDOW_SECONDS });
   const load = (): string => rounded(loadavg()[0] ?? 0, 1);
-  console.log(`Node ${process.versions.node}, ${availableParallelism()} cores, load ${load()}, ${ROUNDS} rounds, interleaved; ${PER_SECOND} calls a second for ${WINDOW_SECONDS} s`);
+  console.log(
+    `Node ${process.versions.node}, ${availableParallelism()} cores, load ${load()}, ${ROUNDS} rounds, interleaved; ${PER_SECOND} calls a second for ${WINDOW_SECONDS} s`,
+  );
   for (let turn = 0; turn < ROUNDS; turn++) await round(service, all, turn);
   console.log(`load at the end ${load()}\n`);
-  const heading = ['what the other function does', 'p99 without, ms', 'p99 with, ms', 'ratio of pairs', 'of medians', 'calls to it', 'failed calls'];
-  console.log(`${table([heading, ...[...all].map(rowOf)])}\n\nGoals: a ratio of at most 1.2, no failed call, the same router.`);
+  const heading = [
+    'what the other function does',
+    'p99 without, ms',
+    'p99 with, ms',
+    'ratio of pairs',
+    'of medians',
+    'calls to it',
+    'failed calls',
+  ];
+  console.log(
+    `${table([heading, ...[...all].map(rowOf)])}\n\nGoals: a ratio of at most 1.2, no failed call, the same router.`,
+  );
   console.log(`Router: pid ${before.join()} before, ${routers(service).join()} after.`);
-  for (const [fault, { failures }] of all) for (const failure of new Set(failures)) console.log(`${fault ?? 'none'}: ${failure}`);
+  for (const [fault, { failures }] of all)
+    for (const failure of new Set(failures)) console.log(`${fault ?? 'none'}: ${failure}`);
 } finally {
   await service.dispose();
 }

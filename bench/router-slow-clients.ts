@@ -15,7 +15,10 @@ async function attack(port: number): Promise<void> {
   let gone = 0;
   for (let n = 0; n < SOCKETS; n++) {
     const socket = connect(port, '127.0.0.1');
-    socket.on('error', () => undefined).on('close', () => gone++).resume();
+    socket
+      .on('error', () => undefined)
+      .on('close', () => gone++)
+      .resume();
     sockets.push(socket);
     if (n % 250 === 0) await once(socket, 'connect');
   }
@@ -41,7 +44,9 @@ async function measure(): Promise<void> {
     if ((await harness.call('/run/hello').catch(() => undefined))?.status === 200) good++;
   }
   console.log(`other callers: ${good} of ${calls} good (${((100 * good) / calls).toFixed(2)} %, goal 99.9 %)`);
-  console.log(`slow sockets: ${report.gone} of ${SOCKETS} gone, the last after ${report.seconds.toFixed(1)} s (goal 15 s)`);
+  console.log(
+    `slow sockets: ${report.gone} of ${SOCKETS} gone, the last after ${report.seconds.toFixed(1)} s (goal 15 s)`,
+  );
   await harness.stop();
 }
 

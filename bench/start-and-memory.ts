@@ -31,8 +31,14 @@ const startWherry = ({ environment }: PreparedData): NpmStart => npmStart({ fold
 async function bareServer(): Promise<{ folder: string; environment: Record<string, string>; url: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'wherry-bench-bare-'));
   const port = await freePort();
-  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ name: 'bare', type: 'module', scripts: { start: 'node server.js' } }));
-  await writeFile(path.join(folder, 'server.js'), `import { createServer } from 'node:http';\ncreateServer((_, response) => response.end('hello')).listen(${port}, '127.0.0.1');\n`);
+  await writeFile(
+    path.join(folder, 'package.json'),
+    JSON.stringify({ name: 'bare', type: 'module', scripts: { start: 'node server.js' } }),
+  );
+  await writeFile(
+    path.join(folder, 'server.js'),
+    `import { createServer } from 'node:http';\ncreateServer((_, response) => response.end('hello')).listen(${port}, '127.0.0.1');\n`,
+  );
   await mkdir(path.join(folder, 'node_modules/.bin'), { recursive: true });
   await symlink(process.execPath, path.join(folder, 'node_modules/.bin/node'));
   return { folder, environment: {}, url: `http://127.0.0.1:${port}/` };
@@ -70,7 +76,13 @@ async function measureStarts(one: PreparedData, many: PreparedData): Promise<str
   const bare = await bareServer();
   // Whatever the caches were like: this start fills them.
   await timeStart(one);
-  const times = { bare: [] as number[], one: [] as number[], many: [] as number[], manyAll: [] as number[], cold: [] as number[] };
+  const times = {
+    bare: [] as number[],
+    one: [] as number[],
+    many: [] as number[],
+    manyAll: [] as number[],
+    cold: [] as number[],
+  };
   for (let round = 0; round < ROUNDS; round++) {
     times.bare.push(await timeBare(bare));
     times.one.push((await timeStart(one)).first);
@@ -83,7 +95,10 @@ async function measureStarts(one: PreparedData, many: PreparedData): Promise<str
   }
   await rm(bare.folder, { recursive: true, force: true });
   const row = (name: string, samples: number[], goal = ''): string[] => [
-    name, ...[median(samples), Math.min(...samples), Math.max(...samples)].map((ms) => rounded(ms)), rounded(median(samples) / median(times.bare), 2), goal,
+    name,
+    ...[median(samples), Math.min(...samples), Math.max(...samples)].map((ms) => rounded(ms)),
+    rounded(median(samples) / median(times.bare), 2),
+    goal,
   ];
   return table([
     ['npm start → first answer, ms', 'median', 'min', 'max', 'x bare', 'goal'],
@@ -128,14 +143,18 @@ async function measureMemory(data: PreparedData): Promise<Memory> {
   }
 }
 
-const sum = (processes: ProcessMemory[], of: 'pss' | 'own'): number => processes.reduce((total, process) => total + process[of], 0);
+const sum = (processes: ProcessMemory[], of: 'pss' | 'own'): number =>
+  processes.reduce((total, process) => total + process[of], 0);
 
 function memoryTable(one: Memory, many: Memory): string {
   const figures = (pick: (memory: Memory) => ProcessMemory[], of: 'pss' | 'own' = 'pss'): string[] =>
     [one, many].map((memory) => rounded(median(pick(memory).map((process) => process[of])), 1));
-  const role = (wanted: ProcessMemory['role']) => (memory: Memory) => memory.idle.filter((process) => process.role === wanted);
-  const instances = (state: 'idle' | 'used') => (memory: Memory) => memory[state].filter(({ pid }) => memory.instances.has(pid));
-  const spares = (memory: Memory): ProcessMemory[] => role('runtime')(memory).filter(({ pid }) => !memory.instances.has(pid));
+  const role = (wanted: ProcessMemory['role']) => (memory: Memory) =>
+    memory.idle.filter((process) => process.role === wanted);
+  const instances = (state: 'idle' | 'used') => (memory: Memory) =>
+    memory[state].filter(({ pid }) => memory.instances.has(pid));
+  const spares = (memory: Memory): ProcessMemory[] =>
+    role('runtime')(memory).filter(({ pid }) => !memory.instances.has(pid));
   const largest = [one, many].map((memory) => rounded(Math.max(...instances('idle')(memory).map(({ pss }) => pss)), 1));
   const perFunction = (of: 'pss' | 'own'): string => rounded((sum(many.idle, of) - sum(one.idle, of)) / (MANY - 1), 1);
   return table([
@@ -150,7 +169,19 @@ function memoryTable(one: Memory, many: Memory): string {
     ['the router', ...figures(role('router')), ''],
     ['the service (operator, manager)', ...figures(role('service')), ''],
     ['npm and its shell', ...[one, many].map((memory) => rounded(sum(role('npm')(memory), 'pss'), 1)), ''],
-    ['all without npm', ...[one, many].map((memory) => rounded(sum(memory.idle.filter((process) => process.role !== 'npm'), 'pss'), 1)), ''],
+    [
+      'all without npm',
+      ...[one, many].map((memory) =>
+        rounded(
+          sum(
+            memory.idle.filter((process) => process.role !== 'npm'),
+            'pss',
+          ),
+          1,
+        ),
+      ),
+      '',
+    ],
   ]);
 }
 
@@ -167,7 +198,8 @@ async function measureEdits(data: PreparedData): Promise<string> {
       await pause(BETWEEN_EDITS_MS);
       const since = performance.now();
       await data.api.upload(data.sourceId, handlerPath(0), handler(`edit ${edit}`));
-      for (let answer = await send(url); !answer.text.startsWith(`edit ${edit} `); answer = await send(url)) failed += answer.status === 200 ? 0 : 1;
+      for (let answer = await send(url); !answer.text.startsWith(`edit ${edit} `); answer = await send(url))
+        failed += answer.status === 200 ? 0 : 1;
       // The first two find no builder at hand and no compiled code: they are told by nobody's second edit.
       if (edit >= 0) times.push(performance.now() - since);
     }
@@ -176,13 +208,22 @@ async function measureEdits(data: PreparedData): Promise<string> {
   }
   return table([
     ['Edit → new answer, ms', 'p50', 'p95', 'max', 'failed calls', 'goal'],
-    [`${EDITS} edits of a function without packages`, rounded(median(times)), rounded(quantile(times, 0.95)), rounded(Math.max(...times)), String(failed), 'p50 <= 150'],
+    [
+      `${EDITS} edits of a function without packages`,
+      rounded(median(times)),
+      rounded(quantile(times, 0.95)),
+      rounded(Math.max(...times)),
+      String(failed),
+      'p50 <= 150',
+    ],
   ]);
 }
 
 const [one, many] = [await prepareData(1), await prepareData(MANY)];
 try {
-  console.log(`Node ${process.versions.node}, ${availableParallelism()} cores, load ${rounded(loadavg()[0] ?? 0, 1)}, ${ROUNDS} rounds, interleaved\n`);
+  console.log(
+    `Node ${process.versions.node}, ${availableParallelism()} cores, load ${rounded(loadavg()[0] ?? 0, 1)}, ${ROUNDS} rounds, interleaved\n`,
+  );
   console.log(`${await measureStarts(one, many)}\n`);
   console.log(`${memoryTable(await measureMemory(one), await measureMemory(many))}\n`);
   console.log(await measureEdits(one));

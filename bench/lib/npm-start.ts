@@ -44,7 +44,8 @@ export function npmStart({ folder, environment }: NpmStartOptions): NpmStart {
     pid,
     async answered(url) {
       while ((await status(url)) !== 200) {
-        if (child.exitCode !== null || performance.now() - since > START_DEADLINE_MS) throw new Error(`npm start in ${folder} does not answer:\n${output}`);
+        if (child.exitCode !== null || performance.now() - since > START_DEADLINE_MS)
+          throw new Error(`npm start in ${folder} does not answer:\n${output}`);
         await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
       }
       return performance.now() - since;
@@ -62,7 +63,10 @@ function status(url: string): Promise<number | undefined> {
     const asked = request(url, { agent: false, timeout: 5000 }, (response) => {
       response.resume().on('close', () => resolve(response.statusCode));
     });
-    asked.on('timeout', () => asked.destroy()).on('error', () => resolve(undefined)).end();
+    asked
+      .on('timeout', () => asked.destroy())
+      .on('error', () => resolve(undefined))
+      .end();
   });
 }
 

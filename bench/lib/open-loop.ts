@@ -25,7 +25,10 @@ export async function openLoop({ url, perSecond, seconds }: OpenLoop): Promise<O
     const sent = performance.now();
     calls.push(
       statusOf(url, agent).then(
-        (status) => void (status === 200 ? report.milliseconds.push(performance.now() - sent) : report.failures.push(`status ${status}`)),
+        (status) =>
+          void (status === 200
+            ? report.milliseconds.push(performance.now() - sent)
+            : report.failures.push(`status ${status}`)),
         (error: unknown) => void report.failures.push(String(error)),
       ),
     );
@@ -38,7 +41,10 @@ export async function openLoop({ url, perSecond, seconds }: OpenLoop): Promise<O
 function statusOf(url: string, agent: Agent): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const call = request(url, { agent }, (answer) => {
-      answer.resume().on('error', reject).on('end', () => resolve(answer.statusCode));
+      answer
+        .resume()
+        .on('error', reject)
+        .on('end', () => resolve(answer.statusCode));
     });
     call.on('error', reject).end();
   });

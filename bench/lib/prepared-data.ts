@@ -30,9 +30,16 @@ export async function prepareData(functions: number): Promise<PreparedData> {
   const indexes = Array.from({ length: functions }, (_, index) => index);
   try {
     const api = new ApiClient(`http://127.0.0.1:${managementPort}`, service.managementKey ?? '');
-    const sourceId = await api.source('bench', Object.fromEntries(indexes.map((index) => [handlerPath(index), handler(`hello ${index}`)])));
+    const sourceId = await api.source(
+      'bench',
+      Object.fromEntries(indexes.map((index) => [handlerPath(index), handler(`hello ${index}`)])),
+    );
     for (const index of indexes) {
-      await api.readyFunction({ name: `Hello ${index}`, handler: `bench/${handlerPath(index)}`, route: `/hello-${index}` });
+      await api.readyFunction({
+        name: `Hello ${index}`,
+        handler: `bench/${handlerPath(index)}`,
+        route: `/hello-${index}`,
+      });
     }
     const urls = indexes.map((index) => `http://127.0.0.1:${functionPort}/run/hello-${index}`);
     return { dataDirectory, environment, urls, api, sourceId };

@@ -33,7 +33,8 @@ function roleOf(command: string): Role {
 function memoryOf(pid: number): { pss: number; own: number } | undefined {
   try {
     const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-    const mebibytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0) / 1024;
+    const mebibytes = (name: string): number =>
+      Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0) / 1024;
     return { pss: mebibytes('Pss'), own: mebibytes('Private_Clean') + mebibytes('Private_Dirty') };
   } catch {
     // It ended while it was looked at.

@@ -7,4 +7,5 @@ export function quantile(samples: readonly number[], share: number): number {
 export const median = (samples: readonly number[]): number => quantile(samples, 0.5);
 
 /** `1.23` to so many decimals, `-` where there is nothing. */
-export const rounded = (value: number, decimals = 0): string => (Number.isFinite(value) ? value.toFixed(decimals) : '-');
+export const rounded = (value: number, decimals = 0): string =>
+  Number.isFinite(value) ? value.toFixed(decimals) : '-';

@@ -37,16 +37,20 @@ export async function startBuildChild(
   program: BuildProgram,
   options: { memoryBytes: number; identity?: BuildIdentity | undefined },
 ): Promise<BuildChild> {
-  const child = spawn(process.execPath, [...nodeFlags(program, options.memoryBytes), '-', program.esbuildFile, program.honoFolder], {
-    // B1: nothing of the service's environment. esbuild's process collects garbage seldom, for most builds end before
-    // it would help, and from its half of the memory on more often. `detached` makes the group, and Node drops
-    // supplementary groups.
-    env: { GOGC: '400', GOMEMLIMIT: `${Math.floor(options.memoryBytes * 0.45)}` },
-    cwd: '/',
-    detached: true,
-    stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
-    ...options.identity,
-  });
+  const child = spawn(
+    process.execPath,
+    [...nodeFlags(program, options.memoryBytes), '-', program.esbuildFile, program.honoFolder],
+    {
+      // B1: nothing of the service's environment. esbuild's process collects garbage seldom, for most builds end before
+      // it would help, and from its half of the memory on more often. `detached` makes the group, and Node drops
+      // supplementary groups.
+      env: { GOGC: '400', GOMEMLIMIT: `${Math.floor(options.memoryBytes * 0.45)}` },
+      cwd: '/',
+      detached: true,
+      stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
+      ...options.identity,
+    },
+  );
   const closed = closeOf(child);
   await started(child);
   const { pid } = child;
@@ -67,7 +71,15 @@ export async function startBuildChild(
     alive = false;
   });
   const channel = jsonLines(child.stdio[3] as Duplex);
-  return { pid, channel, exited, kill, get alive() { return alive; } };
+  return {
+    pid,
+    channel,
+    exited,
+    kill,
+    get alive() {
+      return alive;
+    },
+  };
 }
 
 /**

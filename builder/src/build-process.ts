@@ -41,7 +41,8 @@ async function main(esbuildFile: string, honoFolder: string): Promise<void> {
   }
 
   function takeLayouts(told: Record<string, PackageLayout>): void {
-    for (const { packages } of Object.values(told)) for (const { integrity } of Object.values(packages)) askable.add(integrity);
+    for (const { packages } of Object.values(told))
+      for (const { integrity } of Object.values(packages)) askable.add(integrity);
     layouts.resolve(told);
   }
 
@@ -55,7 +56,8 @@ async function main(esbuildFile: string, honoFolder: string): Promise<void> {
   async function getReady(message: WarmUp): Promise<void> {
     // Packages of the author's warm it as well as something made up.
     if (message.packages === undefined) return warmUp({ esbuild, honoFolder }, () => !ordered);
-    for (const [integrity, base64] of Object.entries(message.packages.tarballs)) given.set(integrity, Buffer.from(base64, 'base64'));
+    for (const [integrity, base64] of Object.entries(message.packages.tarballs))
+      given.set(integrity, Buffer.from(base64, 'base64'));
     const packages = { tarball, layouts: () => Promise.reject(new Error('before an order nothing is asked for')) };
     prepared = preparePackages(message.packages, { esbuild, honoFolder, packages });
   }
@@ -71,11 +73,22 @@ async function main(esbuildFile: string, honoFolder: string): Promise<void> {
       },
     };
     try {
-      const { inputs, ...result } = await bundle(order, files, { esbuild, honoFolder, packages, prepared, release: () => void esbuild.stop() });
+      const { inputs, ...result } = await bundle(order, files, {
+        esbuild,
+        honoFolder,
+        packages,
+        prepared,
+        release: () => void esbuild.stop(),
+      });
       say('artifact' in result ? { type: 'built', ...result, inputs } : { type: 'failed', ...result.failure, inputs });
     } catch (error) {
       process.stderr.write(`${String(error)}\n`);
-      say({ type: 'failed', reason: 'BuildFailed', message: 'The code could not be built: the bundler failed.', inputs: files.inputs() });
+      say({
+        type: 'failed',
+        reason: 'BuildFailed',
+        message: 'The code could not be built: the bundler failed.',
+        inputs: files.inputs(),
+      });
     }
   }
 }

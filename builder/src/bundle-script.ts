@@ -11,7 +11,10 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** esbuild's program for this machine. */
 export function esbuildBinary(): string {
   const esbuild = createRequire(import.meta.url).resolve('esbuild');
-  return path.join(path.dirname(createRequire(esbuild).resolve(`@esbuild/${process.platform}-${process.arch}/package.json`)), 'bin/esbuild');
+  return path.join(
+    path.dirname(createRequire(esbuild).resolve(`@esbuild/${process.platform}-${process.arch}/package.json`)),
+    'bin/esbuild',
+  );
 }
 
 /**

@@ -8,7 +8,11 @@ const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' 
 const path = z.string().max(4096);
 
 const installerSocket = path.default('/run/wherry-installer/installer.sock');
-const opsPort = z.coerce.number('must be a port number').int('must be a port number').min(0).max(65_535, 'must be at most 65535');
+const opsPort = z.coerce
+  .number('must be a port number')
+  .int('must be a port number')
+  .min(0)
+  .max(65_535, 'must be at most 65535');
 const common = {
   WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   WHERRY_INSTANCE: z.string().max(253).optional(),
@@ -72,12 +76,21 @@ export function installerConfig(environment: Record<string, string | undefined> 
   const set = loadConfig(installerEnvironment, environment);
   return {
     socket: set.WHERRY_INSTALLER_SOCKET,
-    npm: { registry: set.WHERRY_NPM_REGISTRY, token: set.WHERRY_NPM_TOKEN, caFile: set.WHERRY_NPM_CA_FILE, proxy: set.WHERRY_NPM_PROXY },
+    npm: {
+      registry: set.WHERRY_NPM_REGISTRY,
+      token: set.WHERRY_NPM_TOKEN,
+      caFile: set.WHERRY_NPM_CA_FILE,
+      proxy: set.WHERRY_NPM_PROXY,
+    },
     ...commonOf(set),
   };
 }
 
-const commonOf = (set: { WHERRY_LOG_LEVEL: CommonConfig['logLevel']; WHERRY_INSTANCE?: string | undefined; OPS_PORT: number }): CommonConfig => ({
+const commonOf = (set: {
+  WHERRY_LOG_LEVEL: CommonConfig['logLevel'];
+  WHERRY_INSTANCE?: string | undefined;
+  OPS_PORT: number;
+}): CommonConfig => ({
   logLevel: set.WHERRY_LOG_LEVEL,
   instance: set.WHERRY_INSTANCE,
   opsPort: set.OPS_PORT,

@@ -19,7 +19,10 @@ export interface PatientConnection {
  * Tries again for a while: a program that restarts has no socket, or one that nobody listens on.
  * @throws the signal's reason, or the last refusal (ECONNREFUSED, ENOENT).
  */
-export async function connectPatiently({ path, clock, logger }: PatientConnection, signal: AbortSignal): Promise<Socket> {
+export async function connectPatiently(
+  { path, clock, logger }: PatientConnection,
+  signal: AbortSignal,
+): Promise<Socket> {
   const giveUpAt = clock.monotonic() + CONNECT_MS;
   for (let delay = FIRST_DELAY_MS; ; delay = Math.min(MAX_DELAY_MS, delay * 2)) {
     signal.throwIfAborted();

@@ -1,7 +1,13 @@
 import type { BuildInput, BuildRequest, UsedLock } from '@wherry/core/ports/builder.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { BuildChild } from './build-child.ts';
-import { PackageError, type AskedSpecifier, type LockedPackage, type PackageFailure, type PackageRoom } from './packages/package-room.ts';
+import {
+  PackageError,
+  type AskedSpecifier,
+  type LockedPackage,
+  type PackageFailure,
+  type PackageRoom,
+} from './packages/package-room.ts';
 import type { UsedPackages } from './used-packages.ts';
 import { buildReportSchema, type Answer, type BuildOrder, type BuildReport } from './protocol.ts';
 import { settlePackages } from './settle-packages.ts';
@@ -13,7 +19,8 @@ export type FinalReport = Extract<BuildReport, { type: 'built' | 'failed' }>;
 type Question = Exclude<BuildReport, FinalReport>;
 
 /** How a conversation ended; undefined: without a report, and how the process exits says why. */
-export type ConversationEnd = { by: 'report'; report: FinalReport } | { by: 'nonsense' } | { by: 'packages'; failure: PackageFailure } | undefined;
+export type ConversationEnd =
+  { by: 'report'; report: FinalReport } | { by: 'nonsense' } | { by: 'packages'; failure: PackageFailure } | undefined;
 
 export interface ConversationRooms {
   content: ContentStore;
@@ -85,7 +92,9 @@ export class Conversation {
     this.#open += 1;
     try {
       if (question.type === 'blob') return await this.#answerBlob(question.digest);
-      return await this.#waiting(() => (question.type === 'package' ? this.#answerTarball(question.integrity) : this.#answerLayouts(question.sources)));
+      return await this.#waiting(() =>
+        question.type === 'package' ? this.#answerTarball(question.integrity) : this.#answerLayouts(question.sources),
+      );
     } finally {
       this.#open -= 1;
     }
@@ -112,7 +121,8 @@ export class Conversation {
     this.locks = settled.locks;
     for (const [source, layout] of Object.entries(settled.layouts)) {
       const { lock = '' } = settled.locks.get(source) ?? {};
-      for (const locked of Object.values(layout.packages)) this.#tarballs.set(locked.integrity, { source, locked, lock });
+      for (const locked of Object.values(layout.packages))
+        this.#tarballs.set(locked.integrity, { source, locked, lock });
     }
     this.packages = { layouts: settled.layouts, tarballs: new Map() };
     this.#say({ type: 'layouts', layouts: settled.layouts });

@@ -12,12 +12,24 @@ import type { WarmUp } from './protocol.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
 import { buildBench, buildLeaders, groupMembers, makeRequest, type Sources } from './testing/build-bench.ts';
 
-const LIMITS: BuildLimits = { timeoutMs: 60_000, packagesTimeoutMs: 60_000, memoryBytes: 512 * 1024 * 1024, outputBytes: 1_000_000, concurrency: 1 };
+const LIMITS: BuildLimits = {
+  timeoutMs: 60_000,
+  packagesTimeoutMs: 60_000,
+  memoryBytes: 512 * 1024 * 1024,
+  outputBytes: 1_000_000,
+  concurrency: 1,
+};
 
 describe('createProcessBuilder', () => {
   builderContract(async () => {
     const content = new FakeContentStore({ clock: systemClock });
-    const builder = createProcessBuilder({ content, packages: async () => new FakePackageRoom(), clock: systemClock, logger: new FakeLogger(), metrics: new FakeMetrics() });
+    const builder = createProcessBuilder({
+      content,
+      packages: async () => new FakePackageRoom(),
+      clock: systemClock,
+      logger: new FakeLogger(),
+      metrics: new FakeMetrics(),
+    });
     return { builder, content, stop: () => builder.stop() };
   });
 });
@@ -47,7 +59,10 @@ describe('building processes', () => {
       'node_modules/two': { 'index.js': 'module.exports = 2;', 'deep.js': 'module.exports = 3;' },
     };
     const edited = (n: number, more = ''): Sources => ({
-      api: { 'package.json': '{"dependencies":{"one":"1"}}', 'h.ts': `import { one } from 'one';${more} export default () => one + ${n};` },
+      api: {
+        'package.json': '{"dependencies":{"one":"1"}}',
+        'h.ts': `import { one } from 'one';${more} export default () => one + ${n};`,
+      },
     });
     const plain = buildBench({ packages: async () => plainRoom });
     const plainRoom = new FakePackageRoom(tree);
@@ -81,10 +96,21 @@ describe('building processes', () => {
     const tarballs = { [integrity]: (await room.tarball(integrity)).toString('base64') };
     const child = await startBuildChild(await makeBuildProgram(), { memoryBytes: LIMITS.memoryBytes });
     const content = new FakeContentStore({ clock: systemClock });
-    const request = await makeRequest(content, 'api/h.ts', { api: { 'h.ts': "import a from 'npm:a'; export default () => a;" } });
+    const request = await makeRequest(content, 'api/h.ts', {
+      api: { 'h.ts': "import a from 'npm:a'; export default () => a;" },
+    });
     const other = new FakePackageRoom({ 'node_modules/a': { 'index.js': 'module.exports = 1;' } });
-    child.channel.send({ type: 'warm', packages: { layouts: { before: layout }, tarballs, maxBytes: LIMITS.outputBytes } } satisfies WarmUp);
-    const rooms = { content, packages: async () => other, clock: systemClock, logger: new FakeLogger(), limits: LIMITS };
+    child.channel.send({
+      type: 'warm',
+      packages: { layouts: { before: layout }, tarballs, maxBytes: LIMITS.outputBytes },
+    } satisfies WarmUp);
+    const rooms = {
+      content,
+      packages: async () => other,
+      clock: systemClock,
+      logger: new FakeLogger(),
+      limits: LIMITS,
+    };
     expect(await runBuild(child, request, new AbortController().signal, rooms)).toMatchObject({ ok: true });
   });
 

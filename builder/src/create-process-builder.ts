@@ -14,7 +14,13 @@ import { LastPackages } from './used-packages.ts';
 
 const MIB = 1024 * 1024;
 /** B1. */
-const LIMITS: BuildLimits = { timeoutMs: 60_000, packagesTimeoutMs: 180_000, memoryBytes: 512 * MIB, outputBytes: 20 * MIB, concurrency: 4 };
+const LIMITS: BuildLimits = {
+  timeoutMs: 60_000,
+  packagesTimeoutMs: 180_000,
+  memoryBytes: 512 * MIB,
+  outputBytes: 20 * MIB,
+  concurrency: 4,
+};
 
 export interface ProcessBuilderOptions {
   /** Where the trees' blobs are. The building processes see it through us, blob by blob. */
@@ -35,7 +41,9 @@ export interface ProcessBuilderOptions {
 export function createProcessBuilder(options: ProcessBuilderOptions): Builder & { stop(): Promise<void> } {
   const { clock, logger, identity } = options;
   const limits = { ...LIMITS, ...options.limits };
-  const starts = options.metrics.counter('build_processes_total', 'Building processes, by whether one stood ready.', ['start']);
+  const starts = options.metrics.counter('build_processes_total', 'Building processes, by whether one stood ready.', [
+    'start',
+  ]);
   const slots = createSlots(limits.concurrency);
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();
@@ -66,7 +74,10 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
       const ready = spare.take();
       starts.inc({ start: ready === undefined ? 'cold' : 'spare' });
       const rooms = { content: options.content, packages: options.packages, clock, logger, limits };
-      return await runBuild(ready ?? (await start()), request, signal, { ...rooms, onPackages: (used) => last.remember(used) });
+      return await runBuild(ready ?? (await start()), request, signal, {
+        ...rooms,
+        onPackages: (used) => last.remember(used),
+      });
     } finally {
       leave();
       if ((options.spare ?? true) && !stopping.signal.aborted) spare.prepare();

@@ -1,6 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -25,7 +34,9 @@ describe('limits of a build (B1)', () => {
   afterEach(() => bench.builder.stop());
 
   /** Starts a build that waits for its first blob, so that its time runs, and says which process does it. */
-  async function hanging(signal?: AbortSignal): Promise<{ result: Promise<BuildResult>; leader: number; release: () => void }> {
+  async function hanging(
+    signal?: AbortSignal,
+  ): Promise<{ result: Promise<BuildResult>; leader: number; release: () => void }> {
     const release = bench.holdBlobs();
     const before = buildLeaders();
     const result = bench.build('api/hello.ts', HELLO, signal);
@@ -47,9 +58,14 @@ describe('limits of a build (B1)', () => {
     const { result, leader, release } = await hanging();
     delete process.env['CANARY_SECRET'];
     for (const pid of groupMembers(leader)) {
-      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter((entry) => entry !== '');
+      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
+        .split('\0')
+        .filter((entry) => entry !== '');
       // To esbuild's process Node hands its own options on, which say what may be read.
-      expect(environment.filter((entry) => !entry.startsWith('NODE_OPTIONS='))).toEqual(['GOGC=400', 'GOMEMLIMIT=241591910']);
+      expect(environment.filter((entry) => !entry.startsWith('NODE_OPTIONS='))).toEqual([
+        'GOGC=400',
+        'GOMEMLIMIT=241591910',
+      ]);
       const files = openFiles(pid);
       expect(files.filter((file) => file.startsWith('/') && file !== '/dev/null')).toEqual([]);
     }
@@ -90,16 +106,28 @@ describe('limits of a build (B1)', () => {
     const handler = `${parts.map(([name], index) => `import p${index} from './${name}';`).join('\n')}
       export default () => [${parts.map((_, index) => `p${index}`).join()}];`;
     const result = await bench.build('api/big.js', { api: { 'big.js': handler, ...Object.fromEntries(parts) } });
-    expect(result).toMatchObject({ ok: false, reason: 'BuildOutOfMemory', message: expect.stringContaining('200 MiB') });
+    expect(result).toMatchObject({
+      ok: false,
+      reason: 'BuildOutOfMemory',
+      message: expect.stringContaining('200 MiB'),
+    });
     expect(buildLeaders()).toEqual([]);
   }, 60_000);
 
   it('B1: refuses an artifact that is too large, and a file', async () => {
     bench = buildBench({ limits: { outputBytes: 100_000 } });
     const data = (size: number): Sources => ({
-      api: { 'a.ts': "import a from './a.txt';\nimport b from './b.txt';\nexport default () => a + b;\n", 'a.txt': 'a'.repeat(size), 'b.txt': 'b'.repeat(size) },
+      api: {
+        'a.ts': "import a from './a.txt';\nimport b from './b.txt';\nexport default () => a + b;\n",
+        'a.txt': 'a'.repeat(size),
+        'b.txt': 'b'.repeat(size),
+      },
     });
-    expect(await bench.build('api/a.ts', data(60_000))).toMatchObject({ ok: false, reason: 'BuildTooLarge', message: expect.stringContaining('100000 bytes') });
+    expect(await bench.build('api/a.ts', data(60_000))).toMatchObject({
+      ok: false,
+      reason: 'BuildTooLarge',
+      message: expect.stringContaining('100000 bytes'),
+    });
     expect(await bench.build('api/a.ts', data(100_001))).toMatchObject({
       ok: false,
       reason: 'BuildTooLarge',
@@ -153,7 +181,9 @@ describe('limits of a build (B1)', () => {
     bench = buildBench();
     const request = await bench.request('api/hello.ts', HELLO);
     bench.content.corrupt(request.trees.get('api')!.files[0]!.digest);
-    await expect(bench.builder.build(request, new AbortController().signal)).rejects.toMatchObject({ code: 'internal_error' });
+    await expect(bench.builder.build(request, new AbortController().signal)).rejects.toMatchObject({
+      code: 'internal_error',
+    });
     expect(buildLeaders()).toEqual([]);
   });
 
@@ -168,8 +198,14 @@ describe('limits of a build (B1)', () => {
   it('ends typed with 20,000 modules', async () => {
     bench = buildBench();
     const count = 20_000;
-    const imports = (n: number): string => [1, 2, 3, 4].map((k) => 4 * n + k).filter((child) => child < count).map((child) => `import './m${child}.js';`).join('');
-    const module = (n: number): string => `${imports(n)}\nexport const n${n} = globalThis.n = ${n};\nexport default () => 0;\n`;
+    const imports = (n: number): string =>
+      [1, 2, 3, 4]
+        .map((k) => 4 * n + k)
+        .filter((child) => child < count)
+        .map((child) => `import './m${child}.js';`)
+        .join('');
+    const module = (n: number): string =>
+      `${imports(n)}\nexport const n${n} = globalThis.n = ${n};\nexport default () => 0;\n`;
     const files = Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}.js`, module(n)]));
     const result = await bench.build('api/m0.js', { api: files });
     expect(result.ok || ['BuildTimeout', 'BuildOutOfMemory'].includes(result.reason)).toBe(true);
@@ -201,15 +237,35 @@ describe('a build and the disk (B1)', () => {
   beforeAll(async () => {
     registry = await startTestRegistry();
     // What does not compress: together twice what the cache may hold.
-    for (const n of packageNumbers) await registry.publish({ name: `big-${n}`, version: '1.0.0', files: { 'data.js': `module.exports = '${randomBytes(MIB).toString('hex')}';` } });
-    await registry.publish({ name: 'too-big', version: '1.0.0', files: { 'data.js': `module.exports = '${randomBytes(3 * MIB).toString('hex')}';` } });
-    await registry.publish({ name: 'bomb', version: '1.0.0', files: { 'data.js': `module.exports = '${'0'.repeat(300 * MIB)}';` } });
+    for (const n of packageNumbers)
+      await registry.publish({
+        name: `big-${n}`,
+        version: '1.0.0',
+        files: { 'data.js': `module.exports = '${randomBytes(MIB).toString('hex')}';` },
+      });
+    await registry.publish({
+      name: 'too-big',
+      version: '1.0.0',
+      files: { 'data.js': `module.exports = '${randomBytes(3 * MIB).toString('hex')}';` },
+    });
+    await registry.publish({
+      name: 'bomb',
+      version: '1.0.0',
+      files: { 'data.js': `module.exports = '${'0'.repeat(300 * MIB)}';` },
+    });
   }, 120_000);
   afterAll(() => registry.stop());
   beforeEach(() => {
     cache = mkdtempSync(path.join(tmpdir(), 'wherry-disk-'));
     const limits = { cacheBytes: CACHE_BYTES, tarballBytes: TARBALL_BYTES };
-    room = createPackageRoom({ cacheDirectory: cache, registry: { url: registry.url }, limits, clock, logger: new FakeLogger(), metrics: new FakeMetrics() });
+    room = createPackageRoom({
+      cacheDirectory: cache,
+      registry: { url: registry.url },
+      limits,
+      clock,
+      logger: new FakeLogger(),
+      metrics: new FakeMetrics(),
+    });
     bench = buildBench({ packages: async () => room });
   });
   afterEach(async () => {
@@ -219,14 +275,19 @@ describe('a build and the disk (B1)', () => {
   });
 
   const packageNumbers = Array.from({ length: 8 }, (_, index) => index);
-  const asking = (name: string, text = ''): Sources => ({ api: { 'h.ts': `import data from 'npm:${name}@1.0.0/data.js'; export default () => data.length; ${text}` } });
+  const asking = (name: string, text = ''): Sources => ({
+    api: { 'h.ts': `import data from 'npm:${name}@1.0.0/data.js'; export default () => data.length; ${text}` },
+  });
 
   /** The folder of the process that asks the registry: the manifests that it resolves lie there, and no package does. */
   const INSTALL_FOLDER = /^.*\/wherry-install-[^/]+(?=\/)/;
   const MANIFEST_BYTES = 64 * 1024;
 
   /** Builds, and looks all the while at what lies in the cache and at which files the processes write. */
-  async function watched(handler: string, sources: Sources): Promise<{ result: BuildResult; mostBytes: number; writes: string[] }> {
+  async function watched(
+    handler: string,
+    sources: Sources,
+  ): Promise<{ result: BuildResult; mostBytes: number; writes: string[] }> {
     let mostBytes = 0;
     const writes = new Set<string>();
     // What we print to, where that is a file: some children print there as well.
@@ -268,21 +329,41 @@ describe('a build and the disk (B1)', () => {
   it.each([
     ['too-big', 'PackageTooLarge'],
     ['bomb', 'PackageTooLarge'],
-  ])('B1: a tarball that is too large, packed or unpacked, fills no disk (%s)', async (name, reason) => {
-    const { result, mostBytes, writes } = await watched('api/h.ts', asking(name));
-    expect(result).toMatchObject({ ok: false, reason });
-    expect(mostBytes).toBeLessThanOrEqual(TARBALL_BYTES);
-    expect(writes).toEqual([]);
-  }, 60_000);
+  ])(
+    'B1: a tarball that is too large, packed or unpacked, fills no disk (%s)',
+    async (name, reason) => {
+      const { result, mostBytes, writes } = await watched('api/h.ts', asking(name));
+      expect(result).toMatchObject({ ok: false, reason });
+      expect(mostBytes).toBeLessThanOrEqual(TARBALL_BYTES);
+      expect(writes).toEqual([]);
+    },
+    60_000,
+  );
 
   it.each([
-    ['an output over its limit', { 'h.ts': `${Array.from({ length: 4 }, (_, n) => `import t${n} from './${n}.txt';`).join('')} export default () => [t0, t1, t2, t3];`, ...Object.fromEntries([0, 1, 2, 3].map((n) => [`${n}.txt`, `${n}`.repeat(8 * MIB)])) }],
-    ['a thousand modules', { 'h.ts': `${Array.from({ length: 1000 }, (_, n) => `import './m${n}.js';`).join('')} export default () => 0;`, ...Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`m${n}.js`, `console.log(${n});`])) }],
-  ])('B1: nothing is written for %s', async (_what, files) => {
-    const { result, mostBytes, writes } = await watched('api/h.ts', { api: files });
-    expect(result.ok || ['BuildTooLarge', 'BuildTimeout', 'BuildOutOfMemory'].includes(result.reason)).toBe(true);
-    expect([mostBytes, writes]).toEqual([0, []]);
-  }, 90_000);
+    [
+      'an output over its limit',
+      {
+        'h.ts': `${Array.from({ length: 4 }, (_, n) => `import t${n} from './${n}.txt';`).join('')} export default () => [t0, t1, t2, t3];`,
+        ...Object.fromEntries([0, 1, 2, 3].map((n) => [`${n}.txt`, `${n}`.repeat(8 * MIB)])),
+      },
+    ],
+    [
+      'a thousand modules',
+      {
+        'h.ts': `${Array.from({ length: 1000 }, (_, n) => `import './m${n}.js';`).join('')} export default () => 0;`,
+        ...Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`m${n}.js`, `console.log(${n});`])),
+      },
+    ],
+  ])(
+    'B1: nothing is written for %s',
+    async (_what, files) => {
+      const { result, mostBytes, writes } = await watched('api/h.ts', { api: files });
+      expect(result.ok || ['BuildTooLarge', 'BuildTimeout', 'BuildOutOfMemory'].includes(result.reason)).toBe(true);
+      expect([mostBytes, writes]).toEqual([0, []]);
+    },
+    90_000,
+  );
 });
 
 function sizeOf(folder: string): number {
@@ -290,23 +371,26 @@ function sizeOf(folder: string): number {
   // A folder of others may be gone meanwhile.
   if (!existsSync(folder)) return 0;
   for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
-    if (entry.isFile()) bytes += statSync(path.join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0;
+    if (entry.isFile())
+      bytes += statSync(path.join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0;
   }
   return bytes;
 }
 
 /** Processes below this one that build or install; the registry of the test is none of them. */
 function descendants(parent: number): number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
-      const isChild = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
-      if (!isChild || readFileSync(`/proc/${name}/cmdline`, 'latin1').includes('verdaccio')) return [];
-      return [Number(name), ...descendants(Number(name))];
-    } catch {
-      return [];
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+        const isChild = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
+        if (!isChild || readFileSync(`/proc/${name}/cmdline`, 'latin1').includes('verdaccio')) return [];
+        return [Number(name), ...descendants(Number(name))];
+      } catch {
+        return [];
+      }
+    });
 }
 
 /** What the descriptors of a process lead to; one that is closed meanwhile leads nowhere. */
@@ -327,7 +411,10 @@ function filesWritten(pid: number): string[] {
     return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
       const file = readlinkSync(`/proc/${pid}/fd/${fd}`);
       if (!file.startsWith('/') || file.startsWith('/dev/') || file.startsWith('/proc/')) return [];
-      const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'latin1'))?.[1] ?? '0', 8);
+      const flags = Number.parseInt(
+        /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'latin1'))?.[1] ?? '0',
+        8,
+      );
       return (flags & 0o3) === 0 ? [] : [file];
     });
   } catch {

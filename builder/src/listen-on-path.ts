@@ -16,6 +16,9 @@ export async function listenOnPath(server: Server, path: string, variable: strin
     await once(server, 'listening');
     await chmod(path, 0o660);
   } catch (error) {
-    throw new StartError(`${variable}: ${path} cannot be listened on (${(error as NodeJS.ErrnoException).code ?? String(error)})`, error);
+    throw new StartError(
+      `${variable}: ${path} cannot be listened on (${(error as NodeJS.ErrnoException).code ?? String(error)})`,
+      error,
+    );
   }
 }

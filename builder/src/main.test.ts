@@ -25,7 +25,8 @@ beforeEach(async () => {
   socket = path.join(folder, 'builder.sock');
 });
 afterEach(async () => {
-  for (const child of started.splice(0)) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+  for (const child of started.splice(0))
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -36,11 +37,20 @@ interface Program {
 }
 
 function start(environment: Record<string, string> = {}, ...args: string[]): Program {
-  const env = { WHERRY_BUILDER_SOCKET: socket, WHERRY_INSTALLER_SOCKET: path.join(folder, 'installer.sock'), WHERRY_CACHE_DIR: path.join(folder, 'cache'), OPS_PORT: '0', CANARY_SECRET: 'canary', ...environment };
+  const env = {
+    WHERRY_BUILDER_SOCKET: socket,
+    WHERRY_INSTALLER_SOCKET: path.join(folder, 'installer.sock'),
+    WHERRY_CACHE_DIR: path.join(folder, 'cache'),
+    OPS_PORT: '0',
+    CANARY_SECRET: 'canary',
+    ...environment,
+  };
   const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   started.push(child);
   let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { said += text; });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
   return { child, exited: once(child, 'exit'), said: () => said };
 }
 
@@ -62,20 +72,26 @@ function operatorSide() {
       held = promise;
       return resolve;
     },
-    build: async (text?: string) => builder.build(await makeRequest(content, 'api/hello.ts', text === undefined ? SOURCES : { api: { 'hello.ts': text } }), never()),
+    build: async (text?: string) =>
+      builder.build(
+        await makeRequest(content, 'api/hello.ts', text === undefined ? SOURCES : { api: { 'hello.ts': text } }),
+        never(),
+      ),
   };
 }
 
 /** Whoever has this process as its parent, or grandparent. */
 function below(parent: number): number[] {
-  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
-      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent ? [Number(name)] : [];
-    } catch {
-      return [];
-    }
-  });
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent ? [Number(name)] : [];
+      } catch {
+        return [];
+      }
+    });
   return children.flatMap((pid) => [pid, ...below(pid)]);
 }
 
@@ -150,15 +166,29 @@ describe('the builder as a program', () => {
     await once(registry, 'listening');
     const { port } = registry.address() as { port: number };
     const opsPort = await freePort();
-    const installer = start({ WHERRY_NPM_REGISTRY: `http://127.0.0.1:${port}/`, WHERRY_NPM_TOKEN: 'canary-token', OPS_PORT: String(opsPort), WHERRY_LOG_LEVEL: 'debug' }, 'installer');
+    const installer = start(
+      {
+        WHERRY_NPM_REGISTRY: `http://127.0.0.1:${port}/`,
+        WHERRY_NPM_TOKEN: 'canary-token',
+        OPS_PORT: String(opsPort),
+        WHERRY_LOG_LEVEL: 'debug',
+      },
+      'installer',
+    );
     const builder = start();
     const side = operatorSide();
     const asked = once(registry, 'request') as Promise<[IncomingMessage]>;
-    expect(await side.build("import one from 'npm:one@1'; export default () => one;")).toMatchObject({ ok: false, reason: 'PackageNotFound' });
+    expect(await side.build("import one from 'npm:one@1'; export default () => one;")).toMatchObject({
+      ok: false,
+      reason: 'PackageNotFound',
+    });
     expect((await asked)[0].headers.authorization).toBe('Bearer canary-token');
-    for (const pid of [builder.child.pid!, ...below(builder.child.pid!)]) expect(readFileSync(`/proc/${pid}/environ`, 'latin1')).not.toContain('canary-token');
+    for (const pid of [builder.child.pid!, ...below(builder.child.pid!)])
+      expect(readFileSync(`/proc/${pid}/environ`, 'latin1')).not.toContain('canary-token');
     // The process that asks the registry has the token over its pipe.
-    const [asking, ...more] = below(installer.child.pid!).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('wherry-install-'));
+    const [asking, ...more] = below(installer.child.pid!).filter((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('wherry-install-'),
+    );
     expect(more).toEqual([]);
     expect(readFileSync(`/proc/${asking}/environ`, 'latin1')).not.toContain('canary');
     expect((await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status).toBe(200);

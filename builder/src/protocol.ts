@@ -72,7 +72,9 @@ const asked: z.ZodType<AskedSpecifier> = z.object({
   line: z.int().min(1),
   column: z.int().min(1),
 });
-const inputs: z.ZodType<BuildInput[]> = z.array(z.object({ source: z.string(), path: z.string(), digest: digestSchema }));
+const inputs: z.ZodType<BuildInput[]> = z.array(
+  z.object({ source: z.string(), path: z.string(), digest: digestSchema }),
+);
 
 /** What the building process says. It handles code of strangers, so that each line is checked. */
 export const buildReportSchema = z.discriminatedUnion('type', [

@@ -11,7 +11,13 @@ import { FakePackageRoom } from './testing/fake-package-room.ts';
 import { makeRequest } from './testing/build-bench.ts';
 
 const PACKAGES = { 'node_modules/a': { 'index.js': 'module.exports = 1;' } };
-const LIMITS: BuildLimits = { timeoutMs: 60_000, packagesTimeoutMs: 180_000, memoryBytes: 1e9, outputBytes: 100, concurrency: 1 };
+const LIMITS: BuildLimits = {
+  timeoutMs: 60_000,
+  packagesTimeoutMs: 180_000,
+  memoryBytes: 1e9,
+  outputBytes: 100,
+  concurrency: 1,
+};
 
 /** What the service makes of a process that misbehaves: it handles code of strangers. */
 describe('runBuild', () => {
@@ -46,7 +52,7 @@ describe('runBuild', () => {
     return { result, answers };
   }
 
-  it('B1: gives out no blob that stands in none of the request\'s trees', async () => {
+  it("B1: gives out no blob that stands in none of the request's trees", async () => {
     const { result, answers } = await begin();
     const { digest } = await content.put(Buffer.from('of another source'));
     process.send({ type: 'blob', digest });
@@ -56,16 +62,21 @@ describe('runBuild', () => {
     expect((await answers.next()).done).toBe(true);
   });
 
-  it.each([{ type: 'other' }, { type: 'blob', digest: '../keys.json' }, { type: 'built', artifact: 1, inputs: [] }, { type: 'failed', reason: 'Ready', message: '', inputs: [] }])(
-    'takes no %j', async (message) => {
-      const { result } = await begin();
-      process.send(message);
-      expect(await result).toMatchObject({ ok: false, reason: 'BuildFailed' });
-      expect(killed).toBe(true);
-    });
+  it.each([
+    { type: 'other' },
+    { type: 'blob', digest: '../keys.json' },
+    { type: 'built', artifact: 1, inputs: [] },
+    { type: 'failed', reason: 'Ready', message: '', inputs: [] },
+  ])('takes no %j', async (message) => {
+    const { result } = await begin();
+    process.send(message);
+    expect(await result).toMatchObject({ ok: false, reason: 'BuildFailed' });
+    expect(killed).toBe(true);
+  });
 
   const ASKS = { type: 'packages', sources: { api: [{ specifier: 'npm:a', file: 'api/h.ts', line: 1, column: 1 }] } };
-  const integrityOf = (answer: unknown): string => (answer as LayoutsAnswer).layouts['api']?.packages['node_modules/a']?.integrity ?? '';
+  const integrityOf = (answer: unknown): string =>
+    (answer as LayoutsAnswer).layouts['api']?.packages['node_modules/a']?.integrity ?? '';
 
   it('gives out the tarballs that the layout names, and no other', async () => {
     const { result, answers } = await begin();
@@ -75,7 +86,11 @@ describe('runBuild', () => {
     process.send({ type: 'package', integrity: integrityOf(value) });
     expect((await answers.next()).value).toMatchObject({ type: 'package', integrity: integrityOf(value) });
     process.send({ type: 'package', integrity: 'sha512-other' });
-    expect(await result).toMatchObject({ ok: false, reason: 'BuildFailed', locks: new Map([['api', { asks: expect.any(String), lock: expect.any(String) }]]) });
+    expect(await result).toMatchObject({
+      ok: false,
+      reason: 'BuildFailed',
+      locks: new Map([['api', { asks: expect.any(String), lock: expect.any(String) }]]),
+    });
     expect(killed).toBe(true);
   });
 
@@ -83,7 +98,10 @@ describe('runBuild', () => {
     ['before a layout is told', [{ type: 'package', integrity: 'sha512-any' }]],
     ['for a source that is not of the request', [{ type: 'packages', sources: { other: [] } }]],
     ['of a source twice', [ASKS, ASKS]],
-    ['in other words than npm:', [{ type: 'packages', sources: { api: [{ specifier: 'file:/etc', file: 'api/h.ts', line: 1, column: 1 }] } }]],
+    [
+      'in other words than npm:',
+      [{ type: 'packages', sources: { api: [{ specifier: 'file:/etc', file: 'api/h.ts', line: 1, column: 1 }] } }],
+    ],
   ])('B1: a process that asks for packages %s is ended', async (_, messages) => {
     const { result } = await begin();
     for (const message of messages) process.send(message);
@@ -95,9 +113,18 @@ describe('runBuild', () => {
 
   it('a registry that does not answer is a failure of its own, to be tried again', async () => {
     const { result } = await begin();
-    room.fail({ ...DOWN, message: 'api/package.json: a cannot be had', location: { file: 'api/package.json', line: 3, column: 5 } });
+    room.fail({
+      ...DOWN,
+      message: 'api/package.json: a cannot be had',
+      location: { file: 'api/package.json', line: 3, column: 5 },
+    });
     process.send(ASKS);
-    expect(await result).toMatchObject({ ok: false, ...DOWN, message: 'api/package.json:3:5: a cannot be had', location: { file: 'api/package.json', line: 3, column: 5 } });
+    expect(await result).toMatchObject({
+      ok: false,
+      ...DOWN,
+      message: 'api/package.json:3:5: a cannot be had',
+      location: { file: 'api/package.json', line: 3, column: 5 },
+    });
     expect(killed).toBe(true);
   });
 
@@ -107,10 +134,15 @@ describe('runBuild', () => {
     const { value } = await answers.next();
     room.fail(DOWN);
     process.send({ type: 'package', integrity: integrityOf(value) });
-    expect(await result).toMatchObject({ ok: false, ...DOWN, message: 'api/h.ts:1:1: a cannot be had', location: { file: 'api/h.ts', line: 1, column: 1 } });
+    expect(await result).toMatchObject({
+      ok: false,
+      ...DOWN,
+      message: 'api/h.ts:1:1: a cannot be had',
+      location: { file: 'api/h.ts', line: 1, column: 1 },
+    });
   });
 
-  it('the wait for packages does not count as the build\'s time, and ends too', async () => {
+  it("the wait for packages does not count as the build's time, and ends too", async () => {
     const { result } = await begin();
     room.resolve = () => new Promise(() => undefined);
     await clock.advance(LIMITS.timeoutMs - 1);
@@ -118,7 +150,12 @@ describe('runBuild', () => {
     await clock.advance(LIMITS.packagesTimeoutMs - 1000);
     expect(killed).toBe(false);
     await clock.advance(1000);
-    expect(await result).toMatchObject({ ok: false, reason: 'InstallTimeout', retry: true, message: expect.stringContaining('180 s') });
+    expect(await result).toMatchObject({
+      ok: false,
+      reason: 'InstallTimeout',
+      retry: true,
+      message: expect.stringContaining('180 s'),
+    });
     expect(clock.pending).toBe(0);
   });
 
@@ -140,7 +177,14 @@ describe('runBuild', () => {
   });
 
   it.each([
-    [{ code: null, signal: 'SIGABRT' as const, stderr: 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory' }, 'BuildOutOfMemory'],
+    [
+      {
+        code: null,
+        signal: 'SIGABRT' as const,
+        stderr: 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory',
+      },
+      'BuildOutOfMemory',
+    ],
     [{ code: 2, signal: null, stderr: 'fatal error: runtime: out of memory' }, 'BuildOutOfMemory'],
     [{ code: null, signal: 'SIGKILL' as const, stderr: '' }, 'BuildOutOfMemory'],
     [{ code: null, signal: 'SIGSEGV' as const, stderr: 'at /work/secret' }, 'BuildFailed'],

@@ -77,9 +77,14 @@ export async function runBuild(
   return result;
 }
 
-function watchLimits(child: BuildChild, { clock, limits }: RunBuildOptions, end: (ending: Ending) => void): TimeBudgets {
+function watchLimits(
+  child: BuildChild,
+  { clock, limits }: RunBuildOptions,
+  end: (ending: Ending) => void,
+): TimeBudgets {
   const times = createTimeBudgets(clock, { buildMs: limits.timeoutMs, packagesMs: limits.packagesTimeoutMs }, (spent) =>
-    end({ by: spent === 'build' ? 'timeout' : 'packagesTimeout' }));
+    end({ by: spent === 'build' ? 'timeout' : 'packagesTimeout' }),
+  );
   let stopPoll = (): void => undefined;
   let stopped = false;
   const poll = async (): Promise<void> => {
@@ -100,13 +105,26 @@ function watchLimits(child: BuildChild, { clock, limits }: RunBuildOptions, end:
   };
 }
 
-function resultOf(ending: Exclude<Ending, { by: 'error' }>, exit: BuildExit, talk: Conversation, { limits, logger }: RunBuildOptions): BuildResult {
+function resultOf(
+  ending: Exclude<Ending, { by: 'error' }>,
+  exit: BuildExit,
+  talk: Conversation,
+  { limits, logger }: RunBuildOptions,
+): BuildResult {
   const inputs = [...talk.inputs.values()];
   const locks = talk.locks.size > 0 && { locks: talk.locks };
   if (ending.by === 'report') return { ...reported(ending.report, limits), ...locks };
   if (ending.by === 'packages') {
     const { reason, location, retry } = ending.failure;
-    return { ok: false, reason, message: placed(ending.failure), ...(location && { location }), retry, inputs, ...locks };
+    return {
+      ok: false,
+      reason,
+      message: placed(ending.failure),
+      ...(location && { location }),
+      retry,
+      inputs,
+      ...locks,
+    };
   }
   const failed = (reason: BuildFailureReason, message: string, retry = false): BuildResult => {
     logger.warn({ reason, endedBy: ending.by, ...exit }, 'a build was ended');
@@ -114,10 +132,19 @@ function resultOf(ending: Exclude<Ending, { by: 'error' }>, exit: BuildExit, tal
   };
   const seconds = (ms: number): string => `${ms / 1000} s`;
   const advice = 'Import less code.';
-  if (ending.by === 'timeout') return failed('BuildTimeout', `The build took longer than ${seconds(limits.timeoutMs)}. ${advice}`);
-  if (ending.by === 'packagesTimeout') return failed('InstallTimeout', `The packages took longer than ${seconds(limits.packagesTimeoutMs)} to come.`, true);
+  if (ending.by === 'timeout')
+    return failed('BuildTimeout', `The build took longer than ${seconds(limits.timeoutMs)}. ${advice}`);
+  if (ending.by === 'packagesTimeout')
+    return failed(
+      'InstallTimeout',
+      `The packages took longer than ${seconds(limits.packagesTimeoutMs)} to come.`,
+      true,
+    );
   if (ending.by === 'memory' || (ending.by === 'exit' && ranOutOfMemory(exit))) {
-    return failed('BuildOutOfMemory', `The build needed more than ${Math.round(limits.memoryBytes / MIB)} MiB of memory. ${advice}`);
+    return failed(
+      'BuildOutOfMemory',
+      `The build needed more than ${Math.round(limits.memoryBytes / MIB)} MiB of memory. ${advice}`,
+    );
   }
   return failed('BuildFailed', 'The build process ended unexpectedly.');
 }
@@ -137,9 +164,15 @@ function reported(report: FinalReport, limits: BuildLimits): BuildResult {
   }
   const artifact = Buffer.from(report.artifact);
   if (artifact.byteLength <= limits.outputBytes) return { ok: true, artifact, revision: sha256(artifact), inputs };
-  return { ok: false, reason: 'BuildTooLarge', message: `The artifact is larger than ${limits.outputBytes} bytes.`, inputs };
+  return {
+    ok: false,
+    reason: 'BuildTooLarge',
+    message: `The artifact is larger than ${limits.outputBytes} bytes.`,
+    inputs,
+  };
 }
 
 /** V8 says so before it aborts, Go before it exits; the kernel kills without a word. */
 const ranOutOfMemory = ({ signal, stderr }: BuildExit): boolean =>
-  /heap out of memory|runtime: out of memory|cannot allocate memory/.test(stderr) || (signal === 'SIGKILL' && stderr === '');
+  /heap out of memory|runtime: out of memory|cannot allocate memory/.test(stderr) ||
+  (signal === 'SIGKILL' && stderr === '');

@@ -5,7 +5,9 @@ import { FakePackageRoom } from './testing/fake-package-room.ts';
 
 const NEVER = new AbortController().signal;
 const HANDLER = "import a from 'npm:a';\nexport default () => a;\n";
-const version = (v: string): Record<string, Record<string, string>> => ({ 'node_modules/a': { 'index.js': `module.exports = 'version ${v}';` } });
+const version = (v: string): Record<string, Record<string, string>> => ({
+  'node_modules/a': { 'index.js': `module.exports = 'version ${v}';` },
+});
 
 describe('the packages of a build', () => {
   let room: FakePackageRoom;
@@ -41,7 +43,10 @@ describe('the packages of a build', () => {
     const changed = await bench.request('api/h.ts', api({ 'h.ts': HANDLER.replace('npm:a', 'npm:a@1') }));
     await build(await bench.withLocks(changed, first));
     expect(room.resolved).toHaveLength(2);
-    expect(room.resolved[1]).toMatchObject({ base: first.locks?.get('api')?.lock, specifiers: [{ specifier: 'npm:a@1', file: 'api/h.ts', line: 1, column: 15 }] });
+    expect(room.resolved[1]).toMatchObject({
+      base: first.locks?.get('api')?.lock,
+      specifiers: [{ specifier: 'npm:a@1', file: 'api/h.ts', line: 1, column: 15 }],
+    });
   });
 
   it('are resolved anew when the lock is not stored any more', async () => {
@@ -54,31 +59,68 @@ describe('the packages of a build', () => {
   });
 
   it('are decided by package.json and its lock, which count as files of the build', async () => {
-    const files = { 'h.ts': HANDLER.replace('npm:', ''), 'package.json': '{"dependencies":{"a":"1"}}', 'package-lock.json': '{"lockfileVersion":3}', 'npm-shrinkwrap.json': '{}' };
+    const files = {
+      'h.ts': HANDLER.replace('npm:', ''),
+      'package.json': '{"dependencies":{"a":"1"}}',
+      'package-lock.json': '{"lockfileVersion":3}',
+      'npm-shrinkwrap.json': '{}',
+    };
     const { inputs } = await build(await bench.request('api/h.ts', api(files)));
-    expect(room.resolved).toEqual([{ source: 'api', specifiers: [], manifest: files['package.json'], lock: '{}', lockFile: 'npm-shrinkwrap.json' }]);
+    expect(room.resolved).toEqual([
+      { source: 'api', specifiers: [], manifest: files['package.json'], lock: '{}', lockFile: 'npm-shrinkwrap.json' },
+    ]);
     expect(inputs.map(({ path }) => path)).toEqual(expect.arrayContaining(['h.ts', 'package.json']));
   });
 
   it('are kept when the code is wrong: the next try asks for the same', async () => {
-    const request = await bench.request('api/h.ts', api({ 'h.ts': `import { gone } from './b.js';\n${HANDLER}console.log(gone);`, 'b.js': 'export const here = 1;' }));
+    const request = await bench.request(
+      'api/h.ts',
+      api({ 'h.ts': `import { gone } from './b.js';\n${HANDLER}console.log(gone);`, 'b.js': 'export const here = 1;' }),
+    );
     const broken = await bench.builder.build(request, NEVER);
     expect(broken).toMatchObject({ ok: false, reason: 'ImportNotFound' });
     expect(broken.locks?.get('api')).toBeDefined();
   });
 
   it('that cannot be had end the build, named by their import', async () => {
-    room.fail({ reason: 'PackageNotFound', message: 'api/h.ts: the registry has no package a', location: { file: 'api/h.ts', line: 1, column: 15 }, retry: false });
+    room.fail({
+      reason: 'PackageNotFound',
+      message: 'api/h.ts: the registry has no package a',
+      location: { file: 'api/h.ts', line: 1, column: 15 },
+      retry: false,
+    });
     const result = await bench.builder.build(await bench.request('api/h.ts', api({ 'h.ts': HANDLER })), NEVER);
-    expect(result).toMatchObject({ ok: false, reason: 'PackageNotFound', message: expect.stringContaining('no package a'), location: { line: 1 }, retry: false });
+    expect(result).toMatchObject({
+      ok: false,
+      reason: 'PackageNotFound',
+      message: expect.stringContaining('no package a'),
+      location: { line: 1 },
+      retry: false,
+    });
   });
 
   it('B1: 20,000 modules in a package end typed', async () => {
     // With its package.json and the handler: as many as a tarball may hold.
     const count = 19_999;
-    const imports = (n: number): string => [1, 2, 3, 4].map((k) => 4 * n + k).filter((child) => child < count).map((child) => `import './m${child}.js';`).join('');
-    room.publish({ 'node_modules/a': { 'package.json': '{"name":"a","version":"1.0.0","type":"module","main":"m0.js"}', ...Object.fromEntries(Array.from({ length: count - 1 }, (_, n) => [`m${n}.js`, `${imports(n)}\nglobalThis.n = ${n};`])), [`m${count - 1}.js`]: '' } });
-    const result = await bench.builder.build(await bench.request('api/h.ts', api({ 'h.ts': "import 'npm:a';\nexport default 1;" })), NEVER);
+    const imports = (n: number): string =>
+      [1, 2, 3, 4]
+        .map((k) => 4 * n + k)
+        .filter((child) => child < count)
+        .map((child) => `import './m${child}.js';`)
+        .join('');
+    room.publish({
+      'node_modules/a': {
+        'package.json': '{"name":"a","version":"1.0.0","type":"module","main":"m0.js"}',
+        ...Object.fromEntries(
+          Array.from({ length: count - 1 }, (_, n) => [`m${n}.js`, `${imports(n)}\nglobalThis.n = ${n};`]),
+        ),
+        [`m${count - 1}.js`]: '',
+      },
+    });
+    const result = await bench.builder.build(
+      await bench.request('api/h.ts', api({ 'h.ts': "import 'npm:a';\nexport default 1;" })),
+      NEVER,
+    );
     expect(result.ok || ['BuildTimeout', 'BuildOutOfMemory'].includes(result.reason)).toBe(true);
   }, 90_000);
 });

@@ -3,7 +3,13 @@ import type { BuildInput, BuildRequest, UsedLock } from '@wherry/core/ports/buil
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
 import type { TreeManifest } from '@wherry/core/trees/tree.ts';
-import type { AskedSpecifier, PackageFailure, PackageLayout, PackageRoom, ResolveRequest } from './packages/package-room.ts';
+import type {
+  AskedSpecifier,
+  PackageFailure,
+  PackageLayout,
+  PackageRoom,
+  ResolveRequest,
+} from './packages/package-room.ts';
 
 export interface PackageRooms {
   content: ContentStore;
@@ -87,7 +93,10 @@ async function lockFor(
 }
 
 /** Undefined for a lock that is not stored any more, or that no version of ours reads: it is made anew. */
-async function readLock(digest: Digest | undefined, { content, packages }: PackageRooms): Promise<{ lock: string; layout: PackageLayout } | undefined> {
+async function readLock(
+  digest: Digest | undefined,
+  { content, packages }: PackageRooms,
+): Promise<{ lock: string; layout: PackageLayout } | undefined> {
   if (digest === undefined) return undefined;
   try {
     const lock = (await content.get(digest)).toString('utf8');

@@ -35,7 +35,15 @@ function serveBuilds(at: string, tree: ConstructorParameters<typeof FakePackageR
   const room = new FakePackageRoom(tree);
   return startSocketServer({
     path: at,
-    makeBuilder: (content) => createProcessBuilder({ content, packages: async () => room, clock, logger: new FakeLogger(), metrics: new FakeMetrics(), spare: false }),
+    makeBuilder: (content) =>
+      createProcessBuilder({
+        content,
+        packages: async () => room,
+        clock,
+        logger: new FakeLogger(),
+        metrics: new FakeMetrics(),
+        spare: false,
+      }),
     clock,
     logger: new FakeLogger(),
   });
@@ -56,7 +64,10 @@ function operatorSide(at = file) {
   const logger = new FakeLogger();
   const builder = createSocketBuilder({ path: at, content: store, clock, logger });
   return {
-    content, builder, logger, asked,
+    content,
+    builder,
+    logger,
+    asked,
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;
@@ -105,12 +116,31 @@ describe('the socket builder with the real one', () => {
 
   it('builds with packages, tells the locks, and reads them again by their digest', async () => {
     server = await serveBuilds(file, { 'node_modules/one': { 'index.js': 'exports.one = 1;' } });
-    const request = await side.request('api/h.ts', { api: { 'package.json': '{"dependencies":{"one":"1"}}', 'h.ts': "import { one } from 'one'; export default () => one;" } });
+    const request = await side.request('api/h.ts', {
+      api: {
+        'package.json': '{"dependencies":{"one":"1"}}',
+        'h.ts': "import { one } from 'one'; export default () => one;",
+      },
+    });
     const first = await side.builder.build(request, never());
     expect(first).toMatchObject({ ok: true, revision: expect.stringMatching(/^[0-9a-f]{64}$/) });
     const { asks, lock } = first.locks!.get('api')!;
     const { digest } = await side.content.put(Buffer.from(lock));
-    const again = await side.builder.build({ ...request, locks: new Map([['api', [{ asks, lock: digest }, { asks: sha256('x'), lock: sha256('gone') }]]]) }, never());
+    const again = await side.builder.build(
+      {
+        ...request,
+        locks: new Map([
+          [
+            'api',
+            [
+              { asks, lock: digest },
+              { asks: sha256('x'), lock: sha256('gone') },
+            ],
+          ],
+        ]),
+      },
+      never(),
+    );
     expect(again).toEqual(first);
     expect(side.asked).toContain(digest);
   });
@@ -119,8 +149,12 @@ describe('the socket builder with the real one', () => {
     server = await serveBuilds(file);
     const other = operatorSide();
     const texts = Array.from({ length: 6 }, (_, index) => `export default () => 'number ${index}';\n`);
-    const results = await Promise.all(texts.map((text, index) => (index % 2 === 0 ? side : other).build('api/h.ts', { api: { 'h.ts': text } })));
-    results.forEach((result, index) => expect(result.ok && Buffer.from(result.artifact).toString()).toContain(`number ${index}`));
+    const results = await Promise.all(
+      texts.map((text, index) => (index % 2 === 0 ? side : other).build('api/h.ts', { api: { 'h.ts': text } })),
+    );
+    results.forEach((result, index) =>
+      expect(result.ok && Buffer.from(result.artifact).toString()).toContain(`number ${index}`),
+    );
     expect(side.asked.filter((digest) => other.asked.includes(digest))).toEqual([]);
     await other.builder.stop();
   });
@@ -129,7 +163,12 @@ describe('the socket builder with the real one', () => {
     server = await serveBuilds(file);
     const names = Array.from({ length: 12 }, (_, index) => `f${index}.txt`);
     const handler = `${names.map((name, index) => `import t${index} from './${name}';`).join('\n')}\nexport default () => [${names.map((_, index) => `t${index}`).join()}].length;`;
-    const result = await side.build('api/h.ts', { api: { 'h.ts': handler, ...Object.fromEntries(names.map((name, index) => [name, `${index}`.padEnd(1_000_000, '.')])) } });
+    const result = await side.build('api/h.ts', {
+      api: {
+        'h.ts': handler,
+        ...Object.fromEntries(names.map((name, index) => [name, `${index}`.padEnd(1_000_000, '.')])),
+      },
+    });
     expect(result.ok && result.artifact.length).toBeGreaterThan(12_000_000);
   }, 60_000);
 
@@ -186,7 +225,7 @@ describe('the socket builder with one that lies', () => {
     }).listen(file);
     await once(server, 'listening');
     side = operatorSide();
-    await side.content.put(Buffer.from('another function\'s secret file'));
+    await side.content.put(Buffer.from("another function's secret file"));
     return side.build('api/hello.ts', SOURCES);
   }
 
@@ -194,10 +233,13 @@ describe('the socket builder with one that lies', () => {
   const input = { source: 'api', path: 'hello.ts', digest: sha256(HELLO) };
 
   it.each([
-    ['asks for a blob that is not its build\'s', { type: 'blob', digest: sha256('another function\'s secret file') }],
+    ["asks for a blob that is not its build's", { type: 'blob', digest: sha256("another function's secret file") }],
     ['names a file that the build does not have', { ...built, inputs: [{ ...input, path: '../x.ts' }] }],
     ['names a file by another digest', { ...built, inputs: [{ ...input, digest: sha256('x') }] }],
-    ['names a source that the build does not have', { ...built, locks: [['other', { asks: sha256('a'), lock: '{}' }]] }],
+    [
+      'names a source that the build does not have',
+      { ...built, locks: [['other', { asks: sha256('a'), lock: '{}' }]] },
+    ],
     ['says a digest of its own', { ...built, revision: sha256('x') }],
     ['sends too large an artifact', { ...built, artifact: 'ä'.repeat(11 * 1024 * 1024) }],
     ['gives a reason that there is not', { type: 'failed', reason: 'Because', message: '', inputs: [] }],

@@ -10,7 +10,15 @@ import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { connectPatiently } from './connect-patiently.ts';
 import { createSlots, type Slots } from './slots.ts';
-import { MAX_ARTIFACT_BYTES, MAX_BLOB_BYTES, MAX_UP_BYTES, upSchema, type Down, type EndUp, type Up } from './socket-protocol.ts';
+import {
+  MAX_ARTIFACT_BYTES,
+  MAX_BLOB_BYTES,
+  MAX_UP_BYTES,
+  upSchema,
+  type Down,
+  type EndUp,
+  type Up,
+} from './socket-protocol.ts';
 
 export interface SocketBuilderOptions {
   /** Of the builder's Unix socket. */
@@ -105,7 +113,13 @@ class SocketBuild {
     const failed = Promise.withResolvers<never>();
     failed.promise.catch(() => undefined);
     try {
-      this.#say({ type: 'build', source, path, trees: [...trees], locks: [...(locks ?? [])].map(([name, known]) => [name, [...known]]) });
+      this.#say({
+        type: 'build',
+        source,
+        path,
+        trees: [...trees],
+        locks: [...(locks ?? [])].map(([name, known]) => [name, [...known]]),
+      });
       return await Promise.race([this.#listen(failed.reject), failed.promise]);
     } finally {
       cancel();
@@ -118,7 +132,7 @@ class SocketBuild {
       const message = upSchema.safeParse(value);
       if (!message.success) throw this.#nonsense('it sent what is no message');
       if (message.data.type !== 'blob') return this.#resultOf(message.data);
-      if (!this.#mayAsk(message.data)) throw this.#nonsense('it asked for a blob that is not its build\'s');
+      if (!this.#mayAsk(message.data)) throw this.#nonsense("it asked for a blob that is not its build's");
       this.#answer(message.data.digest).catch(fail);
     }
     throw gone('it went away in the middle of the build');
@@ -149,7 +163,8 @@ class SocketBuild {
   async #blob(digest: string): Promise<Down> {
     try {
       const bytes = await this.#options.content.get(digest);
-      if (bytes.length > MAX_BLOB_BYTES) throw new DomainError('too_large', `Blob ${digest} is too large to be built from.`);
+      if (bytes.length > MAX_BLOB_BYTES)
+        throw new DomainError('too_large', `Blob ${digest} is too large to be built from.`);
       return { type: 'blob', digest, base64: bytes.toString('base64') };
     } catch (error) {
       if (isDomainError(error, 'not_found')) return { type: 'noBlob', digest, code: 'not_found' };
@@ -164,7 +179,15 @@ class SocketBuild {
     const locks = end.locks === undefined ? {} : { locks: new Map<string, UsedLock>(end.locks) };
     if (end.type === 'failed') {
       const { reason, message, location, retry } = end;
-      return { ok: false, reason, message, ...(location && { location }), ...(retry !== undefined && { retry }), inputs, ...locks };
+      return {
+        ok: false,
+        reason,
+        message,
+        ...(location && { location }),
+        ...(retry !== undefined && { retry }),
+        inputs,
+        ...locks,
+      };
     }
     const artifact = Buffer.from(end.artifact);
     if (artifact.byteLength > MAX_ARTIFACT_BYTES) throw this.#nonsense('it sent a larger artifact than there may be');
@@ -176,10 +199,12 @@ class SocketBuild {
     const { trees } = this.#request;
     const sources = new Set(inputs.map(({ source }) => source));
     const files = new Set<string>();
-    for (const source of sources) for (const { path, digest } of trees.get(source)?.files ?? []) files.add(JSON.stringify([source, path, digest]));
+    for (const source of sources)
+      for (const { path, digest } of trees.get(source)?.files ?? []) files.add(JSON.stringify([source, path, digest]));
     const isStrange = inputs.some(({ source, path, digest }) => !files.has(JSON.stringify([source, path, digest])));
     if (isStrange) throw this.#nonsense('it named a file that its build does not have');
-    if (locks.some(([source]) => !trees.has(source))) throw this.#nonsense('it named a source that its build does not have');
+    if (locks.some(([source]) => !trees.has(source)))
+      throw this.#nonsense('it named a source that its build does not have');
   }
 
   #say(message: Down): void {

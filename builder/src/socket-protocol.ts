@@ -49,7 +49,9 @@ const REASONS = {
 const text = z.string().max(4096);
 const knownLock: z.ZodType<KnownLock> = z.strictObject({ asks: digestSchema, lock: digestSchema });
 const usedLock: z.ZodType<UsedLock> = z.strictObject({ asks: digestSchema, lock: z.string().max(MAX_LOCK_CHARACTERS) });
-const inputs: z.ZodType<BuildInput[]> = z.array(z.strictObject({ source: text, path: text, digest: digestSchema })).max(MAX_INPUTS);
+const inputs: z.ZodType<BuildInput[]> = z
+  .array(z.strictObject({ source: text, path: text, digest: digestSchema }))
+  .max(MAX_INPUTS);
 /** By source; pairs, because a source could be called `__proto__`. */
 const bySource = <T>(value: z.ZodType<T>): z.ZodType<[string, T][]> => z.array(z.tuple([text, value])).max(MAX_SOURCES);
 

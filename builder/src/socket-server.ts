@@ -59,7 +59,9 @@ export async function startSocketServer(options: SocketServerOptions): Promise<S
       else if (building !== undefined) break;
       else {
         cancel();
-        building = asker.run(asks, () => build(message.data as BuildDown, gone.signal, say)).finally(() => socket.end());
+        building = asker
+          .run(asks, () => build(message.data as BuildDown, gone.signal, say))
+          .finally(() => socket.end());
       }
     }
     cancel();
@@ -76,7 +78,10 @@ export async function startSocketServer(options: SocketServerOptions): Promise<S
     } catch (err) {
       if (signal.aborted) return;
       logger.warn({ err, source: order.source, path: order.path }, 'a build could not be tried');
-      say({ type: 'untried', message: err instanceof DomainError ? err.message : 'The builder could not try the build: its log says why.' });
+      say({
+        type: 'untried',
+        message: err instanceof DomainError ? err.message : 'The builder could not try the build: its log says why.',
+      });
     }
   }
 
@@ -138,7 +143,8 @@ class BlobAsks {
 
   end(): void {
     this.#ended = true;
-    for (const { reject } of this.#open.values()) reject(new DomainError('unavailable', 'Whoever asked for the build is gone.'));
+    for (const { reject } of this.#open.values())
+      reject(new DomainError('unavailable', 'Whoever asked for the build is gone.'));
     this.#open.clear();
   }
 }
@@ -170,5 +176,13 @@ function endOf(result: BuildResult): EndUp {
   const locks = result.locks === undefined ? {} : { locks: [...result.locks] };
   if (result.ok) return { type: 'built', artifact: Buffer.from(result.artifact).toString('utf8'), inputs, ...locks };
   const { reason, message, location, retry } = result;
-  return { type: 'failed', reason, message, ...(location && { location }), ...(retry !== undefined && { retry }), inputs, ...locks };
+  return {
+    type: 'failed',
+    reason,
+    message,
+    ...(location && { location }),
+    ...(retry !== undefined && { retry }),
+    inputs,
+    ...locks,
+  };
 }

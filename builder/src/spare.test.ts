@@ -27,7 +27,15 @@ describe('the spare process', () => {
       one.killed = true;
       resolve({ code: null, signal: 'SIGKILL', stderr: '' });
     };
-    const child = { pid: made.length, channel: channelPair()[0], exited: promise, kill, get alive() { return !one.killed; } };
+    const child = {
+      pid: made.length,
+      channel: channelPair()[0],
+      exited: promise,
+      kill,
+      get alive() {
+        return !one.killed;
+      },
+    };
     const one = { child, killed: false };
     made.push(one);
     return child;

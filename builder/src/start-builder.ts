@@ -18,18 +18,37 @@ export interface RunningBuilder {
  * The builder beside the operator: builds over a Unix socket, without a token or key of a cluster or a registry.
  * @throws StartError in one line.
  */
-export async function startBuilder({ config, logger }: { config: BuilderConfig; logger: Logger }): Promise<RunningBuilder> {
+export async function startBuilder({
+  config,
+  logger,
+}: {
+  config: BuilderConfig;
+  logger: Logger;
+}): Promise<RunningBuilder> {
   const parts = new AsyncDisposableStack();
   try {
     const { metrics, registry: figures } = createProgramMetrics();
     let problem: string | undefined = 'The builder does not listen yet.';
-    const ops = await startOpsListener({ port: config.opsPort, registry: figures, readyz: () => problem, clock, logger });
+    const ops = await startOpsListener({
+      port: config.opsPort,
+      registry: figures,
+      readyz: () => problem,
+      clock,
+      logger,
+    });
     parts.defer(() => ops.close());
-    const packages = createPackageRoom({ cacheDirectory: `${config.cacheDirectory}/packages`, registry: { socket: config.installerSocket }, clock, logger, metrics });
+    const packages = createPackageRoom({
+      cacheDirectory: `${config.cacheDirectory}/packages`,
+      registry: { socket: config.installerSocket },
+      clock,
+      logger,
+      metrics,
+    });
     parts.defer(() => packages.stop());
     const server = await startSocketServer({
       path: config.socket,
-      makeBuilder: (content) => createProcessBuilder({ content, packages: async () => packages, clock, logger, metrics }),
+      makeBuilder: (content) =>
+        createProcessBuilder({ content, packages: async () => packages, clock, logger, metrics }),
       clock,
       logger,
     });

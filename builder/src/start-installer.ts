@@ -11,15 +11,31 @@ import { startInstallServer } from './packages/install/install-server.ts';
  * packages over a Unix socket (B1).
  * @throws StartError in one line.
  */
-export async function startInstaller({ config, logger }: { config: InstallerConfig; logger: Logger }): Promise<{ stop(): Promise<void> }> {
+export async function startInstaller({
+  config,
+  logger,
+}: {
+  config: InstallerConfig;
+  logger: Logger;
+}): Promise<{ stop(): Promise<void> }> {
   const parts = new AsyncDisposableStack();
   try {
     const { registry: figures } = createProgramMetrics();
     const registry = await registryOf(config.npm);
     let problem: string | undefined = 'The installer does not listen yet.';
-    const ops = await startOpsListener({ port: config.opsPort, registry: figures, readyz: () => problem, clock, logger });
+    const ops = await startOpsListener({
+      port: config.opsPort,
+      registry: figures,
+      readyz: () => problem,
+      clock,
+      logger,
+    });
     parts.defer(() => ops.close());
-    const server = await startInstallServer({ path: config.socket, installer: createRegistryInstaller({ registry, clock, logger }), logger });
+    const server = await startInstallServer({
+      path: config.socket,
+      installer: createRegistryInstaller({ registry, clock, logger }),
+      logger,
+    });
     parts.defer(() => server.stop());
     problem = undefined;
     logger.info({ socket: config.socket }, 'the installer listens');

@@ -79,7 +79,8 @@ class DiskCache implements CacheFolder {
   async open(): Promise<void> {
     for (const folder of [this.#blobs, this.#temporary]) await mkdir(folder, { recursive: true, mode: PRIVATE });
     const now = this.#options.clock.now();
-    for (const { file, usedAt } of await entriesOf(this.#temporary)) if (now - usedAt > ABANDONED_MS) await rm(file, { force: true });
+    for (const { file, usedAt } of await entriesOf(this.#temporary))
+      if (now - usedAt > ABANDONED_MS) await rm(file, { force: true });
     await this.#trim();
   }
 
@@ -160,7 +161,10 @@ class DiskCache implements CacheFolder {
   }
 
   #complain(err: unknown): undefined {
-    this.#options.logger.warn({ err }, 'a blob could not be written to the cache: it is read from the manager each time');
+    this.#options.logger.warn(
+      { err },
+      'a blob could not be written to the cache: it is read from the manager each time',
+    );
     return undefined;
   }
 

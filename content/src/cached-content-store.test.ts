@@ -69,7 +69,8 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 
 const directory = (): string => path.join(root, 'cache');
 const fileOf = (digest: string): string => path.join(directory(), 'blobs', digest);
-const openCache = (maxBytes = 10 * MIB): Promise<ContentStore> => createCachedContentStore({ inner, directory: directory(), maxBytes, clock, logger });
+const openCache = (maxBytes = 10 * MIB): Promise<ContentStore> =>
+  createCachedContentStore({ inner, directory: directory(), maxBytes, clock, logger });
 const names = (folder: string): Promise<string[]> => readdir(path.join(directory(), folder));
 const blob = (name: string, bytes = 1000): Buffer => Buffer.alloc(bytes, name);
 
@@ -104,9 +105,20 @@ describe('the cached ContentStore over another one', () => {
 describe('the cached ContentStore', () => {
   it.each([
     ['put', async (store: ContentStore, bytes: Buffer) => store.put(bytes)],
-    ['put as a stream', async (store: ContentStore, bytes: Buffer) => store.put((async function* () { yield bytes; })())],
+    [
+      'put as a stream',
+      async (store: ContentStore, bytes: Buffer) =>
+        store.put(
+          (async function* () {
+            yield bytes;
+          })(),
+        ),
+    ],
     ['got', async (store: ContentStore, bytes: Buffer) => store.get((await inner.put(bytes)).digest)],
-    ['opened', async (store: ContentStore, bytes: Buffer) => readAll(await store.open((await inner.put(bytes)).digest))],
+    [
+      'opened',
+      async (store: ContentStore, bytes: Buffer) => readAll(await store.open((await inner.put(bytes)).digest)),
+    ],
   ])('gives what was %s while the inner store is away, after a restart too', async (_how, before) => {
     await before(await openCache(), blob('a'));
     inner.away = true;
@@ -198,7 +210,7 @@ describe('the cached ContentStore', () => {
     expect(logger.of('warn').length).toBeGreaterThan(0);
   });
 
-  it('gives a digest of nobody\'s shape to the inner store, and never to the disk', async () => {
+  it("gives a digest of nobody's shape to the inner store, and never to the disk", async () => {
     const cache = await openCache();
     await writeFile(path.join(root, 'secret'), 'secret');
     await expect(cache.get('../../secret')).rejects.toMatchObject({ code: 'not_found' });

@@ -39,7 +39,10 @@ class CachedContentStore implements ContentStore {
     this.#folder = folder;
   }
 
-  async put(content: AsyncIterable<Uint8Array> | Uint8Array, limit = Infinity): Promise<{ digest: Digest; size: number }> {
+  async put(
+    content: AsyncIterable<Uint8Array> | Uint8Array,
+    limit = Infinity,
+  ): Promise<{ digest: Digest; size: number }> {
     if (content instanceof Uint8Array) {
       const stored = await this.#inner.put(content, limit);
       await this.#folder.keep(stored.digest, content);
@@ -102,7 +105,11 @@ async function* copied(content: AsyncIterable<Uint8Array>, pending: PendingBlob)
 }
 
 /** What the inner store gives, kept when it was read to its end and is what it should be. */
-async function* kept(content: AsyncIterable<Uint8Array>, digest: Digest, folder: CacheFolder): AsyncGenerator<Uint8Array> {
+async function* kept(
+  content: AsyncIterable<Uint8Array>,
+  digest: Digest,
+  folder: CacheFolder,
+): AsyncGenerator<Uint8Array> {
   const pending = await folder.begin();
   const hash = createHash('sha256');
   try {

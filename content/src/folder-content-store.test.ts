@@ -21,7 +21,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-const openStore = (clock = new FakeClock()): Promise<ContentStore> => createFolderContentStore({ directory, clock, logger });
+const openStore = (clock = new FakeClock()): Promise<ContentStore> =>
+  createFolderContentStore({ directory, clock, logger });
 const fileOf = (digest: string): string => path.join(directory, 'blobs', digest.slice(0, 2), digest.slice(2));
 const leftOver = (): Promise<string[]> => readdir(path.join(directory, 'tmp'));
 const mode = async (file: string): Promise<string> => ((await stat(file)).mode & 0o777).toString(8);
@@ -44,7 +45,12 @@ describe('the folder ContentStore', () => {
 
   it('lets nobody else read', async () => {
     const { digest } = await (await openStore()).put(Buffer.from('mine'));
-    const folders = [directory, path.join(directory, 'blobs'), path.dirname(fileOf(digest)), path.join(directory, 'tmp')];
+    const folders = [
+      directory,
+      path.join(directory, 'blobs'),
+      path.dirname(fileOf(digest)),
+      path.join(directory, 'tmp'),
+    ];
     expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => '700'));
     expect(await mode(fileOf(digest))).toBe('600');
   });
@@ -100,7 +106,10 @@ describe('the folder ContentStore', () => {
 
   it.each(['ENOSPC', 'EDQUOT'])('says that there is no room when the disk does (%s)', async (code) => {
     const store = await openStore();
-    await expect(store.put(full(code))).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('no room') });
+    await expect(store.put(full(code))).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('no room'),
+    });
     expect(await leftOver()).toEqual([]);
     expect(await store.put(Buffer.from('room again'))).toMatchObject({ size: 10 });
   });

@@ -37,7 +37,10 @@ class FolderContentStore implements ContentStore {
     this.#logger = logger;
   }
 
-  async put(content: AsyncIterable<Uint8Array> | Uint8Array, limit = Infinity): Promise<{ digest: Digest; size: number }> {
+  async put(
+    content: AsyncIterable<Uint8Array> | Uint8Array,
+    limit = Infinity,
+  ): Promise<{ digest: Digest; size: number }> {
     const temporary = path.join(this.#folder.temporary, randomUUID());
     try {
       if (!(content instanceof Uint8Array)) return await this.#write(temporary, content, limit);
@@ -142,7 +145,10 @@ class FolderContentStore implements ContentStore {
   }
 
   #report(digest: Digest): void {
-    this.#logger.error({ digest }, 'a stored blob no longer matches its digest: upload the same content again, or restore a backup');
+    this.#logger.error(
+      { digest },
+      'a stored blob no longer matches its digest: upload the same content again, or restore a backup',
+    );
   }
 }
 
@@ -229,5 +235,8 @@ function tooLarge(limit: number): DomainError {
 
 function roomError(error: unknown): DomainError | undefined {
   if (codeOf(error) !== 'ENOSPC' && codeOf(error) !== 'EDQUOT') return undefined;
-  return new DomainError('unavailable', 'There is no room left on the disk for the content: free some, then try again.');
+  return new DomainError(
+    'unavailable',
+    'There is no room left on the disk for the content: free some, then try again.',
+  );
 }

@@ -5,7 +5,13 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { digestSchema, type Digest } from '@wherry/core/resources/meta.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
-import { createInternalClient, unreachable, type ClientTls, type InternalAnswer, type InternalClient } from './internal-client.ts';
+import {
+  createInternalClient,
+  unreachable,
+  type ClientTls,
+  type InternalAnswer,
+  type InternalClient,
+} from './internal-client.ts';
 
 export interface HttpContentStoreOptions {
   /** Base of the manager's internal listener. */
@@ -38,7 +44,10 @@ class HttpContentStore implements ContentStore {
     this.#logger = logger;
   }
 
-  async put(content: AsyncIterable<Uint8Array> | Uint8Array, limit = Infinity): Promise<{ digest: Digest; size: number }> {
+  async put(
+    content: AsyncIterable<Uint8Array> | Uint8Array,
+    limit = Infinity,
+  ): Promise<{ digest: Digest; size: number }> {
     if (content instanceof Uint8Array) {
       if (content.byteLength > limit) throw tooLarge(limit);
       const digest = sha256(content);
@@ -95,12 +104,24 @@ class HttpContentStore implements ContentStore {
     return this.#client.stop();
   }
 
-  async #put(body: Buffer | Readable, headers: Record<string, string>, sent: () => { digest: Digest; size: number }): Promise<{ digest: Digest; size: number }> {
-    const answer = await this.#client.send({ method: 'PUT', path: '/content', headers: { 'content-type': 'application/octet-stream', ...headers }, body });
+  async #put(
+    body: Buffer | Readable,
+    headers: Record<string, string>,
+    sent: () => { digest: Digest; size: number },
+  ): Promise<{ digest: Digest; size: number }> {
+    const answer = await this.#client.send({
+      method: 'PUT',
+      path: '/content',
+      headers: { 'content-type': 'application/octet-stream', ...headers },
+      body,
+    });
     const kept = await readAnswer(answer);
     const { digest, size } = sent();
     if (kept['digest'] === digest && kept['size'] === size) return { digest, size };
-    throw new DomainError('internal_error', `The manager stored other bytes than were sent: ${String(kept['digest'])} in place of ${digest}.`);
+    throw new DomainError(
+      'internal_error',
+      `The manager stored other bytes than were sent: ${String(kept['digest'])} in place of ${digest}.`,
+    );
   }
 }
 
@@ -139,7 +160,11 @@ class CountedStream implements AsyncIterable<Uint8Array> {
 }
 
 /** Fails at the end, where the bytes do not match the digest (B4). */
-async function* verified(body: AsyncIterable<Buffer>, digest: Digest, logger: Logger): AsyncGenerator<Uint8Array, void> {
+async function* verified(
+  body: AsyncIterable<Buffer>,
+  digest: Digest,
+  logger: Logger,
+): AsyncGenerator<Uint8Array, void> {
   const hash = createHash('sha256');
   try {
     for await (const chunk of body) {
@@ -150,7 +175,10 @@ async function* verified(body: AsyncIterable<Buffer>, digest: Digest, logger: Lo
     throw unreachable(error);
   }
   if (hash.digest('hex') === digest) return;
-  logger.error({ digest }, 'the manager gave bytes that do not match their digest: its log says whether the stored blob is damaged');
+  logger.error(
+    { digest },
+    'the manager gave bytes that do not match their digest: its log says whether the stored blob is damaged',
+  );
   throw new DomainError('internal_error', `Blob ${digest} is damaged.`);
 }
 

@@ -43,7 +43,14 @@ const SILENCE_MS = 30_000;
 const MAX_CONNECTIONS = 32;
 /** Of an error's body; ours are a few hundred bytes. */
 const MAX_ERROR_BYTES = 16 * 1024;
-const SAID: ReadonlySet<string> = new Set<ErrorCode>(['not_found', 'too_large', 'validation_failed', 'conflict', 'unavailable', 'internal_error']);
+const SAID: ReadonlySet<string> = new Set<ErrorCode>([
+  'not_found',
+  'too_large',
+  'validation_failed',
+  'conflict',
+  'unavailable',
+  'internal_error',
+]);
 
 export function createInternalClient({ url, tls }: InternalClientOptions): InternalClient {
   const origin = new URL(url).origin;
@@ -51,7 +58,10 @@ export function createInternalClient({ url, tls }: InternalClientOptions): Inter
   let made: { agent: Agent; material: ReturnType<ClientTls['current']> } | undefined;
 
   function close(agent: Agent): void {
-    const closed = agent.close().catch(() => undefined).finally(() => closing.delete(closed));
+    const closed = agent
+      .close()
+      .catch(() => undefined)
+      .finally(() => closing.delete(closed));
     closing.add(closed);
   }
 
@@ -61,12 +71,27 @@ export function createInternalClient({ url, tls }: InternalClientOptions): Inter
     if (made !== undefined && isDeepStrictEqual(made.material, material)) return made.agent;
     if (made !== undefined) close(made.agent);
     const connect = { ...material, minVersion: 'TLSv1.3' as const, timeout: CONNECT_MS };
-    made = { material, agent: new Agent({ connect, connections: MAX_CONNECTIONS, bodyTimeout: SILENCE_MS, keepAliveTimeout: 4000 }) };
+    made = {
+      material,
+      agent: new Agent({ connect, connections: MAX_CONNECTIONS, bodyTimeout: SILENCE_MS, keepAliveTimeout: 4000 }),
+    };
     return made.agent;
   }
 
-  async function once({ path, timeoutMs = ANSWER_MS, method, headers = {}, body }: InternalRequest): Promise<InternalAnswer> {
-    return request(`${origin}${path}`, { method, headers, body: body ?? null, headersTimeout: timeoutMs, dispatcher: agent() });
+  async function once({
+    path,
+    timeoutMs = ANSWER_MS,
+    method,
+    headers = {},
+    body,
+  }: InternalRequest): Promise<InternalAnswer> {
+    return request(`${origin}${path}`, {
+      method,
+      headers,
+      body: body ?? null,
+      headersTimeout: timeoutMs,
+      dispatcher: agent(),
+    });
   }
 
   return {
@@ -95,14 +120,20 @@ export function createInternalClient({ url, tls }: InternalClientOptions): Inter
 /** The error of a connection to the manager; its text names no address, for conditions show it. */
 export function unreachable(cause: unknown): DomainError {
   const code = (cause as { code?: unknown } | undefined)?.code;
-  const error = new DomainError('unavailable', `The manager cannot be reached${typeof code === 'string' ? ` (${code})` : ''}.`);
+  const error = new DomainError(
+    'unavailable',
+    `The manager cannot be reached${typeof code === 'string' ? ` (${code})` : ''}.`,
+  );
   error.cause = cause;
   return error;
 }
 
 async function refusal({ statusCode, body }: InternalAnswer): Promise<DomainError> {
-  const said = await readSome(body).then(JSON.parse).catch(() => undefined) as { code?: string; error?: string } | undefined;
-  if (typeof said?.code === 'string' && typeof said.error === 'string' && SAID.has(said.code)) return new DomainError(said.code as ErrorCode, said.error);
+  const said = (await readSome(body)
+    .then(JSON.parse)
+    .catch(() => undefined)) as { code?: string; error?: string } | undefined;
+  if (typeof said?.code === 'string' && typeof said.error === 'string' && SAID.has(said.code))
+    return new DomainError(said.code as ErrorCode, said.error);
   // HEAD has no body.
   if (statusCode === 404) return new DomainError('not_found', 'The manager does not have it.');
   return new DomainError('unavailable', `The manager refused with status ${statusCode}.`);

@@ -3,7 +3,17 @@ import { CREATED_AT, type ObjectMeta } from './resources/meta.ts';
 
 function made(name: string, creationTimestamp: string, annotation?: string): { metadata: ObjectMeta } {
   const annotations = annotation === undefined ? {} : { annotations: { [CREATED_AT]: annotation } };
-  return { metadata: { name, namespace: 'n', uid: name, resourceVersion: '1', generation: 1, creationTimestamp, ...annotations } };
+  return {
+    metadata: {
+      name,
+      namespace: 'n',
+      uid: name,
+      resourceVersion: '1',
+      generation: 1,
+      creationTimestamp,
+      ...annotations,
+    },
+  };
 }
 
 describe('createdAt', () => {

@@ -9,5 +9,7 @@ export function createdAt(resource: { metadata: ObjectMeta }): number {
 
 /** Sorts the oldest first; of the same age the smaller name, by code points. */
 export function byAge(a: { metadata: ObjectMeta }, b: { metadata: ObjectMeta }): number {
-  return createdAt(a) - createdAt(b) || (a.metadata.name < b.metadata.name ? -1 : Number(a.metadata.name > b.metadata.name));
+  return (
+    createdAt(a) - createdAt(b) || (a.metadata.name < b.metadata.name ? -1 : Number(a.metadata.name > b.metadata.name))
+  );
 }

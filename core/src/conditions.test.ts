@@ -2,7 +2,10 @@ import { findCondition, REASONS, setConditions, type ConditionDecision } from '.
 
 const ready: ConditionDecision = { type: 'Ready', status: 'True', reason: 'Ready', message: '' };
 const broken: ConditionDecision = { type: 'Ready', status: 'False', reason: 'SyntaxError', message: 'hello.ts:1:2' };
-const at = (seconds: number, generation = 1): { generation: number; now: number } => ({ generation, now: seconds * 1000 });
+const at = (seconds: number, generation = 1): { generation: number; now: number } => ({
+  generation,
+  now: seconds * 1000,
+});
 
 describe('setConditions', () => {
   it('makes conditions, sorted by type', () => {
@@ -25,16 +28,24 @@ describe('setConditions', () => {
   it('moves the time only where the status does', () => {
     const first = setConditions([], [broken], at(1));
     const other = setConditions(first, [{ ...broken, reason: 'LoadError', message: 'other' }], at(2));
-    expect(findCondition(other, 'Ready')).toMatchObject({ reason: 'LoadError', message: 'other', lastTransitionTime: '1970-01-01T00:00:01.000Z' });
-    expect(setConditions(other, [ready], at(3))).toMatchObject([{ status: 'True', lastTransitionTime: '1970-01-01T00:00:03.000Z' }]);
+    expect(findCondition(other, 'Ready')).toMatchObject({
+      reason: 'LoadError',
+      message: 'other',
+      lastTransitionTime: '1970-01-01T00:00:01.000Z',
+    });
+    expect(setConditions(other, [ready], at(3))).toMatchObject([
+      { status: 'True', lastTransitionTime: '1970-01-01T00:00:03.000Z' },
+    ]);
   });
 
   it('notes a new generation though nothing else differs', () => {
     const first = setConditions([], [ready], at(1, 1));
-    expect(setConditions(first, [ready], at(2, 2))).toMatchObject([{ observedGeneration: 2, lastTransitionTime: '1970-01-01T00:00:01.000Z' }]);
+    expect(setConditions(first, [ready], at(2, 2))).toMatchObject([
+      { observedGeneration: 2, lastTransitionTime: '1970-01-01T00:00:01.000Z' },
+    ]);
   });
 
-  it('leaves conditions that were not decided, and the caller\'s list, alone', () => {
+  it("leaves conditions that were not decided, and the caller's list, alone", () => {
     const first = setConditions([], [{ ...ready, type: 'Available' }], at(1));
     const copy = structuredClone(first);
     expect(setConditions(first, [ready], at(2)).map(({ type }) => type)).toEqual(['Available', 'Ready']);
@@ -51,7 +62,11 @@ describe('setConditions', () => {
     for (const before of [ready, broken, { ...broken, reason: 'Building' as const }]) {
       const first = setConditions(setConditions([], [before], at(1)), [decision], at(2));
       expect(first.map(({ type }) => type)).toEqual(types);
-      expect(first.filter(({ type }) => type !== 'Ready').every(({ status, reason }) => status === 'True' && reason === decision.reason)).toBe(true);
+      expect(
+        first
+          .filter(({ type }) => type !== 'Ready')
+          .every(({ status, reason }) => status === 'True' && reason === decision.reason),
+      ).toBe(true);
       expect(setConditions(first, [decision], at(3))).toBe(first);
     }
   });

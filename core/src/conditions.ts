@@ -1,7 +1,15 @@
 import type { Condition } from './resources/meta.ts';
 
 /** Condition types of all kinds; `docs/reference/conditions.md` says what each means. */
-export const CONDITION_TYPES = ['Ready', 'Reconciling', 'Stalled', 'RouteAccepted', 'CodeReady', 'Available', 'Syncing'] as const;
+export const CONDITION_TYPES = [
+  'Ready',
+  'Reconciling',
+  'Stalled',
+  'RouteAccepted',
+  'CodeReady',
+  'Available',
+  'Syncing',
+] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** Every reason that a condition or an event gives; `docs/reference/conditions.md` says what to do about each. */
@@ -57,8 +65,20 @@ export type Reason = (typeof REASONS)[number];
  * something else is there that the object names.
  */
 const PASSING: ReadonlySet<Reason> = new Set<Reason>([
-  'Building', 'Starting', 'SourceNotFound', 'SourceNotReady', 'HandlerNotFound', 'KeyGroupNotFound', 'OwnerNotFound', 'TreeNotFound',
-  'SecretNotFound', 'SecretKeyNotFound', 'PackageCorrupt', 'RegistryUnavailable', 'InstallTimeout', 'InstallFailed',
+  'Building',
+  'Starting',
+  'SourceNotFound',
+  'SourceNotReady',
+  'HandlerNotFound',
+  'KeyGroupNotFound',
+  'OwnerNotFound',
+  'TreeNotFound',
+  'SecretNotFound',
+  'SecretKeyNotFound',
+  'PackageCorrupt',
+  'RegistryUnavailable',
+  'InstallTimeout',
+  'InstallFailed',
 ]);
 
 /** A condition as a reconciler decides it; time and generation are the wrapper's. */
@@ -118,7 +138,10 @@ function transition(
   const message = decision.message.slice(0, MESSAGE_LIMIT);
   const same = before?.status === decision.status;
   const unchanged =
-    same && before.reason === decision.reason && before.message === message && before.observedGeneration === at.generation;
+    same &&
+    before.reason === decision.reason &&
+    before.message === message &&
+    before.observedGeneration === at.generation;
   if (unchanged) return before;
   return {
     ...decision,

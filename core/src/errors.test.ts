@@ -12,12 +12,16 @@ describe('isDomainError', () => {
     expect(isDomainError(error, 'internal_error')).toBe(false);
   });
 
-  it.each([[new Error('a')], [undefined], [null], ['not_found'], [{ name: 'DomainError', code: 'not_found' }], [runInNewContext('new Error("a")')]])(
-    'does not take %p for one',
-    (error) => {
-      expect(isDomainError(error)).toBe(false);
-    },
-  );
+  it.each([
+    [new Error('a')],
+    [undefined],
+    [null],
+    ['not_found'],
+    [{ name: 'DomainError', code: 'not_found' }],
+    [runInNewContext('new Error("a")')],
+  ])('does not take %p for one', (error) => {
+    expect(isDomainError(error)).toBe(false);
+  });
 
   it('keeps message and details', () => {
     const error = new DomainError('validation_failed', 'a is bad.', [{ path: 'cors.origins', message: 'is empty' }]);

@@ -2,15 +2,25 @@ import fc from 'fast-check';
 import { functionNameFor, nameFor } from './names.ts';
 import { nameSchema } from './resources/meta.ts';
 
-const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 80 }), fc.string({ unit: 'grapheme-ascii', maxLength: 80 }));
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 80 }),
+  fc.string({ unit: 'grapheme-ascii', maxLength: 80 }),
+);
 
 describe('nameFor', () => {
   it('is always a DNS label', () => {
-    fc.assert(fc.property(fc.array(text, { minLength: 1, maxLength: 3 }), (parts) => nameSchema.safeParse(nameFor(...parts)).success));
+    fc.assert(
+      fc.property(
+        fc.array(text, { minLength: 1, maxLength: 3 }),
+        (parts) => nameSchema.safeParse(nameFor(...parts)).success,
+      ),
+    );
   });
 
   it('is the same for the same parts, so that two concurrent creates meet', () => {
-    fc.assert(fc.property(fc.array(text, { minLength: 1, maxLength: 3 }), (parts) => nameFor(...parts) === nameFor(...parts)));
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1, maxLength: 3 }), (parts) => nameFor(...parts) === nameFor(...parts)),
+    );
   });
 
   it.each(['a', 'my-api', 'a'.repeat(63), '0'])('is %s itself where that is a DNS label', (name) => {
@@ -28,7 +38,14 @@ describe('nameFor', () => {
   });
 
   it('tells apart what has one slug, and the parts of a name', () => {
-    const names = [nameFor('My_API'), nameFor('my_api'), nameFor('MY-API'), nameFor('g', 'my-api'), nameFor('h', 'my-api'), nameFor('my-api')];
+    const names = [
+      nameFor('My_API'),
+      nameFor('my_api'),
+      nameFor('MY-API'),
+      nameFor('g', 'my-api'),
+      nameFor('h', 'my-api'),
+      nameFor('my-api'),
+    ];
     expect(new Set(names).size).toBe(names.length);
   });
 });

@@ -16,7 +16,11 @@ const NUMBERS: [SettingName, string, number, number][] = [
   ['encryption.key-rotation.batch-sleep-ms', '100', 0, 5000],
   ['files.max-size-bytes', '52428800', 1024, 524_288_000],
 ];
-const OTHERS: [SettingName, string][] = [['server.name', 'Wherry'], ['log.level', 'info'], ['api.access-groups', 'management']];
+const OTHERS: [SettingName, string][] = [
+  ['server.name', 'Wherry'],
+  ['log.level', 'info'],
+  ['api.access-groups', 'management'],
+];
 
 const good = (name: SettingName, value: string): boolean => SETTINGS[name].check(value) === undefined;
 
@@ -31,7 +35,8 @@ describe('the settings', () => {
 
   it.each(NUMBERS)('%s (%s) takes %d to %d', (name, _fallback, min, max) => {
     expect([min - 1, min, max, max + 1].map((value) => good(name, String(value)))).toEqual([false, true, true, false]);
-    for (const value of ['', ' 100', '100 ', '1e2', '0x64', '100.0', '+100', '-100', 'NaN', 'ten', '1'.repeat(400)]) expect(good(name, value)).toBe(false);
+    for (const value of ['', ' 100', '100 ', '1e2', '0x64', '100.0', '+100', '-100', 'NaN', 'ten', '1'.repeat(400)])
+      expect(good(name, value)).toBe(false);
   });
 
   it.each<[SettingName, string, boolean]>([

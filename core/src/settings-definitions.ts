@@ -26,7 +26,11 @@ const integer = (description: string, fallback: number, min: number, max: number
   const message = `must be a whole number from ${min} to ${max}`;
   const check = (value: string): boolean => /^\d{1,10}$/.test(value) && Number(value) >= min && Number(value) <= max;
   const cel = [{ cel: `self.matches('^[0-9]{1,10}$') && int(self) >= ${min} && int(self) <= ${max}` }];
-  return setting(description, String(fallback), z.string().refine(check, { message, params: inKubernetes({ cel, keywords: { maxLength: 10 } }) }));
+  return setting(
+    description,
+    String(fallback),
+    z.string().refine(check, { message, params: inKubernetes({ cel, keywords: { maxLength: 10 } }) }),
+  );
 };
 const oneOf = (description: string, fallback: string, ...values: string[]): SettingDefinition =>
   setting(description, fallback, z.enum(values, `must be one of ${values.join(', ')}`));
@@ -34,9 +38,22 @@ const oneOf = (description: string, fallback: string, ...values: string[]): Sett
 /** Every global setting, as the REST contract lists them. */
 export const SETTINGS = {
   'server.name': text('The name that the web UI shows.', 'Wherry', 1, 64),
-  'log.level': oneOf('Log entries of handlers below it are not kept.', 'info', 'debug', 'info', 'warn', 'error', 'none'),
+  'log.level': oneOf(
+    'Log entries of handlers below it are not kept.',
+    'info',
+    'debug',
+    'info',
+    'warn',
+    'error',
+    'none',
+  ),
   'log.trimming.interval-seconds': integer('How often old log entries are removed.', 300, 1, 86_400),
-  'log.trimming.max-per-function': integer('How many of the newest log entries of each function are kept, and as many of its refused calls (exec_reject) beside them.', 2000, 100, 100_000),
+  'log.trimming.max-per-function': integer(
+    'How many of the newest log entries of each function are kept, and as many of its refused calls (exec_reject) beside them.',
+    2000,
+    100,
+    100_000,
+  ),
   'log.trimming.retention-seconds': integer('Older log entries are removed.', 7_776_000, 0, 31_536_000),
   'log.batching.max-batch-size': integer('Log entries that are sent together.', 50, 1, 500),
   'log.batching.max-delay-ms': integer('How long log entries wait for others.', 50, 10, 5000),
@@ -53,7 +70,10 @@ export const SETTINGS = {
     z
       .string()
       .max(4096)
-      .regex(/^\s*([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\s*)?(,\s*([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\s*)?)*$/, 'must be key-group ids, comma-separated'),
+      .regex(
+        /^\s*([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\s*)?(,\s*([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\s*)?)*$/,
+        'must be key-group ids, comma-separated',
+      ),
   ),
   'files.max-size-bytes': integer('How large one uploaded file may be.', 52_428_800, 1024, 524_288_000),
 } as const satisfies Record<string, SettingDefinition>;

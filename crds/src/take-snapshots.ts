@@ -8,7 +8,9 @@ import { fieldSet } from './compatibility/field-set.ts';
 import { narrowings } from './compatibility/narrowings.ts';
 import { ADVICE, readSnapshot, writeSnapshot } from './compatibility/snapshots.ts';
 
-const problems = ALL_KINDS.flatMap((kind) => narrowings(readSnapshot(kind) ?? {}, fieldSet(kind)).map((problem) => `${kind}: ${problem}`));
+const problems = ALL_KINDS.flatMap((kind) =>
+  narrowings(readSnapshot(kind) ?? {}, fieldSet(kind)).map((problem) => `${kind}: ${problem}`),
+);
 if (problems.length > 0 && !process.argv.includes('--narrow')) {
   process.stderr.write(`${problems.join('\n')}\n${ADVICE}\n`);
   process.exitCode = 1;

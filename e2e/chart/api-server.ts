@@ -1,7 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -24,14 +33,28 @@ export class TestApiServer {
     const token = randomBytes(16).toString('hex');
     this.#writeFiles(token, `https://127.0.0.1:${port}`);
     this.#run('etcd', [
-      '--data-dir=etcd', '--unsafe-no-fsync', '--log-level=warn', `--listen-client-urls=http://127.0.0.1:${etcdPort}`,
-      `--advertise-client-urls=http://127.0.0.1:${etcdPort}`, `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
-      `--initial-advertise-peer-urls=http://127.0.0.1:${peerPort}`, `--initial-cluster=default=http://127.0.0.1:${peerPort}`,
+      '--data-dir=etcd',
+      '--unsafe-no-fsync',
+      '--log-level=warn',
+      `--listen-client-urls=http://127.0.0.1:${etcdPort}`,
+      `--advertise-client-urls=http://127.0.0.1:${etcdPort}`,
+      `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
+      `--initial-advertise-peer-urls=http://127.0.0.1:${peerPort}`,
+      `--initial-cluster=default=http://127.0.0.1:${peerPort}`,
     ]);
     this.#run('kube-apiserver', [
-      `--etcd-servers=http://127.0.0.1:${etcdPort}`, '--bind-address=127.0.0.1', '--advertise-address=127.0.0.1', `--secure-port=${port}`, '--cert-dir=certificates',
-      '--token-auth-file=tokens.csv', '--authorization-mode=RBAC', '--service-cluster-ip-range=10.96.0.0/16', '--shutdown-delay-duration=0s',
-      '--service-account-issuer=https://kubernetes.default.svc', '--service-account-key-file=accounts.key', '--service-account-signing-key-file=accounts.key',
+      `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+      '--bind-address=127.0.0.1',
+      '--advertise-address=127.0.0.1',
+      `--secure-port=${port}`,
+      '--cert-dir=certificates',
+      '--token-auth-file=tokens.csv',
+      '--authorization-mode=RBAC',
+      '--service-cluster-ip-range=10.96.0.0/16',
+      '--shutdown-delay-duration=0s',
+      '--service-account-issuer=https://kubernetes.default.svc',
+      '--service-account-key-file=accounts.key',
+      '--service-account-signing-key-file=accounts.key',
     ]);
     await this.#untilReady();
   }
@@ -50,7 +73,10 @@ export class TestApiServer {
   shell(script: string): Promise<CommandResult> {
     const { env } = this.#options(undefined);
     const PATH = `${path.dirname(programPath('kubectl'))}:${path.dirname(programPath('helm'))}:${env.PATH ?? ''}`;
-    return runProgram('bash', ['-euo', 'pipefail', '-c', script], { cwd: this.#readersFolder(), env: { ...env, PATH } });
+    return runProgram('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: this.#readersFolder(),
+      env: { ...env, PATH },
+    });
   }
 
   /** An object as it is stored. @throws CommandFailed when it is not there */
@@ -77,28 +103,44 @@ export class TestApiServer {
     const folder = path.join(this.folder, 'reader');
     if (existsSync(folder)) return folder;
     mkdirSync(folder);
-    for (const name of ['charts', 'docs']) symlinkSync(path.join(import.meta.dirname, '../..', name), path.join(folder, name));
+    for (const name of ['charts', 'docs'])
+      symlinkSync(path.join(import.meta.dirname, '../..', name), path.join(folder, name));
     return folder;
   }
 
   #writeFiles(token: string, server: string): void {
-    const write = (name: string, text: string): void => writeFileSync(path.join(this.folder, name), text, { mode: 0o600 });
+    const write = (name: string, text: string): void =>
+      writeFileSync(path.join(this.folder, name), text, { mode: 0o600 });
     write('tokens.csv', `${token},admin,admin,system:masters\n`);
-    write('accounts.key', generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs1', format: 'pem' }) as string);
+    write(
+      'accounts.key',
+      generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs1', format: 'pem' }) as string,
+    );
     const one = { name: 'test' };
-    write('kubeconfig', JSON.stringify({
-      apiVersion: 'v1', kind: 'Config', 'current-context': 'test',
-      // It signs a certificate for itself at its start.
-      clusters: [{ ...one, cluster: { server, 'certificate-authority': 'certificates/apiserver.crt' } }],
-      users: [{ ...one, user: { token } }],
-      contexts: [{ ...one, context: { cluster: 'test', user: 'test' } }],
-    }));
+    write(
+      'kubeconfig',
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': 'test',
+        // It signs a certificate for itself at its start.
+        clusters: [{ ...one, cluster: { server, 'certificate-authority': 'certificates/apiserver.crt' } }],
+        users: [{ ...one, user: { token } }],
+        contexts: [{ ...one, context: { cluster: 'test', user: 'test' } }],
+      }),
+    );
   }
 
   /** It dies with us, however we end. */
   #run(name: string, args: string[]): void {
     const log = openSync(path.join(this.folder, `${name}.log`), 'a');
-    this.#children.push(spawn('setpriv', ['--pdeathsig', 'KILL', programPath(name), ...args], { cwd: this.folder, env: {}, stdio: ['ignore', log, log] }));
+    this.#children.push(
+      spawn('setpriv', ['--pdeathsig', 'KILL', programPath(name), ...args], {
+        cwd: this.folder,
+        env: {},
+        stdio: ['ignore', log, log],
+      }),
+    );
   }
 
   async #untilReady(): Promise<void> {

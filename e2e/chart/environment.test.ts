@@ -9,12 +9,20 @@ function declared(program: string): string[] {
 }
 
 // A variable that nobody reads would be a value that does nothing. docs/reference/config.md is compared with the same files.
-it.each(['operator', 'builder', 'installer', 'router', 'manager'])('every variable that the chart sets for the %s is one that it reads', async (program) => {
-  const part = program === 'installer' ? 'builder' : program;
-  const containers = (await render('-f', everything)).filter(({ kind }) => kind === 'Deployment')
-    .flatMap(({ spec }) => (spec as { template: { spec: { containers: { name: string; env: { name: string }[] }[] } } }).template.spec.containers);
-  const set = containers.find(({ name }) => name === program)?.env.map(({ name }) => name) ?? [];
-  expect(set.length).toBeGreaterThan(3);
-  // Node's own, from `env` of the values.
-  expect(set.filter((name) => !['NODE_OPTIONS', 'TZ', ...declared(part)].includes(name))).toEqual([]);
-});
+it.each(['operator', 'builder', 'installer', 'router', 'manager'])(
+  'every variable that the chart sets for the %s is one that it reads',
+  async (program) => {
+    const part = program === 'installer' ? 'builder' : program;
+    const containers = (await render('-f', everything))
+      .filter(({ kind }) => kind === 'Deployment')
+      .flatMap(
+        ({ spec }) =>
+          (spec as { template: { spec: { containers: { name: string; env: { name: string }[] }[] } } }).template.spec
+            .containers,
+      );
+    const set = containers.find(({ name }) => name === program)?.env.map(({ name }) => name) ?? [];
+    expect(set.length).toBeGreaterThan(3);
+    // Node's own, from `env` of the values.
+    expect(set.filter((name) => !['NODE_OPTIONS', 'TZ', ...declared(part)].includes(name))).toEqual([]);
+  },
+);

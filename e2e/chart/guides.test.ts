@@ -6,13 +6,19 @@ import { chartFolder, SYSTEM } from './helm.ts';
 const root = path.join(import.meta.dirname, '../..');
 const FUNCTIONS = 'wherry-functions';
 const MINUTE = 60_000;
-const guides = ['README.md', ...['', '-clusters', '-upgrade', '-gitops'].map((name) => `docs/guides/kubernetes${name}.md`)];
+const guides = [
+  'README.md',
+  ...['', '-clusters', '-upgrade', '-gitops'].map((name) => `docs/guides/kubernetes${name}.md`),
+];
 
 const page = (name: string): string => readFileSync(path.join(root, name), 'utf8');
 /** The commands of a page: indented lines, those joined that a backslash parts. */
 const commands = (text: string): string[] =>
   [...text.replace(/\\\n\s*/g, '').matchAll(/^ {4}(\S.*)$/gm)].map(([, command]) => command ?? '');
-const section = (name: string, heading: string): string => page(name).split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+const section = (name: string, heading: string): string =>
+  page(name)
+    .split(/^## /m)
+    .find((text) => text.startsWith(`${heading}\n`)) ?? '';
 
 const server = new TestApiServer();
 
@@ -24,36 +30,67 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describe('the guides', () => {
-  const installs = guides.flatMap((name) => commands(page(name)).filter((command) => /^helm (install|upgrade) /.test(command)).map((command): [string, string] => [name, command]));
+  const installs = guides.flatMap((name) =>
+    commands(page(name))
+      .filter((command) => /^helm (install|upgrade) /.test(command))
+      .map((command): [string, string] => [name, command]),
+  );
 
   it('tell on each page how to install', () => {
     expect(new Set(installs.map(([name]) => name)).size).toBeGreaterThanOrEqual(4);
   });
 
-  it.each(installs)('%s: %s', async (_name, command) => {
-    // Onto the release that is there: the same values and the same rendering as for a new one.
-    const { code, stderr } = await server.shell(`${command.replace('helm install wherry', 'helm upgrade --install wherry')} --dry-run=server`);
-    expect({ code, stderr: stderr.trim() }).toEqual({ code: 0, stderr: '' });
-  }, MINUTE);
+  it.each(installs)(
+    '%s: %s',
+    async (_name, command) => {
+      // Onto the release that is there: the same values and the same rendering as for a new one.
+      const { code, stderr } = await server.shell(
+        `${command.replace('helm install wherry', 'helm upgrade --install wherry')} --dry-run=server`,
+      );
+      expect({ code, stderr: stderr.trim() }).toEqual({ code: 0, stderr: '' });
+    },
+    MINUTE,
+  );
 
   it('have YAML that the API server takes', async () => {
-    const objects = [...page('docs/guides/kubernetes.md').matchAll(/^```yaml\n(apiVersion.*?)^```$/gms)].map(([, text]) => text ?? '');
+    const objects = [...page('docs/guides/kubernetes.md').matchAll(/^```yaml\n(apiVersion.*?)^```$/gms)].map(
+      ([, text]) => text ?? '',
+    );
     expect(objects).toHaveLength(1);
-    for (const text of objects) await server.must('kubectl', ['apply', '--dry-run=server', '--validate=strict', '-f', '-'], text);
+    for (const text of objects)
+      await server.must('kubectl', ['apply', '--dry-run=server', '--validate=strict', '-f', '-'], text);
   });
 
   it('have values that the chart takes', async () => {
     const [, values = ''] = /^```yaml\n(ingress:.*?)^```$/ms.exec(page('docs/guides/kubernetes.md')) ?? [];
-    expect(await server.must('helm', ['template', chartFolder, '-f', '-', '--kube-version', '1.34.0', '--namespace', SYSTEM], values)).toContain('functions.example.com');
+    expect(
+      await server.must(
+        'helm',
+        ['template', chartFolder, '-f', '-', '--kube-version', '1.34.0', '--namespace', SYSTEM],
+        values,
+      ),
+    ).toContain('functions.example.com');
   });
 });
 
 describe('docs/examples/gitops', () => {
-  it('has all six kinds, and the API server takes them', async () => {
-    const { stdout, stderr } = await server.shell(`kubectl apply -k docs/examples/gitops --dry-run=server --validate=strict`);
-    expect(stderr).toBe('');
-    expect(stdout.trim().split('\n').map((line) => line.split('.')[0]).sort()).toEqual(['apikey', 'codesource', 'function', 'functionsecret', 'keygroup', 'settings']);
-  }, MINUTE);
+  it(
+    'has all six kinds, and the API server takes them',
+    async () => {
+      const { stdout, stderr } = await server.shell(
+        `kubectl apply -k docs/examples/gitops --dry-run=server --validate=strict`,
+      );
+      expect(stderr).toBe('');
+      expect(
+        stdout
+          .trim()
+          .split('\n')
+          .map((line) => line.split('.')[0])
+          .sort(),
+      ).toEqual(['apikey', 'codesource', 'function', 'functionsecret', 'keygroup', 'settings']);
+    },
+    MINUTE,
+  );
 
   it('K4: holds no value of a secret, and no envelope', () => {
     const files = ['api-key', 'function-secret'].map((name) => page(`docs/examples/gitops/${name}.yaml`));
@@ -63,25 +100,38 @@ describe('docs/examples/gitops', () => {
 });
 
 describe('a backup, made and put back as the guide says', () => {
-  it('has the objects and the Secrets, after all of them are gone', async () => {
-    const backup = section('docs/guides/kubernetes-upgrade.md', 'Backup');
-    const inFolder = (command: string): string => command.replace(/(\S+\.yaml)/g, `${server.folder}/$1`);
-    const run = async (command: string): Promise<void> => {
-      const { code, stderr } = await server.shell(inFolder(command));
-      expect({ command, code, stderr }).toMatchObject({ code: 0 });
-    };
-    await run(commands(section('docs/guides/kubernetes-gitops.md', "Values are not in git")).at(-1) ?? '');
-    await server.shell('kubectl apply -k docs/examples/gitops');
-    await server.shell(`kubectl create secret generic wherry-encryption-keys -n ${SYSTEM} --from-literal=keys.json={}; kubectl create secret generic wherry-digest-key -n ${SYSTEM} --from-literal=key=k`);
-    const stored = async (): Promise<string> => (await server.shell(`kubectl get wherry,secrets -n ${FUNCTIONS} -o name; kubectl get secrets -n ${SYSTEM} wherry-encryption-keys wherry-digest-key -o name`)).stdout;
-    const before = await stored();
-    expect(before.trim().split('\n')).toHaveLength(9);
+  it(
+    'has the objects and the Secrets, after all of them are gone',
+    async () => {
+      const backup = section('docs/guides/kubernetes-upgrade.md', 'Backup');
+      const inFolder = (command: string): string => command.replace(/(\S+\.yaml)/g, `${server.folder}/$1`);
+      const run = async (command: string): Promise<void> => {
+        const { code, stderr } = await server.shell(inFolder(command));
+        expect({ command, code, stderr }).toMatchObject({ code: 0 });
+      };
+      await run(commands(section('docs/guides/kubernetes-gitops.md', 'Values are not in git')).at(-1) ?? '');
+      await server.shell('kubectl apply -k docs/examples/gitops');
+      await server.shell(
+        `kubectl create secret generic wherry-encryption-keys -n ${SYSTEM} --from-literal=keys.json={}; kubectl create secret generic wherry-digest-key -n ${SYSTEM} --from-literal=key=k`,
+      );
+      const stored = async (): Promise<string> =>
+        (
+          await server.shell(
+            `kubectl get wherry,secrets -n ${FUNCTIONS} -o name; kubectl get secrets -n ${SYSTEM} wherry-encryption-keys wherry-digest-key -o name`,
+          )
+        ).stdout;
+      const before = await stored();
+      expect(before.trim().split('\n')).toHaveLength(9);
 
-    const steps = commands(backup);
-    for (const command of steps.filter((step) => step.startsWith('kubectl get'))) await run(command);
-    await server.shell(`kubectl delete wherry --all -n ${FUNCTIONS}; kubectl delete secrets -n ${FUNCTIONS} shop-keys; kubectl delete secrets -n ${SYSTEM} wherry-encryption-keys wherry-digest-key`);
-    expect(await stored()).toBe('');
-    for (const command of steps.filter((step) => step.startsWith('kubectl apply'))) await run(command);
-    expect(await stored()).toBe(before);
-  }, MINUTE);
+      const steps = commands(backup);
+      for (const command of steps.filter((step) => step.startsWith('kubectl get'))) await run(command);
+      await server.shell(
+        `kubectl delete wherry --all -n ${FUNCTIONS}; kubectl delete secrets -n ${FUNCTIONS} shop-keys; kubectl delete secrets -n ${SYSTEM} wherry-encryption-keys wherry-digest-key`,
+      );
+      expect(await stored()).toBe('');
+      for (const command of steps.filter((step) => step.startsWith('kubectl apply'))) await run(command);
+      expect(await stored()).toBe(before);
+    },
+    MINUTE,
+  );
 });

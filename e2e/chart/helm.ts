@@ -20,7 +20,14 @@ export interface Rendered {
 }
 
 const renderArguments = (args: readonly string[]): string[] => [
-  'template', 'wherry', chartFolder, '--namespace', SYSTEM, '--kube-version', kubernetesVersion(), ...args,
+  'template',
+  'wherry',
+  chartFolder,
+  '--namespace',
+  SYSTEM,
+  '--kube-version',
+  kubernetesVersion(),
+  ...args,
 ];
 
 /** `helm template` with more arguments, as text. @throws CommandFailed */

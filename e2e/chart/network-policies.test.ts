@@ -1,21 +1,41 @@
 import { BlockList } from 'node:net';
 import { everything, render, type Rendered } from './helm.ts';
 
-interface Peer { podSelector?: { matchLabels: Record<string, string> }; namespaceSelector?: object; ipBlock?: { cidr: string; except?: string[] } }
-interface Rule { from?: Peer[]; to?: Peer[]; ports?: { port: number; endPort?: number; protocol: string }[] }
-interface Policy { podSelector: { matchLabels: Record<string, string>; matchExpressions?: object[] }; policyTypes: string[]; ingress: Rule[]; egress: Rule[] }
+interface Peer {
+  podSelector?: { matchLabels: Record<string, string> };
+  namespaceSelector?: object;
+  ipBlock?: { cidr: string; except?: string[] };
+}
+interface Rule {
+  from?: Peer[];
+  to?: Peer[];
+  ports?: { port: number; endPort?: number; protocol: string }[];
+}
+interface Policy {
+  podSelector: { matchLabels: Record<string, string>; matchExpressions?: object[] };
+  policyTypes: string[];
+  ingress: Rule[];
+  egress: Rule[];
+}
 
 const COMPONENT = 'app.kubernetes.io/component';
 const FUNCTIONS = { 'app.kubernetes.io/name': 'wherry-function' };
 const NAMESPACE = 'kubernetes.io/metadata.name';
-const CLUSTER_DNS = [{ namespaceSelector: { matchLabels: { [NAMESPACE]: 'kube-system' } }, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }];
+const CLUSTER_DNS = [
+  {
+    namespaceSelector: { matchLabels: { [NAMESPACE]: 'kube-system' } },
+    podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } },
+  },
+];
 
 /** Those of Wherry's programs, by their components. */
 let policies: Record<string, Policy>;
 
 async function load(...args: string[]): Promise<Rendered[]> {
   const objects = await render(...args);
-  const found = objects.filter(({ kind, metadata }) => kind === 'NetworkPolicy' && !metadata.name.endsWith('-functions')).map(({ spec }) => spec as unknown as Policy);
+  const found = objects
+    .filter(({ kind, metadata }) => kind === 'NetworkPolicy' && !metadata.name.endsWith('-functions'))
+    .map(({ spec }) => spec as unknown as Policy);
   policies = Object.fromEntries(found.map((policy) => [policy.podSelector.matchLabels[COMPONENT], policy]));
   return objects;
 }
@@ -29,14 +49,19 @@ function callers(component: string, port: number): string[] {
 function nameOf(peer: Peer): string {
   if (peer.ipBlock !== undefined) return peer.ipBlock.cidr;
   if (peer.podSelector === undefined) return 'namespaces';
-  return peer.podSelector.matchLabels[COMPONENT] ?? (peer.podSelector.matchLabels['app.kubernetes.io/name'] === FUNCTIONS['app.kubernetes.io/name'] ? 'functions' : '?');
+  return (
+    peer.podSelector.matchLabels[COMPONENT] ??
+    (peer.podSelector.matchLabels['app.kubernetes.io/name'] === FUNCTIONS['app.kubernetes.io/name'] ? 'functions' : '?')
+  );
 }
 
 describe('NetworkPolicies by default', () => {
   beforeAll(() => load());
 
   it('close every pod in both directions, but for what they name', async () => {
-    const deployments = (await load()).filter(({ kind }) => kind === 'Deployment').map(({ metadata }) => metadata.labels?.[COMPONENT]);
+    const deployments = (await load())
+      .filter(({ kind }) => kind === 'Deployment')
+      .map(({ metadata }) => metadata.labels?.[COMPONENT]);
     expect(Object.keys(policies).sort()).toEqual(deployments.sort());
     for (const policy of Object.values(policies)) expect(policy.policyTypes).toEqual(['Ingress', 'Egress']);
   });
@@ -54,8 +79,12 @@ describe('NetworkPolicies by default', () => {
   });
 
   it('keep functions from the management port and from metrics', () => {
-    const notFunctions = { matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['wherry-functions'] }] };
-    const rules = Object.values(policies).flatMap(({ ingress }) => ingress).filter(({ ports }) => ports?.some(({ port }) => [9000, 9464, 9465, 9466].includes(port)));
+    const notFunctions = {
+      matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['wherry-functions'] }],
+    };
+    const rules = Object.values(policies)
+      .flatMap(({ ingress }) => ingress)
+      .filter(({ ports }) => ports?.some(({ port }) => [9000, 9464, 9465, 9466].includes(port)));
     expect(rules.length).toBeGreaterThanOrEqual(4);
     for (const { from } of rules) expect(from).toEqual([{ namespaceSelector: notFunctions }]);
   });
@@ -63,10 +92,21 @@ describe('NetworkPolicies by default', () => {
   it('let the router out to names, feed and functions alone', () => {
     const [dns, feed, functions, ...more] = policies.router!.egress;
     expect(more).toEqual([]);
-    expect(dns).toEqual({ to: CLUSTER_DNS, ports: [{ port: 53, protocol: 'UDP' }, { port: 53, protocol: 'TCP' }] });
+    expect(dns).toEqual({
+      to: CLUSTER_DNS,
+      ports: [
+        { port: 53, protocol: 'UDP' },
+        { port: 53, protocol: 'TCP' },
+      ],
+    });
     expect([feed?.to?.map(nameOf), feed?.ports]).toEqual([['operator'], [{ port: 9443, protocol: 'TCP' }]]);
     expect(functions).toEqual({
-      to: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'wherry-functions' } }, podSelector: { matchLabels: FUNCTIONS } }],
+      to: [
+        {
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'wherry-functions' } },
+          podSelector: { matchLabels: FUNCTIONS },
+        },
+      ],
       ports: [{ port: 8080, protocol: 'TCP' }],
     });
   });
@@ -77,11 +117,16 @@ describe('NetworkPolicies that were narrowed', () => {
 
   it('let in whom the values name', () => {
     expect(callers('manager', 9000)).toEqual(['10.20.0.0/16']);
-    expect(policies.router!.ingress.at(-1)?.from).toEqual([{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }]);
+    expect(policies.router!.ingress.at(-1)?.from).toEqual([
+      { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } },
+    ]);
   });
 
   it('let builds out to the registry, and the manager not', () => {
-    const out = (component: string): number[] => policies[component]!.egress.filter(({ to }) => to === undefined).flatMap(({ ports }) => ports?.map(({ port }) => port) ?? []);
+    const out = (component: string): number[] =>
+      policies[component]!.egress.filter(({ to }) => to === undefined).flatMap(
+        ({ ports }) => ports?.map(({ port }) => port) ?? [],
+      );
     expect(out('operator')).toEqual([6443, 4873]);
     expect(out('manager')).toEqual([6443]);
   });
@@ -89,13 +134,18 @@ describe('NetworkPolicies that were narrowed', () => {
 
 it("are not made for Wherry's programs where the values say so; that of functions always is", async () => {
   const made = (await render('--set', 'networkPolicies.enabled=false')).filter(({ kind }) => kind === 'NetworkPolicy');
-  expect(made.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual(['wherry-functions/wherry-functions']);
+  expect(made.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual([
+    'wherry-functions/wherry-functions',
+  ]);
 });
 
 describe('the NetworkPolicy of functions', () => {
   it('S7: is one for every pod of every function, owned by none, and stays while they do', async () => {
     const { metadata, spec } = await functionsPolicy();
-    expect(spec).toMatchObject({ podSelector: { matchExpressions: [{ key: 'wherry.dev/workload', operator: 'Exists' }] }, policyTypes: ['Ingress', 'Egress'] });
+    expect(spec).toMatchObject({
+      podSelector: { matchExpressions: [{ key: 'wherry.dev/workload', operator: 'Exists' }] },
+      policyTypes: ['Ingress', 'Egress'],
+    });
     expect(metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
     expect(metadata).not.toHaveProperty('ownerReferences');
   });
@@ -104,11 +154,23 @@ describe('the NetworkPolicy of functions', () => {
     const { ingress, egress } = (await functionsPolicy()).spec;
     const program = (component: string): Peer => ({
       namespaceSelector: { matchLabels: { [NAMESPACE]: 'wherry-system' } },
-      podSelector: { matchLabels: { 'app.kubernetes.io/name': 'wherry', 'app.kubernetes.io/instance': 'wherry', [COMPONENT]: component } },
+      podSelector: {
+        matchLabels: {
+          'app.kubernetes.io/name': 'wherry',
+          'app.kubernetes.io/instance': 'wherry',
+          [COMPONENT]: component,
+        },
+      },
     });
     expect(ingress).toEqual([{ from: [program('router')], ports: [{ port: 8080, protocol: 'TCP' }] }]);
     expect(egress).toHaveLength(3);
-    expect(egress[0]).toEqual({ to: CLUSTER_DNS, ports: [{ port: 53, protocol: 'UDP' }, { port: 53, protocol: 'TCP' }] });
+    expect(egress[0]).toEqual({
+      to: CLUSTER_DNS,
+      ports: [
+        { port: 53, protocol: 'UDP' },
+        { port: 53, protocol: 'TCP' },
+      ],
+    });
     expect(egress[1]).toEqual({ to: [program('operator')], ports: [{ port: 9443, protocol: 'TCP' }] });
   });
 
@@ -116,25 +178,40 @@ describe('the NetworkPolicy of functions', () => {
     const { ports = [] } = (await functionsPolicy()).spec.egress[2]!;
     for (const protocol of ['TCP', 'UDP']) {
       const ranges = ports.filter((each) => each.protocol === protocol);
-      const closed = Array.from({ length: 65_535 }, (_, at) => at + 1).filter((number) => !ranges.some(({ port, endPort = port }) => port <= number && number <= endPort));
+      const closed = Array.from({ length: 65_535 }, (_, at) => at + 1).filter(
+        (number) => !ranges.some(({ port, endPort = port }) => port <= number && number <= endPort),
+      );
       expect(closed).toEqual([53, 853]);
     }
   });
 
-  it.each(['169.254.169.254', '169.254.170.2', '168.63.129.16', '192.0.0.192', '100.100.100.200', '198.18.0.1', '198.19.255.255', 'fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'fe80::a9fe:a9fe'])(
-    'S7: keeps functions from %s, by NAT64 and 6to4 too, whatever the values forbid beside it',
-    async (address) => {
-      for (const args of [[], ['--set', 'functions.forbiddenNetworks={10.1.0.0/16}']]) {
-        const isOpen = await reach(...args);
-        expect([address, ...translated(address)].filter(isOpen)).toEqual([]);
-      }
-    },
-  );
+  it.each([
+    '169.254.169.254',
+    '169.254.170.2',
+    '168.63.129.16',
+    '192.0.0.192',
+    '100.100.100.200',
+    '198.18.0.1',
+    '198.19.255.255',
+    'fd00:ec2::254',
+    'fd00:ec2::23',
+    'fd20:ce::254',
+    'fe80::a9fe:a9fe',
+  ])('S7: keeps functions from %s, by NAT64 and 6to4 too, whatever the values forbid beside it', async (address) => {
+    for (const args of [[], ['--set', 'functions.forbiddenNetworks={10.1.0.0/16}']]) {
+      const isOpen = await reach(...args);
+      expect([address, ...translated(address)].filter(isOpen)).toEqual([]);
+    }
+  });
 
   it('keeps functions from private and shared networks, or from those that the values name in their place', async () => {
     const addresses = ['10.1.2.3', '172.31.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1', '64:ff9b::a01:203'];
     expect(addresses.filter(await reach())).toEqual([]);
-    expect(addresses.filter(await reach('--set', 'functions.forbiddenNetworks={10.1.0.0/16,fd12::/16}'))).toEqual(['172.31.0.1', '192.168.1.1', '100.64.0.1']);
+    expect(addresses.filter(await reach('--set', 'functions.forbiddenNetworks={10.1.0.0/16,fd12::/16}'))).toEqual([
+      '172.31.0.1',
+      '192.168.1.1',
+      '100.64.0.1',
+    ]);
   });
 
   it('leaves them the internet of either family, and by NAT64', async () => {
@@ -148,7 +225,12 @@ describe('the NetworkPolicy of functions', () => {
       { namespaceSelector: { matchLabels: { [NAMESPACE]: 'dns' } }, podSelector: { matchLabels: { app: 'resolver' } } },
       { ipBlock: { cidr: '169.254.20.10/32' } },
     ]);
-    expect(dns?.ports?.map(({ port, protocol }) => `${protocol} ${port}`)).toEqual(['UDP 53', 'TCP 53', 'UDP 5353', 'TCP 5353']);
+    expect(dns?.ports?.map(({ port, protocol }) => `${protocol} ${port}`)).toEqual([
+      'UDP 53',
+      'TCP 53',
+      'UDP 5353',
+      'TCP 5353',
+    ]);
   });
 });
 
@@ -159,7 +241,9 @@ async function functionsPolicy(...args: string[]): Promise<{ metadata: Rendered[
   const key = args.join(' ');
   const objects = rendered.get(key) ?? render(...args);
   rendered.set(key, objects);
-  const policy = (await objects).find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-functions'))!;
+  const policy = (await objects).find(
+    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-functions'),
+  )!;
   return { metadata: policy.metadata, spec: policy.spec as Policy };
 }
 
@@ -168,7 +252,9 @@ async function reach(...args: string[]): Promise<(address: string) => boolean> {
   const blocks = ((await functionsPolicy(...args)).spec.egress[2]?.to ?? []).map(({ ipBlock }) => ipBlock!);
   return (address) => {
     const isIn = (networks: readonly string[]): boolean => listOf(networks).check(address, familyOf(address));
-    return blocks.some(({ cidr, except = [] }) => familyOf(cidr) === familyOf(address) && isIn([cidr]) && !isIn(except));
+    return blocks.some(
+      ({ cidr, except = [] }) => familyOf(cidr) === familyOf(address) && isIn([cidr]) && !isIn(except),
+    );
   };
 }
 

@@ -7,9 +7,14 @@ import { programsFolder } from '../cluster/programs/build-programs.ts';
  * @throws Error that says what to run when it is in neither
  */
 export function programPath(name: string): string {
-  const folders = [process.env.KUBEBUILDER_ASSETS, programsFolder()].filter((folder) => folder !== undefined && folder !== '');
+  const folders = [process.env.KUBEBUILDER_ASSETS, programsFolder()].filter(
+    (folder) => folder !== undefined && folder !== '',
+  );
   const found = folders.map((folder) => path.join(folder ?? '', name)).find(isProgram);
-  if (found === undefined) throw new Error(`${name} is not in ${folders.join(' nor in ')}. Run \`npm run cluster -- programs\`, which builds it.`);
+  if (found === undefined)
+    throw new Error(
+      `${name} is not in ${folders.join(' nor in ')}. Run \`npm run cluster -- programs\`, which builds it.`,
+    );
   return found;
 }
 

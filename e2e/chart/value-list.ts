@@ -42,7 +42,8 @@ function describe(schema: z.ZodType, path: readonly string[], byDefault: unknown
   const { shape, entries } = definition(innermost);
   const value: Value = { path, description, default: byDefault };
   // `requests` and `limits` are Kubernetes' own: they are one value here.
-  if (shape !== undefined && Object.keys(shape).length > 0 && path.at(-1) !== 'resources') return { ...value, members: members(innermost, path, byDefault) };
+  if (shape !== undefined && Object.keys(shape).length > 0 && path.at(-1) !== 'resources')
+    return { ...value, members: members(innermost, path, byDefault) };
   return entries === undefined ? value : { ...value, choices: Object.values(entries) };
 }
 

@@ -5,5 +5,12 @@ import { valuesSchema } from './values-schema.ts';
 export function valuesJsonSchema(): object {
   const schema = z.toJSONSchema(valuesSchema, { target: 'draft-7', io: 'input' }) as { properties: object };
   // Helm itself puts `global` there when the chart is part of another.
-  return { ...schema, title: 'Values of the chart wherry', properties: { ...schema.properties, global: { type: 'object', description: 'What a parent chart shares. Not read here.' } } };
+  return {
+    ...schema,
+    title: 'Values of the chart wherry',
+    properties: {
+      ...schema.properties,
+      global: { type: 'object', description: 'What a parent chart shares. Not read here.' },
+    },
+  };
 }

@@ -13,7 +13,14 @@ export function valuesPage(values: readonly Value[]): string {
     'This page is generated from `e2e/chart/values-schema.ts`.',
     '',
     ...table(single),
-    ...groups.flatMap((group) => ['', `## ${group.path.join('.')}`, '', group.description, '', ...table(leaves(group))]),
+    ...groups.flatMap((group) => [
+      '',
+      `## ${group.path.join('.')}`,
+      '',
+      group.description,
+      '',
+      ...table(leaves(group)),
+    ]),
     '',
   ].join('\n');
 }

@@ -2,10 +2,17 @@ import { z } from 'zod';
 
 /* What several values have in common. */
 
-export const dnsLabel = z.string().min(1).max(63).regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
+export const dnsLabel = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
 
 /** A Kubernetes quantity of bytes or cores, such as `512Mi` or `100m`. */
-export const quantity = z.string().max(32).regex(/^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/);
+export const quantity = z
+  .string()
+  .max(32)
+  .regex(/^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/);
 
 export const texts = (description: string) =>
   z.record(z.string().min(1).max(317), z.string().max(65_536)).default({}).describe(description);
@@ -14,12 +21,27 @@ export const texts = (description: string) =>
 export const looseObjects = (description: string) => z.array(z.looseObject({})).default([]).describe(description);
 
 export const hostNames = (description: string) =>
-  z.array(z.string().max(253).regex(/^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)).default([]).describe(description);
+  z
+    .array(
+      z
+        .string()
+        .max(253)
+        .regex(/^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/),
+    )
+    .default([])
+    .describe(description);
 
 export const trustedProxies = z
-  .array(z.string().max(64).regex(/^[0-9a-fA-F.:]+(\/\d{1,3})?$/))
+  .array(
+    z
+      .string()
+      .max(64)
+      .regex(/^[0-9a-fA-F.:]+(\/\d{1,3})?$/),
+  )
   .default([])
-  .describe('Networks (CIDR) of proxies whose `X-Forwarded-*` and `X-Request-Id` headers are believed: those of the ingress controller.');
+  .describe(
+    'Networks (CIDR) of proxies whose `X-Forwarded-*` and `X-Request-Id` headers are believed: those of the ingress controller.',
+  );
 
 /** A key of a Secret or ConfigMap; without a name, none is used. */
 export const keyOf = (kind: string, key: string) =>
@@ -30,7 +52,11 @@ export const keyOf = (kind: string, key: string) =>
     })
     .prefault({});
 
-const amounts = z.strictObject({ cpu: quantity.optional(), memory: quantity.optional(), 'ephemeral-storage': quantity.optional() });
+const amounts = z.strictObject({
+  cpu: quantity.optional(),
+  memory: quantity.optional(),
+  'ephemeral-storage': quantity.optional(),
+});
 type Amounts = z.input<typeof amounts>;
 
 /** `requests` and `limits` of a container. */

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { componentValues, dnsLabel, hostNames, keyOf, looseObjects, quantity, resources, texts, trustedProxies } from './values-parts.ts';
+import {
+  componentValues,
+  dnsLabel,
+  hostNames,
+  keyOf,
+  looseObjects,
+  quantity,
+  resources,
+  texts,
+  trustedProxies,
+} from './values-parts.ts';
 
 /*
  * The values of charts/wherry: what each is, its default, and what it may be. values.yaml, values.schema.json and
@@ -8,33 +18,103 @@ import { componentValues, dnsLabel, hostNames, keyOf, looseObjects, quantity, re
 
 const images = z
   .strictObject({
-    registry: z.string().max(255).regex(/^[^\s/]*(\/[^\s/]+)*\/?$/).default('').describe('Put before `wherry/<program>`: `registry.example.com/team`. Empty: the images are on the nodes already.'),
-    tag: z.string().max(128).regex(/^[A-Za-z0-9_.-]*$/).default('').describe('Tag of all images. Empty: the version of the chart.'),
-    pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent').describe('When nodes pull images, the one of the functions included.'),
-    pullSecrets: z.array(dnsLabel).default([]).describe("Names of Secrets in the release's namespace with which nodes pull the images."),
+    registry: z
+      .string()
+      .max(255)
+      .regex(/^[^\s/]*(\/[^\s/]+)*\/?$/)
+      .default('')
+      .describe(
+        'Put before `wherry/<program>`: `registry.example.com/team`. Empty: the images are on the nodes already.',
+      ),
+    tag: z
+      .string()
+      .max(128)
+      .regex(/^[A-Za-z0-9_.-]*$/)
+      .default('')
+      .describe('Tag of all images. Empty: the version of the chart.'),
+    pullPolicy: z
+      .enum(['Always', 'IfNotPresent', 'Never'])
+      .default('IfNotPresent')
+      .describe('When nodes pull images, the one of the functions included.'),
+    pullSecrets: z
+      .array(dnsLabel)
+      .default([])
+      .describe("Names of Secrets in the release's namespace with which nodes pull the images."),
   })
-  .describe('The images of the five programs: operator, builder, router, manager, and runtime, in which functions run.');
+  .describe(
+    'The images of the five programs: operator, builder, router, manager, and runtime, in which functions run.',
+  );
 
 const functions = z
   .strictObject({
-    namespace: dnsLabel.default('wherry-functions').describe("Namespace of all functions, keys and secrets, and of the pods that run functions. Not the release's own."),
-    createNamespace: z.boolean().default(true).describe('Makes that namespace, with the labels of Pod Security `restricted`. It stays when the release goes.'),
-    url: z.string().max(2048).regex(/^(https?:\/\/[^\s/]+(\/[^\s]*)?)?$/).default('').describe("Where callers reach the function port, for the URLs that are shown. Empty: the first host of `ingress.functions` or `gateway.functions`, else the router's Service."),
-    lameDuckSeconds: z.int().min(0).max(600).default(5).describe('How long an instance that is to go still takes calls, so that every router hears of it.'),
-    forbiddenNetworks: z.array(z.string().max(64).regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/)).default([]).describe('Networks (CIDR) that functions may not reach, beside link-local ones and the metadata addresses of clouds, which they never reach. Empty: all private and shared ones, where the cluster itself is.'),
-    imagePullSecrets: z.array(dnsLabel).default([]).describe("Names of Secrets in the functions' namespace with which nodes pull the runtime's image."),
+    namespace: dnsLabel
+      .default('wherry-functions')
+      .describe(
+        "Namespace of all functions, keys and secrets, and of the pods that run functions. Not the release's own.",
+      ),
+    createNamespace: z
+      .boolean()
+      .default(true)
+      .describe('Makes that namespace, with the labels of Pod Security `restricted`. It stays when the release goes.'),
+    url: z
+      .string()
+      .max(2048)
+      .regex(/^(https?:\/\/[^\s/]+(\/[^\s]*)?)?$/)
+      .default('')
+      .describe(
+        "Where callers reach the function port, for the URLs that are shown. Empty: the first host of `ingress.functions` or `gateway.functions`, else the router's Service.",
+      ),
+    lameDuckSeconds: z
+      .int()
+      .min(0)
+      .max(600)
+      .default(5)
+      .describe('How long an instance that is to go still takes calls, so that every router hears of it.'),
+    forbiddenNetworks: z
+      .array(
+        z
+          .string()
+          .max(64)
+          .regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/),
+      )
+      .default([])
+      .describe(
+        'Networks (CIDR) that functions may not reach, beside link-local ones and the metadata addresses of clouds, which they never reach. Empty: all private and shared ones, where the cluster itself is.',
+      ),
+    imagePullSecrets: z
+      .array(dnsLabel)
+      .default([])
+      .describe("Names of Secrets in the functions' namespace with which nodes pull the runtime's image."),
   })
   .describe('Where functions live.');
 
-const operator = componentValues({ cpu: '100m', memory: '192Mi' }, { memory: '1Gi' }, {
-  replicas: z.int().min(1).max(10).default(1).describe('One of them leads; all of them serve the feed. With 2, another one takes over within seconds.'),
-  cacheMiB: z.int().min(64).max(1_048_576).default(1024).describe('How much of artifacts and files is kept on the node, in MiB, so that functions start while the manager is away.'),
-}).describe('The operator: it builds and runs functions, and tells routers about them.');
+const operator = componentValues(
+  { cpu: '100m', memory: '192Mi' },
+  { memory: '1Gi' },
+  {
+    replicas: z
+      .int()
+      .min(1)
+      .max(10)
+      .default(1)
+      .describe('One of them leads; all of them serve the feed. With 2, another one takes over within seconds.'),
+    cacheMiB: z
+      .int()
+      .min(64)
+      .max(1_048_576)
+      .default(1024)
+      .describe(
+        'How much of artifacts and files is kept on the node, in MiB, so that functions start while the manager is away.',
+      ),
+  },
+).describe('The operator: it builds and runs functions, and tells routers about them.');
 
 const builder = z
   .strictObject({
     image: z.string().max(512).default('').describe('Another image for it.'),
-    resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '3Gi' }).describe('Of its container. Up to four builds run at once, each within 512 MiB.'),
+    resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '3Gi' }).describe(
+      'Of its container. Up to four builds run at once, each within 512 MiB.',
+    ),
     env: texts('More environment variables, by name: [configuration](../reference/config.md).'),
   })
   .describe("The builder: a container in the operator's pod, without a token and without keys.");
@@ -44,55 +124,119 @@ const installer = z
     resources: resources({ cpu: '50m', memory: '96Mi' }, { memory: '1Gi' }).describe('Of its container.'),
     env: texts('More environment variables, by name: [configuration](../reference/config.md).'),
   })
-  .describe("The installer: a container in the operator's pod that gets packages from the registry, of the builder's image. It alone has the registry's token, under a user of its own.");
+  .describe(
+    "The installer: a container in the operator's pod that gets packages from the registry, of the builder's image. It alone has the registry's token, under a user of its own.",
+  );
 
 const npm = z
   .strictObject({
-    registry: z.string().max(2048).regex(/^https?:\/\/[^\s]+$/).default('https://registry.npmjs.org/').describe('Registry of the npm packages that functions import.'),
-    proxy: z.string().max(2048).regex(/^(https?:\/\/[^\s]+)?$/).default('').describe('Proxy (http or https URL) through which the registry is reached.'),
-    tokenSecret: keyOf('Secret', 'token').describe("A Secret in the release's namespace with the bearer token for that registry."),
-    caConfigMap: keyOf('ConfigMap', 'ca.crt').describe("A ConfigMap in the release's namespace with certificates (PEM) to trust beside those of the system."),
+    registry: z
+      .string()
+      .max(2048)
+      .regex(/^https?:\/\/[^\s]+$/)
+      .default('https://registry.npmjs.org/')
+      .describe('Registry of the npm packages that functions import.'),
+    proxy: z
+      .string()
+      .max(2048)
+      .regex(/^(https?:\/\/[^\s]+)?$/)
+      .default('')
+      .describe('Proxy (http or https URL) through which the registry is reached.'),
+    tokenSecret: keyOf('Secret', 'token').describe(
+      "A Secret in the release's namespace with the bearer token for that registry.",
+    ),
+    caConfigMap: keyOf('ConfigMap', 'ca.crt').describe(
+      "A ConfigMap in the release's namespace with certificates (PEM) to trust beside those of the system.",
+    ),
   })
   .describe('Where builds get npm packages.');
 
-const router = componentValues({ cpu: '100m', memory: '96Mi' }, { memory: '512Mi' }, {
-  replicas: z.int().min(1).max(100).default(2).describe('How many routers take calls.'),
-  lameDuckSeconds: z.int().min(0).max(300).default(5).describe('How long a router that stops still takes new calls, so that every load balancer hears of it.'),
-  drainSeconds: z.int().min(0).max(3600).default(30).describe('How long running calls then have to finish.'),
-  trustedProxies,
-  service: z
-    .strictObject({
-      type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('ClusterIP').describe('`LoadBalancer` or `NodePort` open the function port to the outside without an Ingress.'),
-      port: z.int().min(1).max(65_535).default(8000).describe('Port of the Service.'),
-      nodePort: z.int().min(0).max(65_535).default(0).describe('Port on every node. 0: any, where the type has one.'),
-      externalTrafficPolicy: z.enum(['', 'Cluster', 'Local']).default('').describe("`Local` keeps callers' addresses, for `NodePort` and `LoadBalancer`."),
-      loadBalancerClass: z.string().max(253).default('').describe('Class of the load balancer.'),
-      annotations: texts('Annotations of the Service.'),
-    })
-    .prefault({})
-    .describe('The Service in front of the routers.'),
-}).describe('The router: the function port.');
+const router = componentValues(
+  { cpu: '100m', memory: '96Mi' },
+  { memory: '512Mi' },
+  {
+    replicas: z.int().min(1).max(100).default(2).describe('How many routers take calls.'),
+    lameDuckSeconds: z
+      .int()
+      .min(0)
+      .max(300)
+      .default(5)
+      .describe('How long a router that stops still takes new calls, so that every load balancer hears of it.'),
+    drainSeconds: z.int().min(0).max(3600).default(30).describe('How long running calls then have to finish.'),
+    trustedProxies,
+    service: z
+      .strictObject({
+        type: z
+          .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
+          .default('ClusterIP')
+          .describe('`LoadBalancer` or `NodePort` open the function port to the outside without an Ingress.'),
+        port: z.int().min(1).max(65_535).default(8000).describe('Port of the Service.'),
+        nodePort: z.int().min(0).max(65_535).default(0).describe('Port on every node. 0: any, where the type has one.'),
+        externalTrafficPolicy: z
+          .enum(['', 'Cluster', 'Local'])
+          .default('')
+          .describe("`Local` keeps callers' addresses, for `NodePort` and `LoadBalancer`."),
+        loadBalancerClass: z.string().max(253).default('').describe('Class of the load balancer.'),
+        annotations: texts('Annotations of the Service.'),
+      })
+      .prefault({})
+      .describe('The Service in front of the routers.'),
+  },
+).describe('The router: the function port.');
 
-const manager = componentValues({ cpu: '100m', memory: '128Mi' }, { memory: '1Gi' }, {
-  trustedProxies,
-  telemetryMiB: z.int().min(16).max(1_048_576).default(512).describe('How large the log database may grow on the volume, in MiB. When it is full, the oldest entries of those functions go that have the most.'),
-  database: z
-    .strictObject({ type: z.enum(['sqlite']).default('sqlite').describe('Where logs are kept. `sqlite`, on the volume, is what there is; PostgreSQL is not there yet, and is refused.') })
-    .prefault({})
-    .describe('The log database.'),
-  content: z
-    .strictObject({ type: z.enum(['folder']).default('folder').describe('Where the files of sources are kept. `folder`, on the volume, is what there is; S3 is not there yet, and is refused.') })
-    .prefault({})
-    .describe('The content store.'),
-  persistence: z
-    .strictObject({
-      size: quantity.default('10Gi').describe('Size of the volume that holds logs and the files of sources.'),
-      storageClass: z.string().max(253).default('').describe("Storage class of the volume. Empty: the cluster's default."),
-      existingClaim: z.string().max(253).default('').describe('A PersistentVolumeClaim of your own to use in place of the one that the chart makes.'),
-    })
-    .prefault({})
-    .describe('The volume. The claim stays when the release goes.'),
-}).describe('The manager: the management API. One replica, since it owns the volume; functions are called without it.');
+const manager = componentValues(
+  { cpu: '100m', memory: '128Mi' },
+  { memory: '1Gi' },
+  {
+    trustedProxies,
+    telemetryMiB: z
+      .int()
+      .min(16)
+      .max(1_048_576)
+      .default(512)
+      .describe(
+        'How large the log database may grow on the volume, in MiB. When it is full, the oldest entries of those functions go that have the most.',
+      ),
+    database: z
+      .strictObject({
+        type: z
+          .enum(['sqlite'])
+          .default('sqlite')
+          .describe(
+            'Where logs are kept. `sqlite`, on the volume, is what there is; PostgreSQL is not there yet, and is refused.',
+          ),
+      })
+      .prefault({})
+      .describe('The log database.'),
+    content: z
+      .strictObject({
+        type: z
+          .enum(['folder'])
+          .default('folder')
+          .describe(
+            'Where the files of sources are kept. `folder`, on the volume, is what there is; S3 is not there yet, and is refused.',
+          ),
+      })
+      .prefault({})
+      .describe('The content store.'),
+    persistence: z
+      .strictObject({
+        size: quantity.default('10Gi').describe('Size of the volume that holds logs and the files of sources.'),
+        storageClass: z
+          .string()
+          .max(253)
+          .default('')
+          .describe("Storage class of the volume. Empty: the cluster's default."),
+        existingClaim: z
+          .string()
+          .max(253)
+          .default('')
+          .describe('A PersistentVolumeClaim of your own to use in place of the one that the chart makes.'),
+      })
+      .prefault({})
+      .describe('The volume. The claim stays when the release goes.'),
+  },
+).describe('The manager: the management API. One replica, since it owns the volume; functions are called without it.');
 
 const ingressOf = (what: string) =>
   z
@@ -129,15 +273,33 @@ const monitorOf = (kind: string) =>
 const ports = (usual: number[]) => z.array(z.int().min(1).max(65_535)).min(1).default(usual);
 
 export const valuesSchema = z.strictObject({
-  name: dnsLabel.max(40).default('wherry').describe("Begins the names of all of Wherry's objects. Not to be changed later: Secrets and the volume are found by it."),
-  logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe("The programs' own log lines (JSON, standard error)."),
+  name: dnsLabel
+    .max(40)
+    .default('wherry')
+    .describe(
+      "Begins the names of all of Wherry's objects. Not to be changed later: Secrets and the volume are found by it.",
+    ),
+  logLevel: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe("The programs' own log lines (JSON, standard error)."),
   images: images.prefault({}),
   crds: z
-    .strictObject({ install: z.boolean().default(true).describe('Installs and upgrades the CustomResourceDefinitions. They stay when the release goes. Off: for a second release in the same cluster, or where an administrator installs them.') })
+    .strictObject({
+      install: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Installs and upgrades the CustomResourceDefinitions. They stay when the release goes. Off: for a second release in the same cluster, or where an administrator installs them.',
+        ),
+    })
     .prefault({})
     .describe('The six kinds of objects.'),
   functions: functions.prefault({}),
-  runtime: z.strictObject({ image: z.string().max(512).default('').describe('Another image for it.') }).prefault({}).describe('The image in which functions run.'),
+  runtime: z
+    .strictObject({ image: z.string().max(512).default('').describe('Another image for it.') })
+    .prefault({})
+    .describe('The image in which functions run.'),
   operator: operator.prefault({}),
   builder: builder.prefault({}),
   installer: installer.prefault({}),
@@ -145,32 +307,59 @@ export const valuesSchema = z.strictObject({
   router: router.prefault({}),
   manager: manager.prefault({}),
   ingress: z
-    .strictObject({ functions: ingressOf('the function port, path `/run`'), management: ingressOf('the management port, paths `/api` and `/web`. Think who should reach it') })
+    .strictObject({
+      functions: ingressOf('the function port, path `/run`'),
+      management: ingressOf('the management port, paths `/api` and `/web`. Think who should reach it'),
+    })
     .prefault({})
     .describe('The way in from outside, by an ingress controller.'),
   gateway: z
-    .strictObject({ functions: routeOf('the function port, path `/run`'), management: routeOf('the management port, paths `/api` and `/web`. Think who should reach it') })
+    .strictObject({
+      functions: routeOf('the function port, path `/run`'),
+      management: routeOf('the management port, paths `/api` and `/web`. Think who should reach it'),
+    })
     .prefault({})
     .describe('The way in from outside, by the Gateway API, whose CRDs must be there.'),
   networkPolicies: z
     .strictObject({
-      enabled: z.boolean().default(true).describe("Makes NetworkPolicies for Wherry's own programs. They need a network plugin that enforces them. The one for the pods of functions is always made."),
-      metricsFrom: looseObjects("Who may read metrics, as `from` of a NetworkPolicy. Empty: every namespace but the functions'."),
-      managementFrom: looseObjects("Who may reach the management port, as `from` of a NetworkPolicy. Empty: every namespace but the functions'."),
-      dnsTo: looseObjects("Where names are resolved, as `to` of a NetworkPolicy; functions reach no other resolver. Empty: the pods with the label `k8s-app: kube-dns` in `kube-system`. A NodeLocal DNSCache goes here with its addresses."),
+      enabled: z
+        .boolean()
+        .default(true)
+        .describe(
+          "Makes NetworkPolicies for Wherry's own programs. They need a network plugin that enforces them. The one for the pods of functions is always made.",
+        ),
+      metricsFrom: looseObjects(
+        "Who may read metrics, as `from` of a NetworkPolicy. Empty: every namespace but the functions'.",
+      ),
+      managementFrom: looseObjects(
+        "Who may reach the management port, as `from` of a NetworkPolicy. Empty: every namespace but the functions'.",
+      ),
+      dnsTo: looseObjects(
+        'Where names are resolved, as `to` of a NetworkPolicy; functions reach no other resolver. Empty: the pods with the label `k8s-app: kube-dns` in `kube-system`. A NodeLocal DNSCache goes here with its addresses.',
+      ),
       dnsPorts: ports([53]).describe("Ports of those resolvers' pods: 5353 on OpenShift."),
       apiServerPorts: ports([443, 6443]).describe('Ports on which operator and manager reach the API server.'),
-      registryPorts: ports([443]).describe('Ports on which builds reach the registry of npm packages, or the proxy to it.'),
+      registryPorts: ports([443]).describe(
+        'Ports on which builds reach the registry of npm packages, or the proxy to it.',
+      ),
     })
     .prefault({})
     .describe('Who may speak to whom.'),
   monitoring: z
     .strictObject({
-      interval: z.string().max(16).regex(/^[0-9]+(ms|s|m)$/).default('30s').describe('How often Prometheus scrapes.'),
+      interval: z
+        .string()
+        .max(16)
+        .regex(/^[0-9]+(ms|s|m)$/)
+        .default('30s')
+        .describe('How often Prometheus scrapes.'),
       annotations: z.boolean().default(true).describe('Puts the customary `prometheus.io/*` annotations on the pods.'),
       podMonitor: monitorOf('PodMonitor'),
       serviceMonitor: monitorOf('ServiceMonitor'),
-      scrapeConfig: z.strictObject({ enabled: z.boolean().default(false).describe('Makes it, with the key `wherry.yaml`.') }).prefault({}).describe('A ConfigMap with a scrape configuration, for a Prometheus without its operator.'),
+      scrapeConfig: z
+        .strictObject({ enabled: z.boolean().default(false).describe('Makes it, with the key `wherry.yaml`.') })
+        .prefault({})
+        .describe('A ConfigMap with a scrape configuration, for a Prometheus without its operator.'),
     })
     .prefault({})
     .describe('Prometheus.'),

@@ -55,7 +55,8 @@ const upload = async (): Promise<string> => {
   await api.expect('PUT', `/api/sources/${sourceId}/tree`, undefined, { body: codeOf(word) });
   return word;
 };
-const call = (value = key, path = '/steady'): ReturnType<typeof send> => send(`${platform.functionUrl}/run${path}`, { headers: { 'x-api-key': value } });
+const call = (value = key, path = '/steady'): ReturnType<typeof send> =>
+  send(`${platform.functionUrl}/run${path}`, { headers: { 'x-api-key': value } });
 /** @returns milliseconds until calls are answered so */
 const answers = async (text: string, limitMs?: number): Promise<number> => {
   const began = Date.now();
@@ -75,13 +76,30 @@ const load = (path = '/steady'): SteadyLoad => loadOf(`${platform.functionUrl}/r
 function say(what: string, report: LoadReport, measured: Record<string, number> = {}): void {
   const figures = Object.entries(measured).map(([name, ms]) => `, ${name} ${(ms / 1000).toFixed(1)} s`);
   const { calls, posts, failures, longestGapMs, slowestMs, slowestInTurn } = report;
-  process.stdout.write(`${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, slowest ${slowestMs} ms, in each 5 s ${median(slowestInTurn)} ms of an idle machine, longest gap ${longestGapMs} ms${figures.join('')}\n${failures.slice(0, 20).map((failure) => `  ${failure}\n`).join('')}`);
+  process.stdout.write(
+    `${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, slowest ${slowestMs} ms, in each 5 s ${median(slowestInTurn)} ms of an idle machine, longest gap ${longestGapMs} ms${figures.join('')}\n${failures
+      .slice(0, 20)
+      .map((failure) => `  ${failure}\n`)
+      .join('')}`,
+  );
 }
 
 /** The pods of a function, those on their way out included. */
 async function podsOf(id: string): Promise<string[]> {
-  const names = await cluster.kubectl(['get', 'pods', '-n', FUNCTIONS, '-l', `wherry.dev/function=${id}`, '-o', 'name']);
-  const pods = names.split('\n').filter(Boolean).map((name) => name.replace('pod/', ''));
+  const names = await cluster.kubectl([
+    'get',
+    'pods',
+    '-n',
+    FUNCTIONS,
+    '-l',
+    `wherry.dev/function=${id}`,
+    '-o',
+    'name',
+  ]);
+  const pods = names
+    .split('\n')
+    .filter(Boolean)
+    .map((name) => name.replace('pod/', ''));
   if (pods.length === 0) throw new Error(`the function ${id} has no pods`);
   return pods;
 }
@@ -89,7 +107,9 @@ async function podsOf(id: string): Promise<string[]> {
 /** A server of Kubernetes alone, which has of the node what a function's pod has. */
 async function plainServer(): Promise<{ server: PlainServer; url: string }> {
   const [pod = ''] = await podsOf(functionId);
-  const { containers } = JSON.parse(await cluster.kubectl(['get', 'pod', '-n', FUNCTIONS, pod, '-o', 'jsonpath={.spec}']));
+  const { containers } = JSON.parse(
+    await cluster.kubectl(['get', 'pod', '-n', FUNCTIONS, pod, '-o', 'jsonpath={.spec}']),
+  );
   const { image, resources } = containers.find(({ name }: { name: string }) => name === 'function');
   const server = (plain = new PlainServer(cluster, { image, resources }));
   return { server, url: await server.start('v1') };
@@ -137,13 +157,22 @@ describe('a function under load', () => {
       tookMs.push(Date.now() - began);
     }
     const report = await calls.stop();
-    say('5 edits and 2 templates', report, Object.fromEntries(tookMs.map((ms, index) => [index < 5 ? `edit ${index + 1}` : `template ${index - 4}`, ms])));
+    say(
+      '5 edits and 2 templates',
+      report,
+      Object.fromEntries(tookMs.map((ms, index) => [index < 5 ? `edit ${index + 1}` : `template ${index - 4}`, ms])),
+    );
     expect(report.failures).toEqual([]);
     expect(report.posts).toBeGreaterThan(20);
   }, 45_000);
 
   it('loses one of two pods that is told to go, and one that is killed: the first costs nothing, the second no more than what ran on it', async () => {
-    const id = await api.readyFunction({ ...definition, name: 'pair', route: '/pair', scaling: { minReplicas: 2, maxReplicas: 2 } });
+    const id = await api.readyFunction({
+      ...definition,
+      name: 'pair',
+      route: '/pair',
+      scaling: { minReplicas: 2, maxReplicas: 2 },
+    });
     await api.functionWhen(id, ({ status }) => status.readyReplicas === 2);
     const calls = load('/pair');
     const [told = '', killed = ''] = await podsOf(id);
@@ -195,7 +224,7 @@ describe('Wherry’s own programs, under load', () => {
     say('operator away', away);
     say('and back', report, { 'an edit in force after': convergedMs });
     expect(report.failures).toEqual([]);
-    }, 40_000);
+  }, 40_000);
 
   it('the manager is away: calls go on, and a function’s pod that dies comes back', async () => {
     const calls = load();
@@ -220,7 +249,11 @@ describe('Wherry’s own programs, under load', () => {
     await answers(`${word} ${word} 0`, converged - machineTime());
     const convergedMs = Date.now() - began;
     const report = await calls.stop();
-    say('manager away', report, { 'a killed pod serves after': restartedMs, 'another in place of a deleted one after': anotherMs, 'an edit in force after': convergedMs });
+    say('manager away', report, {
+      'a killed pod serves after': restartedMs,
+      'another in place of a deleted one after': anotherMs,
+      'an edit in force after': convergedMs,
+    });
     expect(report.failures).toEqual([]);
     await api.expect('DELETE', `/api/functions/${id}`);
   }, 40_000);
@@ -267,15 +300,24 @@ if (cluster.way !== 'given') {
       const convergedMs = Date.now() - back;
       // Both at once: each needs pods, and those the controllers and the scheduler.
       const [edit, plainEdit] = await Promise.all([
-        upload().then((word) => answers(`${word} ${word} 0`, CONVERGED_MS + LEASES_MS)).then(() => machineTime() - machineBack),
-        server.change('v2').then(() => eventually(async () => expect((await send(url)).text).toBe('v2 v2 0'), CONVERGED_MS + LEASES_MS)).then(() => machineTime() - machineBack),
+        upload()
+          .then((word) => answers(`${word} ${word} 0`, CONVERGED_MS + LEASES_MS))
+          .then(() => machineTime() - machineBack),
+        server
+          .change('v2')
+          .then(() => eventually(async () => expect((await send(url)).text).toBe('v2 v2 0'), CONVERGED_MS + LEASES_MS))
+          .then(() => machineTime() - machineBack),
       ]);
       const report = await calls.stop();
       const plainReport = await plainCalls.stop();
       say('API server away, a plain server', plainAway);
       say('API server away', away, { 'slowest refusal of a write': Math.max(...refusals) });
       say('and back, a plain server', plainReport, { 'an edit active after (of an idle machine)': plainEdit });
-      say('and back', report, { 'writes after': writesMs, 'a key in force after': convergedMs, 'an edit active after (of an idle machine)': edit });
+      say('and back', report, {
+        'writes after': writesMs,
+        'a key in force after': convergedMs,
+        'an edit active after (of an idle machine)': edit,
+      });
       expect([report.failures, plainAway.failures]).toEqual([[], []]);
       expect(median(away.slowestInTurn)).toBeLessThanOrEqual(median(plainAway.slowestInTurn) + SLOWER_MS);
       expect(edit).toBeLessThanOrEqual(plainEdit + LATER_MS);

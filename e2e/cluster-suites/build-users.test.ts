@@ -54,16 +54,35 @@ interface Seen {
   volumes: string[];
   kubernetes: boolean;
 }
-const lookFrom = (container: string): Promise<Seen> => evaluateIn<Seen>(cluster, { namespace: SYSTEM, pod: POD, container }, LOOK_AROUND, TOKEN);
+const lookFrom = (container: string): Promise<Seen> =>
+  evaluateIn<Seen>(cluster, { namespace: SYSTEM, pod: POD, container }, LOOK_AROUND, TOKEN);
 
 beforeAll(async () => {
-  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: POD, namespace: SYSTEM }, stringData: { token: TOKEN } }));
-  const { spec } = JSON.parse(await cluster.kubectl(['get', 'deployment', '-n', SYSTEM, 'wherry-operator', '-o', 'jsonpath={.spec.template}'])) as { spec: { containers: { name: string; env: object[] }[] } };
+  await cluster.apply(
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: POD, namespace: SYSTEM },
+      stringData: { token: TOKEN },
+    }),
+  );
+  const { spec } = JSON.parse(
+    await cluster.kubectl(['get', 'deployment', '-n', SYSTEM, 'wherry-operator', '-o', 'jsonpath={.spec.template}']),
+  ) as { spec: { containers: { name: string; env: object[] }[] } };
   const containers = spec.containers.filter(({ name }) => name !== 'operator');
   const variable = { name: 'WHERRY_NPM_TOKEN', valueFrom: { secretKeyRef: { name: POD, key: 'token' } } };
   // What comes later of the same name is what counts.
-  containers.find(({ name }) => name === 'installer')?.env.push(variable, { name: 'WHERRY_NPM_REGISTRY', value: `http://127.0.0.1:${REGISTRY_PORT}/` });
-  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: POD, namespace: SYSTEM }, spec: { ...spec, containers } }));
+  containers
+    .find(({ name }) => name === 'installer')
+    ?.env.push(variable, { name: 'WHERRY_NPM_REGISTRY', value: `http://127.0.0.1:${REGISTRY_PORT}/` });
+  await cluster.apply(
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: POD, namespace: SYSTEM },
+      spec: { ...spec, containers },
+    }),
+  );
   await cluster.kubectl(['wait', '-n', SYSTEM, `pod/${POD}`, '--for=condition=Ready', '--timeout=90s']);
 }, 120_000);
 
@@ -80,7 +99,10 @@ describe("B1: the registry's token in the operator's pod", () => {
 
   it('is shown to the registry when a build needs a package, by the installer', async () => {
     const result = await evaluateIn(cluster, { namespace: SYSTEM, pod: POD, container: 'builder' }, ASK);
-    expect(result).toEqual({ shown: `Bearer ${TOKEN}`, answer: expect.objectContaining({ type: 'failed', id: 1, reason: 'PackageNotFound' }) });
+    expect(result).toEqual({
+      shown: `Bearer ${TOKEN}`,
+      answer: expect.objectContaining({ type: 'failed', id: 1, reason: 'PackageNotFound' }),
+    });
   });
 
   it('is in no file, environment or command line that the container of builds has, which sees no process of the installer', async () => {

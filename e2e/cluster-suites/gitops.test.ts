@@ -30,14 +30,20 @@ beforeAll(async () => {
 afterAll(async () => {
   await objects.kubectl('delete', '-k', EXAMPLE, '--ignore-not-found');
   await objects.delete('secret', SECRET);
-  await api?.expect('PUT', '/api/settings', { settings: { 'log.level': null, 'log.trimming.retention-seconds': null } });
+  await api?.expect('PUT', '/api/settings', {
+    settings: { 'log.level': null, 'log.trimming.retention-seconds': null },
+  });
   await platform?.dispose();
 }, 30_000);
 
-const order = (key: string): Promise<Answer> => send(`${platform.functionUrl}/run/orders/7`, { headers: { 'x-api-key': key } });
+const order = (key: string): Promise<Answer> =>
+  send(`${platform.functionUrl}/run/orders/7`, { headers: { 'x-api-key': key } });
 /** Refused for its key: with 429 where there were many bad ones before. */
 const isRefused = ({ status }: Answer): boolean => status === 401 || status === 429;
-const readyOf = async (kind: string, name: string): Promise<{ status: string; reason: string; message: string } | undefined> =>
+const readyOf = async (
+  kind: string,
+  name: string,
+): Promise<{ status: string; reason: string; message: string } | undefined> =>
   (await objects.get(kind, name)).status?.conditions?.find(({ type }: { type: string }) => type === 'Ready');
 const says = (kind: string, name: string, reason: string, ...words: string[]): Promise<void> =>
   eventually(async () => {
@@ -58,16 +64,26 @@ async function tookUntil(through: number, holds: () => Promise<boolean>): Promis
 async function upload(...tar: string[]): Promise<void> {
   const body = execFileSync('tar', ['-cz', '-C', EXAMPLE, ...tar], { cwd: tmpdir() });
   const init = { body, headers: { 'content-type': 'application/gzip' } };
-  expect((await api.expect('PUT', '/api/sources/shop/tree', undefined, init)).body).toEqual({ success: true, files: 1 });
+  expect((await api.expect('PUT', '/api/sources/shop/tree', undefined, init)).body).toEqual({
+    success: true,
+    files: 1,
+  });
 }
 
 describe('the GitOps example', () => {
   it('is what the guide lists, all six kinds', () => {
     const guide = readFileSync(path.join(ROOT, 'docs/guides/kubernetes-gitops.md'), 'utf8');
-    const rows = [...guide.matchAll(/^\| \[([\w-]+\.yaml)\]\(\S+\) \| (\w+) \|/gm)].map(([, file = '', kind]) => [file, kind]);
-    const applied = [...readFileSync(path.join(EXAMPLE, 'kustomization.yaml'), 'utf8').matchAll(/^ {2}- (\S+)$/gm)].map(([, file]) => file);
+    const rows = [...guide.matchAll(/^\| \[([\w-]+\.yaml)\]\(\S+\) \| (\w+) \|/gm)].map(([, file = '', kind]) => [
+      file,
+      kind,
+    ]);
+    const applied = [...readFileSync(path.join(EXAMPLE, 'kustomization.yaml'), 'utf8').matchAll(/^ {2}- (\S+)$/gm)].map(
+      ([, file]) => file,
+    );
     expect(rows.map(([file]) => file)).toEqual(applied);
-    expect(rows.map(([file = '']) => /^kind: (\w+)$/m.exec(readFileSync(path.join(EXAMPLE, file), 'utf8'))?.[1])).toEqual(rows.map(([, kind]) => kind));
+    expect(
+      rows.map(([file = '']) => /^kind: (\w+)$/m.exec(readFileSync(path.join(EXAMPLE, file), 'utf8'))?.[1]),
+    ).toEqual(rows.map(([, kind]) => kind));
     expect(new Set(rows.map(([, kind]) => kind)).size).toBe(6);
   });
 
@@ -110,15 +126,22 @@ describe('the GitOps example', () => {
 });
 
 describe('a changed Secret', () => {
-  const secret = (acme: string, token: string): Promise<number> => objects.secret(SECRET, { acme, 'payment-token': token });
+  const secret = (acme: string, token: string): Promise<number> =>
+    objects.secret(SECRET, { acme, 'payment-token': token });
 
   it('is in force at every router within a second: the new value of a key, and not the old one', async () => {
-    for (const [now, old] of [[SECOND_KEY, FIRST_KEY], [FIRST_KEY, SECOND_KEY]] as const) {
+    for (const [now, old] of [
+      [SECOND_KEY, FIRST_KEY],
+      [FIRST_KEY, SECOND_KEY],
+    ] as const) {
       const through = await secret(now, 'sandbox-1234');
       // Several, so that each of the routers is asked.
       const holds = async (): Promise<boolean> => {
         const taken = await Promise.all([now, now, now, now].map(order));
-        return taken.every(({ status }) => status === 200) && (await Promise.all([old, old, old, old].map(order))).every(isRefused);
+        return (
+          taken.every(({ status }) => status === 200) &&
+          (await Promise.all([old, old, old, old].map(order))).every(isRefused)
+        );
       };
       expect(await tookUntil(through, holds)).toBeLessThan(WITHIN_MS);
     }
@@ -131,7 +154,9 @@ describe('a changed Secret', () => {
     for (const token of ['sandbox-5678', 'sandbox-9012']) {
       const through = await secret(FIRST_KEY, token);
       const holds = async (): Promise<boolean> => {
-        const tokens = await Promise.all(Array.from({ length: 8 }, async () => (await order(FIRST_KEY)).body.token as string));
+        const tokens = await Promise.all(
+          Array.from({ length: 8 }, async () => (await order(FIRST_KEY)).body.token as string),
+        );
         return tokens.every((each) => each === token);
       };
       expect(await tookUntil(through, holds)).toBeLessThan(WITHIN_MS);
@@ -150,8 +175,11 @@ describe('a changed Secret', () => {
   it('is changed where it is, not over REST; and no value of it is in any object, event or output', async () => {
     const refused = await api.request('PUT', '/api/keys/partners-acme', { value: 'another-value-of-the-key' });
     expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining(`Secret ${SECRET}, key acme`)]);
-    const everything = [await objects.kubectl('get', 'wherry,events', '-o', 'yaml'), await platform.output()].join('\n');
-    for (const value of [FIRST_KEY, SECOND_KEY, 'sandbox-1234', 'sandbox-9012']) expect(everything).not.toContain(value);
+    const everything = [await objects.kubectl('get', 'wherry,events', '-o', 'yaml'), await platform.output()].join(
+      '\n',
+    );
+    for (const value of [FIRST_KEY, SECOND_KEY, 'sandbox-1234', 'sandbox-9012'])
+      expect(everything).not.toContain(value);
   });
 });
 

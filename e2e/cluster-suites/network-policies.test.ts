@@ -52,7 +52,12 @@ const OPEN: Record<string, string[]> = {
   'cluster DNS': ['router', 'manager', 'operator', 'function', 'outside', 'stranger among the functions'],
   "the internet's resolvers": ['outside', 'stranger among the functions'],
   "a resolver that is not the cluster's": ['outside', 'stranger among the functions'],
-  ...Object.fromEntries(METADATA.map((address) => [`metadata ${address}`, ['operator', 'manager', 'outside', 'stranger among the functions']])),
+  ...Object.fromEntries(
+    METADATA.map((address) => [
+      `metadata ${address}`,
+      ['operator', 'manager', 'outside', 'stranger among the functions'],
+    ]),
+  ),
   // The registry of npm packages may be there; not on this port but 6443 is the API server's too.
   internet: ['operator', 'manager', 'function', 'outside', 'stranger among the functions'],
   'another port of the node': ['outside', 'stranger among the functions'],
@@ -86,7 +91,12 @@ async function tryAll(): Promise<Record<string, string>> {
   const targets = Object.entries(PORTS);
   const results: Record<string, string> = {};
   const tries = Object.entries(FROM).map(async ([from, place]) => {
-    const all = await evaluateIn<string[]>(cluster, place, CONNECT, JSON.stringify(targets.map(([, address]) => address)));
+    const all = await evaluateIn<string[]>(
+      cluster,
+      place,
+      CONNECT,
+      JSON.stringify(targets.map(([, address]) => address)),
+    );
     for (const [at, [to]] of targets.entries()) if (!isItself(from, to)) results[`${from} → ${to}`] = all[at]!;
   });
   await Promise.all(tries);
@@ -94,12 +104,18 @@ async function tryAll(): Promise<Record<string, string>> {
 }
 
 /** What a pod sends to itself does not leave it. */
-const isItself = (from: string, to: string): boolean => (to.startsWith(`${from} `) && from !== 'function') || (from === 'operator' && ['builder metrics', 'installer metrics'].includes(to));
+const isItself = (from: string, to: string): boolean =>
+  (to.startsWith(`${from} `) && from !== 'function') ||
+  (from === 'operator' && ['builder metrics', 'installer metrics'].includes(to));
 
 /** The same, as it should be. */
 function expected(isOpen: (from: string, to: string) => boolean): Record<string, string> {
   const pairs = Object.keys(FROM).flatMap((from) => Object.keys(PORTS).map((to) => [from, to] as const));
-  return Object.fromEntries(pairs.filter(([from, to]) => !isItself(from, to)).map(([from, to]) => [`${from} → ${to}`, isOpen(from, to) ? 'open' : 'closed']));
+  return Object.fromEntries(
+    pairs
+      .filter(([from, to]) => !isItself(from, to))
+      .map(([from, to]) => [`${from} → ${to}`, isOpen(from, to) ? 'open' : 'closed']),
+  );
 }
 
 async function serviceAddress(namespace: string, name: string): Promise<string> {
@@ -110,14 +126,25 @@ beforeAll(async () => {
   platform = await startPlatform();
   api = new ApiClient(platform.managementUrl, platform.managementKey);
   rules = enforcePolicies(cluster);
-  for (const address of [INTERNET, ...METADATA]) await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'replace', `${address}/32`, 'dev', 'lo']);
+  for (const address of [INTERNET, ...METADATA])
+    await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'replace', `${address}/32`, 'dev', 'lo']);
   await cluster.kubectl(['create', 'namespace', OUTSIDE]);
   await eventually(() => cluster.kubectl(['get', 'serviceaccount', '-n', OUTSIDE, 'default']));
-  await api.source('policies', { 'hello.ts': "import dns from 'node:dns/promises'; export default async (c) => c.json(await dns.lookup(c.req.query('name')));" });
-  const make = (name: string): Promise<string> => api.readyFunction({ name, handler: 'policies/hello.ts', route: `/policies/${name}` });
+  await api.source('policies', {
+    'hello.ts':
+      "import dns from 'node:dns/promises'; export default async (c) => c.json(await dns.lookup(c.req.query('name')));",
+  });
+  const make = (name: string): Promise<string> =>
+    api.readyFunction({ name, handler: 'policies/hello.ts', route: `/policies/${name}` });
   const [caller, called] = [await make('caller'), await make('called')];
   await api.source('draining', { 'echo.ts': 'export default (c) => new Response(c.req.raw.body);' });
-  const id = await api.readyFunction({ name: 'draining', handler: 'draining/echo.ts', route: '/policies/draining', methods: ['POST'], timeoutSeconds: 300 });
+  const id = await api.readyFunction({
+    name: 'draining',
+    handler: 'draining/echo.ts',
+    route: '/policies/draining',
+    methods: ['POST'],
+    timeoutSeconds: 300,
+  });
   draining = { id, pod: (await functionPod(cluster, id)).metadata.name };
   await startIdlePod(cluster, { namespace: OUTSIDE, pod: 'outsider' });
   await startResolver('resolver', {});
@@ -129,19 +156,38 @@ beforeAll(async () => {
 /** Takes connections on port 53; on the node's network too, where the addresses of the internet are. */
 async function startResolver(name: string, more: object): Promise<void> {
   const script = "require('node:net').createServer((socket) => socket.end()).listen(53, process.argv[1]);";
-  const container = { name: 'resolver', image: 'wherry/runtime:0.1.0', args: ['--eval', script, name === 'resolver' ? '0.0.0.0' : INTERNET], securityContext: { runAsUser: 0 } };
-  const spec = { terminationGracePeriodSeconds: 0, automountServiceAccountToken: false, containers: [container], ...more };
+  const container = {
+    name: 'resolver',
+    image: 'wherry/runtime:0.1.0',
+    args: ['--eval', script, name === 'resolver' ? '0.0.0.0' : INTERNET],
+    securityContext: { runAsUser: 0 },
+  };
+  const spec = {
+    terminationGracePeriodSeconds: 0,
+    automountServiceAccountToken: false,
+    containers: [container],
+    ...more,
+  };
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: OUTSIDE }, spec }));
   await cluster.kubectl(['wait', '-n', OUTSIDE, `pod/${name}`, '--for=condition=Ready', '--timeout=60s']);
 }
 
 async function findEverything(caller: string, called: string): Promise<void> {
-  const pods = { operator: await programPod(cluster, 'operator'), router: await programPod(cluster, 'router'), manager: await programPod(cluster, 'manager') };
-  for (const [name, { metadata }] of Object.entries(pods)) FROM[name] = { namespace: SYSTEM, pod: metadata.name, container: name };
+  const pods = {
+    operator: await programPod(cluster, 'operator'),
+    router: await programPod(cluster, 'router'),
+    manager: await programPod(cluster, 'manager'),
+  };
+  for (const [name, { metadata }] of Object.entries(pods))
+    FROM[name] = { namespace: SYSTEM, pod: metadata.name, container: name };
   FROM.function = { namespace: FUNCTIONS, pod: (await functionPod(cluster, caller)).metadata.name };
   FROM.outside = { namespace: OUTSIDE, pod: 'outsider' };
   FROM['stranger among the functions'] = { namespace: FUNCTIONS, pod: 'stranger' };
-  const [router, manager, operator] = [pods.router, pods.manager, pods.operator].map(({ status }) => status.podIP!) as [string, string, string];
+  const [router, manager, operator] = [pods.router, pods.manager, pods.operator].map(({ status }) => status.podIP!) as [
+    string,
+    string,
+    string,
+  ];
   const other = (await functionPod(cluster, called)).status.podIP!;
   Object.assign(PORTS, {
     // By Service where there is one: what is sent to it is held to the pod's policies.
@@ -160,7 +206,10 @@ async function findEverything(caller: string, called: string): Promise<void> {
     "the node's own API server": [cluster.node, 6443],
     'cluster DNS': [await serviceAddress('kube-system', 'kube-dns'), 53],
     "the internet's resolvers": [INTERNET, 53],
-    "a resolver that is not the cluster's": [(await podsOf(cluster, OUTSIDE)).find(({ metadata }) => metadata.name === 'resolver')!.status.podIP!, 53],
+    "a resolver that is not the cluster's": [
+      (await podsOf(cluster, OUTSIDE)).find(({ metadata }) => metadata.name === 'resolver')!.status.podIP!,
+      53,
+    ],
     ...Object.fromEntries(METADATA.map((address) => [`metadata ${address}`, [address, 6443]])),
     internet: [INTERNET, 6443],
     'another port of the node': [cluster.node, 10250],
@@ -169,7 +218,8 @@ async function findEverything(caller: string, called: string): Promise<void> {
 
 afterAll(async () => {
   await rules?.remove();
-  for (const address of [INTERNET, ...METADATA]) await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'delete', `${address}/32`, 'dev', 'lo']);
+  for (const address of [INTERNET, ...METADATA])
+    await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'delete', `${address}/32`, 'dev', 'lo']);
   await cluster.kubectl(['delete', 'namespace', OUTSIDE, '--wait=false', '--ignore-not-found']);
   await cluster.kubectl(['delete', 'pod', '-n', FUNCTIONS, 'stranger', '--wait=false', '--ignore-not-found']);
   await platform?.dispose();
@@ -177,8 +227,11 @@ afterAll(async () => {
 
 describe('the NetworkPolicies in the cluster', () => {
   it('S7: are those of the three programs and one for all functions, and each of them is tried', async () => {
-    const names = async (namespace: string): Promise<string[]> => (await cluster.kubectl(['get', 'networkpolicies', '-n', namespace, '-o', 'name'])).trim().split('\n').sort();
-    expect(await names(SYSTEM)).toEqual(['manager', 'operator', 'router'].map((name) => `networkpolicy.networking.k8s.io/wherry-${name}`));
+    const names = async (namespace: string): Promise<string[]> =>
+      (await cluster.kubectl(['get', 'networkpolicies', '-n', namespace, '-o', 'name'])).trim().split('\n').sort();
+    expect(await names(SYSTEM)).toEqual(
+      ['manager', 'operator', 'router'].map((name) => `networkpolicy.networking.k8s.io/wherry-${name}`),
+    );
     expect(await names(FUNCTIONS)).toEqual(['networkpolicy.networking.k8s.io/wherry-functions']);
     expect(Object.keys(OPEN)).toEqual(Object.keys(PORTS));
   });
@@ -201,12 +254,40 @@ describe('the NetworkPolicies in the cluster', () => {
     const call = await openCall('/policies/draining');
     await cluster.kubectl(['delete', 'fn', '-n', FUNCTIONS, draining.id, '--wait']);
     // The garbage collector has been there: what belongs to the function alone is gone.
-    await eventually(async () => expect(await cluster.kubectl(['get', 'services', '-n', FUNCTIONS, '-l', `wherry.dev/function=${draining.id}`, '-o', 'name'])).toBe(''));
-    expect((await functionPod(cluster, draining.id)).metadata).toMatchObject({ name: draining.pod, deletionTimestamp: expect.any(String) });
+    await eventually(async () =>
+      expect(
+        await cluster.kubectl([
+          'get',
+          'services',
+          '-n',
+          FUNCTIONS,
+          '-l',
+          `wherry.dev/function=${draining.id}`,
+          '-o',
+          'name',
+        ]),
+      ).toBe(''),
+    );
+    expect((await functionPod(cluster, draining.id)).metadata).toMatchObject({
+      name: draining.pod,
+      deletionTimestamp: expect.any(String),
+    });
     await rules.refresh();
     const from = { namespace: FUNCTIONS, pod: draining.pod };
-    const targets = ['API server', 'manager API', "the internet's resolvers", 'function calls', 'cluster DNS', 'internet'];
-    const results = await evaluateIn<string[]>(cluster, from, CONNECT, JSON.stringify(targets.map((name) => PORTS[name])));
+    const targets = [
+      'API server',
+      'manager API',
+      "the internet's resolvers",
+      'function calls',
+      'cluster DNS',
+      'internet',
+    ];
+    const results = await evaluateIn<string[]>(
+      cluster,
+      from,
+      CONNECT,
+      JSON.stringify(targets.map((name) => PORTS[name])),
+    );
     expect(results).toEqual(['closed', 'closed', 'closed', 'closed', 'open', 'open']);
     expect(await call.end()).toBe('first last');
   }, 60_000);
@@ -224,8 +305,12 @@ describe('the NetworkPolicies in the cluster', () => {
   }, 40_000);
 
   async function makeAndChange(inside: ApiClient): Promise<void> {
-    await expect(send(`${platform.managementUrl}/api/functions`, { signal: AbortSignal.timeout(2000) })).rejects.toThrow('timeout');
-    const sourceId = await inside.source('enforced', { 'hello.ts': "export default (c) => { console.log('said so'); return c.text('one'); };" });
+    await expect(
+      send(`${platform.managementUrl}/api/functions`, { signal: AbortSignal.timeout(2000) }),
+    ).rejects.toThrow('timeout');
+    const sourceId = await inside.source('enforced', {
+      'hello.ts': "export default (c) => { console.log('said so'); return c.text('one'); };",
+    });
     const id = await inside.function({ name: 'enforced', handler: 'enforced/hello.ts', route: '/enforced' });
     const answers = (text: string): Promise<void> =>
       eventually(async () => {
@@ -236,7 +321,9 @@ describe('the NetworkPolicies in the cluster', () => {
     await answers('one');
     await inside.upload(sourceId, 'hello.ts', "export default (c) => c.text('two');");
     await answers('two');
-    await eventually(async () => expect((await inside.expect('GET', `/api/logs?functionId=${id}`)).text).toContain('said so'));
+    await eventually(async () =>
+      expect((await inside.expect('GET', `/api/logs?functionId=${id}`)).text).toContain('said so'),
+    );
   }
 
   it('taken away again: everybody reaches everything', async () => {

@@ -114,10 +114,16 @@ describe('S1: a handler in its pod', () => {
 
   it('finds in process.env what is documented, and where its process began nothing secret', async () => {
     const { env, first } = (await look('environment')) as { env: object; first: string[] };
-    expect(env).toEqual({ NODE_ENV: 'production', TZ: 'UTC', WHERRY_FUNCTION: inspector, WHERRY_REVISION: expect.stringMatching(/^[0-9a-f]{64}$/) as string });
+    expect(env).toEqual({
+      NODE_ENV: 'production',
+      TZ: 'UTC',
+      WHERRY_FUNCTION: inspector,
+      WHERRY_REVISION: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
     const names = first.map((line) => line.split('=', 1)[0]);
     // Beside what the pod template and the image say, the container runtime's own and the API server's address.
-    const known = /^(?:PATH|HOSTNAME|HOME|NODE_ENV|SSL_CERT_FILE|KUBERNETES_\w+|WHERRY_(?:FEED_ADDRESS|FEED_DIRECTORY|WORKLOAD|FUNCTION_UID|INSTANCE|LAME_DUCK_SECONDS))$/;
+    const known =
+      /^(?:PATH|HOSTNAME|HOME|NODE_ENV|SSL_CERT_FILE|KUBERNETES_\w+|WHERRY_(?:FEED_ADDRESS|FEED_DIRECTORY|WORKLOAD|FUNCTION_UID|INSTANCE|LAME_DUCK_SECONDS))$/;
     expect(names.filter((name) => !known.test(name ?? ''))).toEqual([]);
     for (const secret of await systemSecrets()) expect(first.join('\n').includes(secret)).toBe(false);
   });
@@ -125,7 +131,9 @@ describe('S1: a handler in its pod', () => {
   it('writes nowhere but to /tmp, and there 64 MiB', async () => {
     const writes = Object.entries((await look('writes')) as Record<string, string>);
     expect(writes.filter(([, result]) => !['EROFS', 'ENOENT', 'EACCES'].includes(result))).toEqual([]);
-    expect(writes.filter(([, result]) => result === 'EROFS').map(([path]) => path)).toEqual(expect.arrayContaining(['/x', '/app/x', '/etc/x']));
+    expect(writes.filter(([, result]) => result === 'EROFS').map(([path]) => path)).toEqual(
+      expect.arrayContaining(['/x', '/app/x', '/etc/x']),
+    );
     expect(await look('tmp')).toEqual({ code: 'ENOSPC', mebibytes: 64 });
   });
 
@@ -133,7 +141,15 @@ describe('S1: a handler in its pod', () => {
     const { uid, gid, groups, status } = await look('user');
     expect([uid, gid, groups]).toEqual([65532, 65532, [65532]]);
     const none = '0000000000000000';
-    expect(status).toMatchObject({ CapInh: none, CapPrm: none, CapEff: none, CapBnd: none, CapAmb: none, NoNewPrivs: '1', Seccomp: '2' });
+    expect(status).toMatchObject({
+      CapInh: none,
+      CapPrm: none,
+      CapEff: none,
+      CapBnd: none,
+      CapAmb: none,
+      NoNewPrivs: '1',
+      Seccomp: '2',
+    });
   });
 
   it("finds no shell, no other process, and no other function's artifact", async () => {
@@ -164,13 +180,27 @@ describe("S2: a pod's own port", () => {
   it('answers 401 to another pod, without a token and with the wrong one, the one of the feed too', async () => {
     await startIdlePod(cluster, { namespace: FUNCTIONS, pod: 'stranger' });
     const feedToken = (await look('feed')).token as string;
-    const answers = await evaluateIn(cluster, { namespace: FUNCTIONS, pod: 'stranger' }, CALL, inspectorPod.status.podIP!, feedToken);
+    const answers = await evaluateIn(
+      cluster,
+      { namespace: FUNCTIONS, pod: 'stranger' },
+      CALL,
+      inspectorPod.status.podIP!,
+      feedToken,
+    );
     expect(answers).toEqual([401, 401, 401, 401]);
   });
 
   it('answers 401 to the node', async () => {
-    const script = 'exec 3<>/dev/tcp/$0/8080; printf "GET /look/environment HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n" >&3; head -1 <&3';
-    const { stdout, stderr } = await cluster.run('docker', ['exec', `${kindName(cluster.name)}-control-plane`, 'bash', '-c', script, inspectorPod.status.podIP!]);
+    const script =
+      'exec 3<>/dev/tcp/$0/8080; printf "GET /look/environment HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n" >&3; head -1 <&3';
+    const { stdout, stderr } = await cluster.run('docker', [
+      'exec',
+      `${kindName(cluster.name)}-control-plane`,
+      'bash',
+      '-c',
+      script,
+      inspectorPod.status.podIP!,
+    ]);
     expect(stdout + stderr).toMatch(/^HTTP\/1\.1 401 /);
   });
 });
@@ -179,9 +209,18 @@ describe('S3: a function that goes wrong', () => {
   it('fails its own calls, is ready again, and nobody else notices', async () => {
     const fates = ['loop', 'hog', 'heap', 'exit', 'late throw', 'rejection'];
     const ids: string[] = [];
-    for (const [at] of fates.entries()) ids.push(await api.function({ name: `victim-${at}`, handler: 'pods/victim.ts', route: `/victim/${at}`, timeoutSeconds: 2 }));
+    for (const [at] of fates.entries())
+      ids.push(
+        await api.function({
+          name: `victim-${at}`,
+          handler: 'pods/victim.ts',
+          route: `/victim/${at}`,
+          timeoutSeconds: 2,
+        }),
+      );
     for (const id of ids) await api.functionWhen(id, ({ status }) => status.ready === true);
-    for (const [at] of fates.entries()) await eventually(async () => expect((await run(`/victim/${at}`)).text).toBe('well'));
+    for (const [at] of fates.entries())
+      await eventually(async () => expect((await run(`/victim/${at}`)).text).toBe('well'));
     const before = await routersAndRestarts();
     const neighbour = watchNeighbour();
     const seconds: Record<string, number> = {};
@@ -198,7 +237,9 @@ describe('S3: a function that goes wrong', () => {
     expect(await routersAndRestarts()).toBe(before);
     // All of them ended and were started again by the kubelet, which says so a little later; the hog for its memory.
     const ends = await eventually(async () => {
-      const statuses = await Promise.all(ids.map(async (id) => (await functionPod(cluster, id)).status.containerStatuses?.[0]));
+      const statuses = await Promise.all(
+        ids.map(async (id) => (await functionPod(cluster, id)).status.containerStatuses?.[0]),
+      );
       expect(statuses.map((status) => status?.restartCount)).toEqual(fates.map(() => 1));
       return statuses;
     });
@@ -225,7 +266,9 @@ describe('S3: a function that goes wrong', () => {
       expect(answer.text).toBe('well');
     });
     const took = Math.round(machineTime() - start) / 1000;
-    console.log(`${fate}: ready again after ${(Date.now() - clockStart) / 1000} s by the clock, ${took} s of an idle machine`);
+    console.log(
+      `${fate}: ready again after ${(Date.now() - clockStart) / 1000} s by the clock, ${took} s of an idle machine`,
+    );
     return took;
   }
 
@@ -249,18 +292,29 @@ describe('S3: a function that goes wrong', () => {
 
   async function routersAndRestarts(): Promise<string> {
     const pods = await podsOf(cluster, 'wherry-system', { 'app.kubernetes.io/component': 'router' });
-    return pods.map(({ metadata, status }) => `${metadata.name}: ${status.containerStatuses?.[0]?.restartCount} restarts`).sort().join('\n');
+    return pods
+      .map(({ metadata, status }) => `${metadata.name}: ${status.containerStatuses?.[0]?.restartCount} restarts`)
+      .sort()
+      .join('\n');
   }
 });
 
 async function secret(namespace: string, name: string, key: string): Promise<string> {
-  const { data } = JSON.parse(await cluster.kubectl(['get', 'secret', '-n', namespace, name, '-o', 'json'])) as { data: Record<string, string> };
+  const { data } = JSON.parse(await cluster.kubectl(['get', 'secret', '-n', namespace, name, '-o', 'json'])) as {
+    data: Record<string, string>;
+  };
   return Buffer.from(data[key] ?? '', 'base64').toString('utf8');
 }
 
 /** What all Secrets of both namespaces hold, of some length. */
 async function systemSecrets(): Promise<string[]> {
-  const all = await Promise.all(['wherry-system', FUNCTIONS].map((namespace) => cluster.kubectl(['get', 'secrets', '-n', namespace, '-o', 'json'])));
+  const all = await Promise.all(
+    ['wherry-system', FUNCTIONS].map((namespace) => cluster.kubectl(['get', 'secrets', '-n', namespace, '-o', 'json'])),
+  );
   const items = all.flatMap((text) => (JSON.parse(text) as { items: { data?: Record<string, string> }[] }).items);
-  return items.flatMap(({ data }) => Object.values(data ?? {}).map((value) => Buffer.from(value, 'base64').toString('utf8').trim())).filter((text) => text.length > 8);
+  return items
+    .flatMap(({ data }) =>
+      Object.values(data ?? {}).map((value) => Buffer.from(value, 'base64').toString('utf8').trim()),
+    )
+    .filter((text) => text.length > 8);
 }

@@ -22,18 +22,37 @@ const BY_ANNOTATIONS = {
   kubernetes_sd_configs: [{ role: 'pod', namespaces: { names: [SYSTEM] } }],
   relabel_configs: [
     { source_labels: ['__meta_kubernetes_pod_annotation_prometheus_io_scrape'], regex: 'true', action: 'keep' },
-    { source_labels: ['__meta_kubernetes_pod_annotation_prometheus_io_path'], regex: '(.+)', target_label: '__metrics_path__' },
-    { source_labels: ['__address__', '__meta_kubernetes_pod_annotation_prometheus_io_port'], regex: '([^:]+)(?::\\d+)?;(\\d+)', replacement: '$1:$2', target_label: '__address__' },
+    {
+      source_labels: ['__meta_kubernetes_pod_annotation_prometheus_io_path'],
+      regex: '(.+)',
+      target_label: '__metrics_path__',
+    },
+    {
+      source_labels: ['__address__', '__meta_kubernetes_pod_annotation_prometheus_io_port'],
+      regex: '([^:]+)(?::\\d+)?;(\\d+)',
+      replacement: '$1:$2',
+      target_label: '__address__',
+    },
     { source_labels: ['__meta_kubernetes_pod_label_app_kubernetes_io_component'], target_label: 'container' },
   ],
 };
 
 /** Of these parts' tables in docs/reference/metrics.md; which program of a cluster they are in. */
-const PROGRAMS: Record<string, string> = { router: 'router', operator: 'operator', kube: 'operator', builder: 'builder', manager: 'manager' };
+const PROGRAMS: Record<string, string> = {
+  router: 'router',
+  operator: 'operator',
+  kube: 'operator',
+  builder: 'builder',
+  manager: 'manager',
+};
 /** What a healthy minute does not bring about: of these there is help, and no value. */
 const RARE = new Set([
-  'wherry_telemetry_dropped_total', 'wherry_feed_refusals_total', 'wherry_undecryptable_values', 'wherry_npm_resolutions_total',
-  'wherry_npm_tarballs_total', 'wherry_log_entries_lost_total',
+  'wherry_telemetry_dropped_total',
+  'wherry_feed_refusals_total',
+  'wherry_undecryptable_values',
+  'wherry_npm_resolutions_total',
+  'wherry_npm_tarballs_total',
+  'wherry_log_entries_lost_total',
 ]);
 
 interface Documented {
@@ -58,14 +77,17 @@ async function readDocumented(): Promise<Documented[]> {
   const rows = [...text.matchAll(/^\| `(wherry_\w+)` \| (\w+) \| (\w+) \| (.*?) \|/gm)];
   return rows.flatMap(([, name = '', part = '', type = '', labels = '']) => {
     const program = PROGRAMS[part];
-    return program === undefined ? [] : [{ name, program, type, labels: labels === 'none' ? [] : labels.replaceAll('`', '').split(', ') }];
+    return program === undefined
+      ? []
+      : [{ name, program, type, labels: labels === 'none' ? [] : labels.replaceAll('`', '').split(', ') }];
   });
 }
 
 async function renderedScrapeConfigs(): Promise<ScrapeConfig[]> {
   const objects = await render('--set', 'monitoring.scrapeConfig.enabled=true', '--set', 'monitoring.interval=1s');
   const found = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'wherry-scrape-config');
-  return (parseYaml((found?.data as Record<string, string>)['wherry.yaml']!) as { scrape_configs: ScrapeConfig[] }).scrape_configs;
+  return (parseYaml((found?.data as Record<string, string>)['wherry.yaml']!) as { scrape_configs: ScrapeConfig[] })
+    .scrape_configs;
 }
 
 beforeAll(async () => {
@@ -88,8 +110,17 @@ const SECRET = {
 async function haveItWork(): Promise<void> {
   const { groupId, value } = await api.groupWithKey('measured');
   measuredKey = value;
-  await api.source('measured', { 'h.ts': "export default (c) => { if (c.req.query('bad')) process.exit(0); return c.text('x'); };", 'broken.ts': 'export default (' });
-  functionId = await api.readyFunction({ name: 'measured', handler: 'measured/h.ts', route: '/measured/:what', methods: ['GET', 'POST'], keys: [groupId] });
+  await api.source('measured', {
+    'h.ts': "export default (c) => { if (c.req.query('bad')) process.exit(0); return c.text('x'); };",
+    'broken.ts': 'export default (',
+  });
+  functionId = await api.readyFunction({
+    name: 'measured',
+    handler: 'measured/h.ts',
+    route: '/measured/:what',
+    methods: ['GET', 'POST'],
+    keys: [groupId],
+  });
   const broken = await api.function({ name: 'broken', handler: 'measured/broken.ts', route: '/broken' });
   const key = { headers: { 'x-api-key': value } };
   await eventually(async () => expect((await run('/measured/a', key)).status).toBe(200));
@@ -105,7 +136,14 @@ async function haveItWork(): Promise<void> {
 }
 
 afterAll(async () => {
-  await cluster.kubectl(['delete', 'functionsecret', '-n', SECRET.metadata.namespace, SECRET.metadata.name, '--ignore-not-found']);
+  await cluster.kubectl([
+    'delete',
+    'functionsecret',
+    '-n',
+    SECRET.metadata.namespace,
+    SECRET.metadata.name,
+    '--ignore-not-found',
+  ]);
   await prometheus?.stop();
   await platform?.dispose();
 }, 30_000);
@@ -121,11 +159,17 @@ const samples = (query: string): Promise<{ metric: Record<string, string>; value
 describe('what the chart renders', () => {
   it('leads a Prometheus to every program, and all of them answer', async () => {
     const pods = await podsOf(cluster, SYSTEM);
-    const containers = pods.flatMap(({ metadata, spec }) => spec.containers.map(({ name }) => `${metadata.name} ${name}`)).sort();
-    expect(new Set(containers.map((each) => each.split(' ')[1]))).toEqual(new Set(['operator', 'builder', 'installer', 'router', 'manager']));
+    const containers = pods
+      .flatMap(({ metadata, spec }) => spec.containers.map(({ name }) => `${metadata.name} ${name}`))
+      .sort();
+    expect(new Set(containers.map((each) => each.split(' ')[1]))).toEqual(
+      new Set(['operator', 'builder', 'installer', 'router', 'manager']),
+    );
     await eventually(async () => {
       const targets = (await prometheus.targets()).filter(({ labels }) => labels.job === 'wherry');
-      expect(targets.map(({ health, lastError }) => `${health} ${lastError}`.trim())).toEqual(containers.map(() => 'up'));
+      expect(targets.map(({ health, lastError }) => `${health} ${lastError}`.trim())).toEqual(
+        containers.map(() => 'up'),
+      );
       expect(targets.map(({ labels }) => `${labels.pod} ${labels.container}`).sort()).toEqual(containers);
     });
   });
@@ -134,7 +178,9 @@ describe('what the chart renders', () => {
     await eventually(async () => {
       const targets = (await prometheus.targets()).filter(({ labels }) => labels.job === 'annotations');
       expect(targets.map(({ health }) => health)).toEqual(targets.map(() => 'up'));
-      expect(new Set(targets.map(({ labels }) => labels.container))).toEqual(new Set(['operator', 'router', 'manager']));
+      expect(new Set(targets.map(({ labels }) => labels.container))).toEqual(
+        new Set(['operator', 'router', 'manager']),
+      );
     });
   });
 
@@ -161,19 +207,27 @@ describe('the figures', () => {
   it('have values, in the programs that the table names and with the labels that it names', async () => {
     for (const { name, program, type, labels } of documented) {
       if (RARE.has(name)) continue;
-      const found = await samples(`${type === 'histogram' ? `${name}_count` : name}{job="wherry",container="${program}"}`);
+      const found = await samples(
+        `${type === 'histogram' ? `${name}_count` : name}{job="wherry",container="${program}"}`,
+      );
       const ofTheScrape = ['__name__', 'instance', 'job', 'namespace', 'pod', 'container'];
-      const own = new Set(found.flatMap(({ metric }) => Object.keys(metric).filter((label) => !ofTheScrape.includes(label))));
+      const own = new Set(
+        found.flatMap(({ metric }) => Object.keys(metric).filter((label) => !ofTheScrape.includes(label))),
+      );
       expect([name, [...own].sort()]).toEqual([name, [...labels].sort()]);
     }
   });
 
   it('count calls by pattern and not by path', async () => {
-    const calls = await samples('sum by (route, method, code, function_name) (wherry_function_calls_total{job="wherry"})');
+    const calls = await samples(
+      'sum by (route, method, code, function_name) (wherry_function_calls_total{job="wherry"})',
+    );
     const own = calls.filter(({ metric }) => metric.function_name === functionId);
     expect(new Set(own.map(({ metric }) => metric.route))).toEqual(new Set(['/measured/:what']));
     expect(own.find(({ metric }) => metric.code === '200')?.value).toBeGreaterThanOrEqual(20);
-    expect(own.map(({ metric }) => `${metric.method} ${metric.code}`)).toEqual(expect.arrayContaining(['GET 200', 'GET 401', 'GET 502']));
+    expect(own.map(({ metric }) => `${metric.method} ${metric.code}`)).toEqual(
+      expect.arrayContaining(['GET 200', 'GET 401', 'GET 502']),
+    );
   });
 
   it.each([
@@ -181,7 +235,11 @@ describe('the figures', () => {
     ['sum by (component) (wherry_invocation_failures_total{job="wherry"})', 'component', ['function']],
     ['wherry_replicas{job="wherry"}', 'state', ['ready', 'starting']],
     ['sum by (result) (wherry_build_total{job="wherry"})', 'result', ['Built', 'SyntaxError']],
-    ['sum by (controller) (wherry_reconcile_total{job="wherry"})', 'controller', ['function', 'codesource', 'apikey', 'keygroup', 'functionsecret']],
+    [
+      'sum by (controller) (wherry_reconcile_total{job="wherry"})',
+      'controller',
+      ['function', 'codesource', 'apikey', 'keygroup', 'functionsecret'],
+    ],
   ])('%s tells each %s', async (query, label, values) => {
     await eventually(async () => {
       const found = (await prometheus.query(query)).map(({ metric }) => metric[label]);
@@ -191,9 +249,15 @@ describe('the figures', () => {
 
   it('say who leads, and how much memory and CPU each program takes', async () => {
     expect((await samples('sum(wherry_leader{job="wherry"})'))[0]!.value).toBe(1);
-    for (const name of ['process_resident_memory_bytes', 'process_cpu_seconds_total', 'nodejs_eventloop_lag_p99_seconds']) {
+    for (const name of [
+      'process_resident_memory_bytes',
+      'process_cpu_seconds_total',
+      'nodejs_eventloop_lag_p99_seconds',
+    ]) {
       const found = await samples(`${name}{job="wherry"}`);
-      expect(new Set(found.map(({ metric }) => metric.container))).toEqual(new Set(['operator', 'builder', 'installer', 'router', 'manager']));
+      expect(new Set(found.map(({ metric }) => metric.container))).toEqual(
+        new Set(['operator', 'builder', 'installer', 'router', 'manager']),
+      );
     }
   });
 
@@ -201,7 +265,11 @@ describe('the figures', () => {
     // With a good key: too many bad ones would have later suites' refused.
     const methods = ['PROPFIND', 'REPORT', 'GET', 'POST'];
     const burst = async (from: number): Promise<void> => {
-      for (let at = from; at < from + 50; at += 1) await run(`/measured/${at}?x=${at}`, { method: methods[at % 4]!, headers: { 'x-api-key': measuredKey, 'x-request-id': `r-${at}` } });
+      for (let at = from; at < from + 50; at += 1)
+        await run(`/measured/${at}?x=${at}`, {
+          method: methods[at % 4]!,
+          headers: { 'x-api-key': measuredKey, 'x-request-id': `r-${at}` },
+        });
     };
     await burst(0);
     const before = await routersSeries();
@@ -210,7 +278,9 @@ describe('the figures', () => {
     expect(after.calls).toBeGreaterThan(before.calls);
     expect([...after.series].filter((each) => !before.series.has(each))).toEqual([]);
     const labels = [...after.series].map((each) => JSON.parse(each) as { route?: string; method?: string });
-    const told = labels.flatMap(({ route, method }) => (route === '/measured/:what' && method !== undefined ? [method] : []));
+    const told = labels.flatMap(({ route, method }) =>
+      route === '/measured/:what' && method !== undefined ? [method] : [],
+    );
     // Of methods that the function does not take, nothing is told by name.
     expect([...new Set(told)].sort()).toEqual(['GET', 'POST']);
   });
@@ -221,7 +291,10 @@ describe('the figures', () => {
     try {
       const { text } = await send(`${url}/metrics`);
       // Those of Node's own are not ours to name.
-      const ours = text.split('\n').filter((line) => line.includes('wherry_')).join('\n');
+      const ours = text
+        .split('\n')
+        .filter((line) => line.includes('wherry_'))
+        .join('\n');
       expect(await mustRun('promtool', ['check', 'metrics'], { input: `${ours}\n` })).toBe('');
     } finally {
       await close();
@@ -235,6 +308,8 @@ async function routersSeries(): Promise<{ calls: number; series: Set<string> }> 
   const first = await scrapes();
   await eventually(async () => expect(await scrapes()).toBeGreaterThanOrEqual(first + 2));
   const all = await samples('{__name__=~"wherry_.*",job="wherry",container="router"}');
-  const series = new Set(all.map(({ metric: { instance: _instance, pod: _pod, ...metric } }) => JSON.stringify(metric)));
+  const series = new Set(
+    all.map(({ metric: { instance: _instance, pod: _pod, ...metric } }) => JSON.stringify(metric)),
+  );
   return { calls: (await samples('sum(wherry_function_calls_total{job="wherry"})'))[0]!.value, series };
 }

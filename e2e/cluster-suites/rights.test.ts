@@ -16,17 +16,55 @@ const FUNCTION = `system:serviceaccount:${FUNCTIONS}:wherry-function`;
 /** `verb group/resource[/subresource] [name]`; the core's group is left out. */
 type Right = string;
 
-const SECRETS = ['encryption-keys', 'digest-key', 'feed-keys', 'management-key', 'internal-ca', 'operator-tls', 'router-tls', 'manager-tls'];
-const KINDS = ['functions', 'codesources', 'keygroups', 'apikeys', 'functionsecrets', 'settings'].map((kind) => `wherry.dev/${kind}`);
-const each = (verbs: string, resources: string[]): Right[] => resources.flatMap((resource) => verbs.split(' ').map((verb) => `${verb} ${resource}`));
+const SECRETS = [
+  'encryption-keys',
+  'digest-key',
+  'feed-keys',
+  'management-key',
+  'internal-ca',
+  'operator-tls',
+  'router-tls',
+  'manager-tls',
+];
+const KINDS = ['functions', 'codesources', 'keygroups', 'apikeys', 'functionsecrets', 'settings'].map(
+  (kind) => `wherry.dev/${kind}`,
+);
+const each = (verbs: string, resources: string[]): Right[] =>
+  resources.flatMap((resource) => verbs.split(' ').map((verb) => `${verb} ${resource}`));
 
 /** Ways to more rights, or into what is not theirs; of nobody here, in any namespace. */
 const FORBIDDEN: Right[] = [
-  ...each('create', ['pods', 'pods/exec', 'pods/attach', 'pods/portforward', 'pods/ephemeralcontainers', 'serviceaccounts/token', 'apps/daemonsets', 'batch/jobs', 'batch/cronjobs']),
-  ...each('create update patch delete escalate bind', ['rbac.authorization.k8s.io/roles', 'rbac.authorization.k8s.io/rolebindings']),
-  ...each('create update patch delete', ['serviceaccounts', 'namespaces', 'nodes', 'persistentvolumes', 'persistentvolumeclaims', 'apiextensions.k8s.io/customresourcedefinitions']),
-  ...each('create update patch delete escalate bind', ['rbac.authorization.k8s.io/clusterroles', 'rbac.authorization.k8s.io/clusterrolebindings']),
-  ...each('create update', ['admissionregistration.k8s.io/validatingwebhookconfigurations', 'admissionregistration.k8s.io/mutatingwebhookconfigurations']),
+  ...each('create', [
+    'pods',
+    'pods/exec',
+    'pods/attach',
+    'pods/portforward',
+    'pods/ephemeralcontainers',
+    'serviceaccounts/token',
+    'apps/daemonsets',
+    'batch/jobs',
+    'batch/cronjobs',
+  ]),
+  ...each('create update patch delete escalate bind', [
+    'rbac.authorization.k8s.io/roles',
+    'rbac.authorization.k8s.io/rolebindings',
+  ]),
+  ...each('create update patch delete', [
+    'serviceaccounts',
+    'namespaces',
+    'nodes',
+    'persistentvolumes',
+    'persistentvolumeclaims',
+    'apiextensions.k8s.io/customresourcedefinitions',
+  ]),
+  ...each('create update patch delete escalate bind', [
+    'rbac.authorization.k8s.io/clusterroles',
+    'rbac.authorization.k8s.io/clusterrolebindings',
+  ]),
+  ...each('create update', [
+    'admissionregistration.k8s.io/validatingwebhookconfigurations',
+    'admissionregistration.k8s.io/mutatingwebhookconfigurations',
+  ]),
   ...each('impersonate', ['users', 'groups', 'serviceaccounts']),
   ...each('get', ['nodes/proxy', 'nodes/log', 'pods/log', 'pods/proxy', 'services/proxy']),
   ...each('deletecollection', ['secrets', ...KINDS]),
@@ -34,7 +72,12 @@ const FORBIDDEN: Right[] = [
 ];
 
 /** Asks the API server: those of the rights that it grants. `namespace` undefined: in the whole cluster. */
-async function granted(user: string, namespace: string | undefined, rights: readonly Right[], moreGroups: string[] = []): Promise<Right[]> {
+async function granted(
+  user: string,
+  namespace: string | undefined,
+  rights: readonly Right[],
+  moreGroups: string[] = [],
+): Promise<Right[]> {
   const items = rights.map((right) => {
     const [verb, what = '', name] = right.split(' ');
     const parts = what.split('/');
@@ -45,25 +88,53 @@ async function granted(user: string, namespace: string | undefined, rights: read
     return {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SubjectAccessReview',
-      spec: { user, groups: ['system:serviceaccounts', `system:serviceaccounts:${user.split(':')[2]}`, 'system:authenticated', ...moreGroups], resourceAttributes },
+      spec: {
+        user,
+        groups: [
+          'system:serviceaccounts',
+          `system:serviceaccounts:${user.split(':')[2]}`,
+          'system:authenticated',
+          ...moreGroups,
+        ],
+        resourceAttributes,
+      },
     };
   });
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-  const answers = (await cluster.kubectl(['create', '-f', '-', '-o', 'jsonpath={.status.allowed}{"\\n"}'], { input })).trim().split('\n');
+  const answers = (await cluster.kubectl(['create', '-f', '-', '-o', 'jsonpath={.status.allowed}{"\\n"}'], { input }))
+    .trim()
+    .split('\n');
   expect(answers).toHaveLength(rights.length);
   return rights.filter((_, at) => answers[at] === 'true');
 }
 
 describe('K1: what the operator may', () => {
   const among = [
-    ...each('get list watch', [...KINDS, 'apps/deployments', 'services', 'policy/poddisruptionbudgets', 'secrets', 'pods', 'discovery.k8s.io/endpointslices']),
-    ...each('get update', KINDS.map((kind) => `${kind}/status`)),
+    ...each('get list watch', [
+      ...KINDS,
+      'apps/deployments',
+      'services',
+      'policy/poddisruptionbudgets',
+      'secrets',
+      'pods',
+      'discovery.k8s.io/endpointslices',
+    ]),
+    ...each(
+      'get update',
+      KINDS.map((kind) => `${kind}/status`),
+    ),
     ...each('create patch delete', ['apps/deployments', 'services', 'policy/poddisruptionbudgets', 'secrets']),
     ...each('create patch', ['events']),
-    'delete wherry.dev/functionsecrets', 'create configmaps', 'get configmaps wherry-feed-ca', 'update configmaps wherry-feed-ca',
+    'delete wherry.dev/functionsecrets',
+    'create configmaps',
+    'get configmaps wherry-feed-ca',
+    'update configmaps wherry-feed-ca',
   ];
   const beside = [
-    'create coordination.k8s.io/leases', 'get coordination.k8s.io/leases wherry-operator', 'update coordination.k8s.io/leases wherry-operator', 'create secrets',
+    'create coordination.k8s.io/leases',
+    'get coordination.k8s.io/leases wherry-operator',
+    'update coordination.k8s.io/leases wherry-operator',
+    'create secrets',
     ...SECRETS.flatMap((name) => [`get secrets wherry-${name}`, `update secrets wherry-${name}`]),
   ];
 
@@ -74,16 +145,31 @@ describe('K1: what the operator may', () => {
 
   it('is no writing of specs, no other Secret of the system, and nothing outside of the two namespaces', async () => {
     const others = [
-      ...each('create update patch', KINDS), ...each('delete', KINDS.filter((kind) => !kind.endsWith('functionsecrets'))),
-      ...each('list watch update delete', ['configmaps']), 'get configmaps other', 'delete pods', ...each('get list watch create update patch delete', ['networking.k8s.io/networkpolicies']), 'update secrets', 'delete events',
+      ...each('create update patch', KINDS),
+      ...each(
+        'delete',
+        KINDS.filter((kind) => !kind.endsWith('functionsecrets')),
+      ),
+      ...each('list watch update delete', ['configmaps']),
+      'get configmaps other',
+      'delete pods',
+      ...each('get list watch create update patch delete', ['networking.k8s.io/networkpolicies']),
+      'update secrets',
+      'delete events',
     ];
     expect(await granted(OPERATOR, FUNCTIONS, others)).toEqual([]);
     const other = [
-      ...each('list watch delete patch', ['secrets']), 'get secrets other', 'update secrets other', ...each('get list create update patch delete', ['apps/deployments', 'configmaps', 'pods']),
-      ...each('list delete', ['coordination.k8s.io/leases']), 'update coordination.k8s.io/leases other', ...each('create patch', ['services', 'networking.k8s.io/networkpolicies']),
+      ...each('list watch delete patch', ['secrets']),
+      'get secrets other',
+      'update secrets other',
+      ...each('get list create update patch delete', ['apps/deployments', 'configmaps', 'pods']),
+      ...each('list delete', ['coordination.k8s.io/leases']),
+      'update coordination.k8s.io/leases other',
+      ...each('create patch', ['services', 'networking.k8s.io/networkpolicies']),
     ];
     expect(await granted(OPERATOR, SYSTEM, other)).toEqual([]);
-    for (const namespace of ['default', 'kube-system', undefined]) expect(await granted(OPERATOR, namespace, [...among, ...beside])).toEqual([]);
+    for (const namespace of ['default', 'kube-system', undefined])
+      expect(await granted(OPERATOR, namespace, [...among, ...beside])).toEqual([]);
   });
 });
 
@@ -96,19 +182,31 @@ describe('K1: what the manager may', () => {
 
   it('is no status, no workload, no writing of Secrets, and nothing beside its own pod or elsewhere', async () => {
     const others = [
-      ...each('update patch', KINDS.map((kind) => `${kind}/status`)), ...each('create update patch delete', ['secrets', 'apps/deployments', 'services', 'configmaps', 'networking.k8s.io/networkpolicies']),
+      ...each(
+        'update patch',
+        KINDS.map((kind) => `${kind}/status`),
+      ),
+      ...each('create update patch delete', [
+        'secrets',
+        'apps/deployments',
+        'services',
+        'configmaps',
+        'networking.k8s.io/networkpolicies',
+      ]),
       ...each('get list', ['pods', 'configmaps', 'apps/deployments']),
     ];
     expect(await granted(MANAGER, FUNCTIONS, others)).toEqual([]);
     const keys = SECRETS.map((name) => `get secrets wherry-${name}`);
     expect(await granted(MANAGER, SYSTEM, [...among, ...others, ...keys])).toEqual([]);
-    for (const namespace of ['default', 'kube-system', undefined]) expect(await granted(MANAGER, namespace, among)).toEqual([]);
+    for (const namespace of ['default', 'kube-system', undefined])
+      expect(await granted(MANAGER, namespace, among)).toEqual([]);
   });
 });
 
 describe('K1: nobody', () => {
   it.each([[OPERATOR], [MANAGER], [ROUTER], [FUNCTION]])('%s has a way to more rights', async (user) => {
-    for (const namespace of [SYSTEM, FUNCTIONS, 'kube-system', undefined]) expect([namespace, await granted(user, namespace, FORBIDDEN)]).toEqual([namespace, []]);
+    for (const namespace of [SYSTEM, FUNCTIONS, 'kube-system', undefined])
+      expect([namespace, await granted(user, namespace, FORBIDDEN)]).toEqual([namespace, []]);
   });
 
   it('is asked in vain: an administrator is granted all of it', async () => {
@@ -119,7 +217,11 @@ describe('K1: nobody', () => {
     for (const namespace of [SYSTEM, FUNCTIONS]) {
       const text = await cluster.kubectl(['auth', 'can-i', '--list', `--as=${user}`, '-n', namespace, '--no-headers']);
       const rights = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith(' '));
-      expect(rights.map((line) => line.split(/\s+/)[0]).sort()).toEqual(['selfsubjectaccessreviews.authorization.k8s.io', 'selfsubjectreviews.authentication.k8s.io', 'selfsubjectrulesreviews.authorization.k8s.io']);
+      expect(rights.map((line) => line.split(/\s+/)[0]).sort()).toEqual([
+        'selfsubjectaccessreviews.authorization.k8s.io',
+        'selfsubjectreviews.authentication.k8s.io',
+        'selfsubjectrulesreviews.authorization.k8s.io',
+      ]);
     }
   });
 });
@@ -131,19 +233,27 @@ describe('K1: tokens', () => {
     try { found = readdirSync('/var/run/secrets/kubernetes.io/serviceaccount').filter((name) => !name.startsWith('.')); } catch (error) { found = error.code; }
     console.log(JSON.stringify(found));`;
 
-  it.each([['router', 'router'], ['operator', 'builder'], ['operator', 'installer']])('the pod of the %s has none in the container %s', async (component, container) => {
+  it.each([
+    ['router', 'router'],
+    ['operator', 'builder'],
+    ['operator', 'installer'],
+  ])('the pod of the %s has none in the container %s', async (component, container) => {
     const { metadata } = await programPod(cluster, component);
     expect(await evaluateIn(cluster, { namespace: SYSTEM, pod: metadata.name, container }, LOOK)).toBe('ENOENT');
   });
 
   it.each([['operator'], ['manager']])('the %s has one that expires', async (component) => {
     const { metadata } = await programPod(cluster, component);
-    expect(await evaluateIn(cluster, { namespace: SYSTEM, pod: metadata.name, container: component }, LOOK)).toEqual(expect.arrayContaining(['token']));
+    expect(await evaluateIn(cluster, { namespace: SYSTEM, pod: metadata.name, container: component }, LOOK)).toEqual(
+      expect.arrayContaining(['token']),
+    );
   });
 
   it('no pod gets one but those two', async () => {
     const pods = [...(await podsOf(cluster, SYSTEM)), ...(await podsOf(cluster, FUNCTIONS))];
     const having = pods.filter(({ spec }) => JSON.stringify(spec.volumes ?? []).includes('serviceAccountToken'));
-    expect(new Set(having.map(({ metadata }) => metadata.labels['app.kubernetes.io/component']))).toEqual(new Set(['operator', 'manager']));
+    expect(new Set(having.map(({ metadata }) => metadata.labels['app.kubernetes.io/component']))).toEqual(
+      new Set(['operator', 'manager']),
+    );
   });
 });

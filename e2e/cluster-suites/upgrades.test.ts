@@ -33,12 +33,22 @@ interface FunctionCrd {
   spec: { versions: { schema: { openAPIV3Schema: Schema } }[] };
 }
 
-const SECRET = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'upgraded-token', namespace: FUNCTIONS }, stringData: { token: 's3cret-token' } };
+const SECRET = {
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'upgraded-token', namespace: FUNCTIONS },
+  stringData: { token: 's3cret-token' },
+};
 const functionSecret = (functionRef: string): object => ({
   apiVersion: 'wherry.dev/v1alpha1',
   kind: 'FunctionSecret',
   metadata: { name: 'upgraded-token', namespace: FUNCTIONS },
-  spec: { name: 'token', scope: 'function', function: functionRef, value: { secretKeyRef: { name: 'upgraded-token', key: 'token' } } },
+  spec: {
+    name: 'token',
+    scope: 'function',
+    function: functionRef,
+    value: { secretKeyRef: { name: 'upgraded-token', key: 'token' } },
+  },
 });
 
 const cluster = testCluster();
@@ -59,41 +69,81 @@ export default async (c, ctx) => {
   console.log('said ${word}');
   return c.text('${word} ' + tail + ' ' + (await ctx.getSecret('token')) + ' ' + (await c.req.arrayBuffer()).byteLength);
 };`;
-const call = (): ReturnType<typeof send> => send(`${platform.functionUrl}/run/upgraded`, { headers: { 'x-api-key': key } });
-const answers = async (word: string, limitMs?: number): Promise<void> => eventually(async () => expect((await call()).text).toBe(`${word} tail s3cret-token 0`), limitMs);
+const call = (): ReturnType<typeof send> =>
+  send(`${platform.functionUrl}/run/upgraded`, { headers: { 'x-api-key': key } });
+const answers = async (word: string, limitMs?: number): Promise<void> =>
+  eventually(async () => expect((await call()).text).toBe(`${word} tail s3cret-token 0`), limitMs);
 const wholly = ({ status, text, posted }: Outcome): string | undefined =>
-  status === 200 && new RegExp(`^v\\d+ tail s3cret-token ${posted}$`).test(text) ? undefined : `${status} ${text.slice(0, 200)}`;
+  status === 200 && new RegExp(`^v\\d+ tail s3cret-token ${posted}$`).test(text)
+    ? undefined
+    : `${status} ${text.slice(0, 200)}`;
 const load = (): SteadyLoad => {
-  const calls = new SteadyLoad({ url: `${platform.functionUrl}/run/upgraded`, fault: wholly, headers: { 'x-api-key': key } });
+  const calls = new SteadyLoad({
+    url: `${platform.functionUrl}/run/upgraded`,
+    fault: wholly,
+    headers: { 'x-api-key': key },
+  });
   running.add(calls);
   return calls;
 };
 
-function say(what: string, { calls, posts, failures, longestGapMs }: LoadReport, measured: Record<string, number> = {}): void {
+function say(
+  what: string,
+  { calls, posts, failures, longestGapMs }: LoadReport,
+  measured: Record<string, number> = {},
+): void {
   const figures = Object.entries(measured).map(([name, ms]) => `, ${name} ${(ms / 1000).toFixed(1)} s`);
-  process.stdout.write(`${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, longest gap ${longestGapMs} ms${figures.join('')}\n${failures.slice(0, 20).map((failure) => `  ${failure}\n`).join('')}`);
+  process.stdout.write(
+    `${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, longest gap ${longestGapMs} ms${figures.join('')}\n${failures
+      .slice(0, 20)
+      .map((failure) => `  ${failure}\n`)
+      .join('')}`,
+  );
 }
 
 /** `helm upgrade --install` with these values alone. @returns how long it took, in milliseconds */
 async function helm(chart: string, wanted: object): Promise<number> {
   const began = Date.now();
-  const where = ['--namespace', SYSTEM_NAMESPACE, '--create-namespace', '--reset-values', '--values', '-', '--wait', '--timeout', '3m'];
+  const where = [
+    '--namespace',
+    SYSTEM_NAMESPACE,
+    '--create-namespace',
+    '--reset-values',
+    '--values',
+    '-',
+    '--wait',
+    '--timeout',
+    '3m',
+  ];
   await cluster.helm(['upgrade', '--install', RELEASE, chart, ...where], { input: JSON.stringify(wanted) });
   return Date.now() - began;
 }
 
 /** All objects of the six kinds: who they are, and what they want. */
 async function objects(): Promise<CustomResource[]> {
-  const { items } = JSON.parse(await cluster.kubectl(['get', 'wherry', '-n', FUNCTIONS, '-o', 'json'])) as { items: CustomResource[] };
+  const { items } = JSON.parse(await cluster.kubectl(['get', 'wherry', '-n', FUNCTIONS, '-o', 'json'])) as {
+    items: CustomResource[];
+  };
   const all = items.map(({ kind, metadata: { name, uid }, spec }) => ({ kind, metadata: { name, uid }, spec }));
   return all.sort((a, b) => `${a.kind}/${a.metadata.name}`.localeCompare(`${b.kind}/${b.metadata.name}`));
 }
 
 /** The function's pods: their uids, and how often their containers started anew. */
 const pods = (): Promise<string> =>
-  cluster.kubectl(['get', 'pods', '-n', FUNCTIONS, '-l', `wherry.dev/function=${functionId}`, '-o', 'jsonpath={.items[*].metadata.uid} {.items[*].status.containerStatuses[*].restartCount}']);
-const crd = async (): Promise<FunctionCrd> => JSON.parse(await cluster.kubectl(['get', 'crd', 'functions.wherry.dev', '-o', 'json'])) as FunctionCrd;
-const specOf = (definition: FunctionCrd): Schema => definition.spec.versions[0]!.schema.openAPIV3Schema.properties['spec'] as Schema;
+  cluster.kubectl([
+    'get',
+    'pods',
+    '-n',
+    FUNCTIONS,
+    '-l',
+    `wherry.dev/function=${functionId}`,
+    '-o',
+    'jsonpath={.items[*].metadata.uid} {.items[*].status.containerStatuses[*].restartCount}',
+  ]);
+const crd = async (): Promise<FunctionCrd> =>
+  JSON.parse(await cluster.kubectl(['get', 'crd', 'functions.wherry.dev', '-o', 'json'])) as FunctionCrd;
+const specOf = (definition: FunctionCrd): Schema =>
+  definition.spec.versions[0]!.schema.openAPIV3Schema.properties['spec'] as Schema;
 
 /** A copy of the chart whose Function may have `spec.note`. */
 async function chartWithNote(): Promise<string> {
@@ -108,13 +158,21 @@ async function chartWithNote(): Promise<string> {
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'wherry-upgrade-'));
-  values = JSON.parse(await cluster.helm(['get', 'values', RELEASE, '--namespace', SYSTEM_NAMESPACE, '-o', 'json'])) as Record<string, unknown>;
+  values = JSON.parse(
+    await cluster.helm(['get', 'values', RELEASE, '--namespace', SYSTEM_NAMESPACE, '-o', 'json']),
+  ) as Record<string, unknown>;
   platform = await startPlatform();
   api = new ApiClient(platform.managementUrl, platform.managementKey);
   const { groupId, value } = await api.groupWithKey('upgraded-callers');
   key = value;
   sourceId = await api.source('upgraded', { 'answer.js': codeOf('v1'), 'tail.js': "export const tail = 'tail';" });
-  const definition = { name: 'upgraded', handler: 'upgraded/answer.js', route: '/upgraded', methods: ['GET', 'POST'], keys: [groupId] };
+  const definition = {
+    name: 'upgraded',
+    handler: 'upgraded/answer.js',
+    route: '/upgraded',
+    methods: ['GET', 'POST'],
+    keys: [groupId],
+  };
   functionId = await api.readyFunction(definition);
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [SECRET, functionSecret(functionId)] }));
   await answers('v1');
@@ -153,11 +211,29 @@ describe('helm upgrade', () => {
     expect(await objects()).toEqual(before);
     expect(specOf(await crd()).properties).toHaveProperty('note');
     // An object of the newer kind does the programs, which know nothing of it, no harm.
-    await cluster.kubectl(['patch', 'function', '-n', FUNCTIONS, functionId, '--type=merge', '-p', '{"spec":{"note":"of the newer kind"}}']);
+    await cluster.kubectl([
+      'patch',
+      'function',
+      '-n',
+      FUNCTIONS,
+      functionId,
+      '--type=merge',
+      '-p',
+      '{"spec":{"note":"of the newer kind"}}',
+    ]);
     await api.functionWhen(functionId, ({ status }) => status.ready === true);
     await api.upload(sourceId, 'answer.js', codeOf('v2'));
     await answers('v2');
-    await cluster.kubectl(['patch', 'function', '-n', FUNCTIONS, functionId, '--type=merge', '-p', '{"spec":{"note":null}}']);
+    await cluster.kubectl([
+      'patch',
+      'function',
+      '-n',
+      FUNCTIONS,
+      functionId,
+      '--type=merge',
+      '-p',
+      '{"spec":{"note":null}}',
+    ]);
     const withoutNote = await objects();
 
     const backMs = await helm(CHART, values);
@@ -182,9 +258,14 @@ describe('helm uninstall, and install again', () => {
       expect((await pods()).trim().split(' ')).toHaveLength(2);
       await pause(300);
     });
-    const [requestId, [objectsBefore, podsBefore]] = [(await call()).headers.get('x-request-id'), await Promise.all([objects(), pods()])];
+    const [requestId, [objectsBefore, podsBefore]] = [
+      (await call()).headers.get('x-request-id'),
+      await Promise.all([objects(), pods()]),
+    ];
     const logged = async (): Promise<string[]> => {
-      const { logs } = (await api.expect('GET', `/api/logs?requestId=${requestId}`)).body.data as { logs: { message: string }[] };
+      const { logs } = (await api.expect('GET', `/api/logs?requestId=${requestId}`)).body.data as {
+        logs: { message: string }[];
+      };
       return logs.map(({ message }) => message);
     };
     await eventually(async () => expect(await logged()).toContain('said v4'));
@@ -207,17 +288,24 @@ describe('helm uninstall, and install again', () => {
     // The other file of the source is still there, or this would not build.
     await eventually(() => api.upload(sourceId, 'answer.js', codeOf('v5')));
     await answers('v5');
-    process.stdout.write(`helm uninstall took ${(goneMs / 1000).toFixed(1)} s, helm install ${(helmMs / 1000).toFixed(1)} s; calls are answered ${(servesMs / 1000).toFixed(1)} s after its start\n`);
+    process.stdout.write(
+      `helm uninstall took ${(goneMs / 1000).toFixed(1)} s, helm install ${(helmMs / 1000).toFixed(1)} s; calls are answered ${(servesMs / 1000).toFixed(1)} s after its start\n`,
+    );
   }, 60_000);
 });
 
 describe('two operators', () => {
-  const holder = (): Promise<string> => cluster.kubectl(['get', 'lease', '-n', SYSTEM_NAMESPACE, OPERATOR, '-o', 'jsonpath={.spec.holderIdentity}']);
+  const holder = (): Promise<string> =>
+    cluster.kubectl(['get', 'lease', '-n', SYSTEM_NAMESPACE, OPERATOR, '-o', 'jsonpath={.spec.holderIdentity}']);
 
   it('when the leading one is killed the other leads, and each change makes one workload', async () => {
     await hands.scale(OPERATOR, 2);
     const seen = new Set<string>();
-    const watch = cluster.start('kubectl', ['get', 'deployments', '-n', FUNCTIONS, '-l', `wherry.dev/function=${functionId}`, '-w', '-o', 'name'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const watch = cluster.start(
+      'kubectl',
+      ['get', 'deployments', '-n', FUNCTIONS, '-l', `wherry.dev/function=${functionId}`, '-w', '-o', 'name'],
+      { stdio: ['ignore', 'pipe', 'ignore'] },
+    );
     watch.stdout?.setEncoding('utf8').on('data', (text: string) => {
       for (const name of text.split('\n').filter(Boolean)) seen.add(name);
     });
@@ -245,7 +333,10 @@ describe('two operators', () => {
         await answers(word);
       }
       const report = await calls.stop();
-      say('the leading operator killed', report, { 'another leads after': takenOverMs, 'the change of that moment in force after': changedMs });
+      say('the leading operator killed', report, {
+        'another leads after': takenOverMs,
+        'the change of that moment in force after': changedMs,
+      });
       expect(report.failures).toEqual([]);
       expect(takenOverMs).toBeLessThan(TAKEN_OVER_MS);
       // Four edits.
@@ -256,7 +347,19 @@ describe('two operators', () => {
   }, 60_000);
 
   async function podNames(): Promise<string[]> {
-    const names = await cluster.kubectl(['get', 'pods', '-n', SYSTEM_NAMESPACE, '-l', 'app.kubernetes.io/component=operator', '-o', 'name']);
-    return names.split('\n').filter(Boolean).map((name) => name.replace('pod/', ''));
+    const names = await cluster.kubectl([
+      'get',
+      'pods',
+      '-n',
+      SYSTEM_NAMESPACE,
+      '-l',
+      'app.kubernetes.io/component=operator',
+      '-o',
+      'name',
+    ]);
+    return names
+      .split('\n')
+      .filter(Boolean)
+      .map((name) => name.replace('pod/', ''));
   }
 });

@@ -1,24 +1,24 @@
-import { existsSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
-import path from "node:path";
-import { stillRunning } from "../lib/processes.ts";
-import { mustRun, runProgram } from "./command.ts";
-import { openCluster, type Cluster } from "./cluster.ts";
-import { clusterFolder, isThere, readState, writeState, type ClusterState, type ClusterWay } from "./cluster-state.ts";
-import { installWherry, type ChartValues } from "./install-wherry.ts";
-import { kindConfig, CLUSTER_NETWORKS } from "./kind/kind-config.ts";
-import { settleClusterDns, untilClusterDnsAnswers } from "./kind/settle-cluster-dns.ts";
-import { dockerDaemonCommand, untilDockerAnswers } from "./machine/docker-daemon.ts";
-import { machineOfState, relaySocket } from "./machine/machine-of-state.ts";
-import { startNamespaces, startRelay } from "./machine/namespaces.ts";
-import { thisMachine } from "./machine/this-machine.ts";
-import { findOrMakeNodeImage } from "./node-image/make-node-image.ts";
-import { findOrBuildPrograms } from "./programs/build-programs.ts";
-import { progress, say } from "./progress.ts";
-import { startForwarder } from "./start-forwarder.ts";
-import { controlGroup, kindName } from "./names.ts";
-import { takeDown } from "./take-down.ts";
-import { withLock } from "./with-lock.ts";
+import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { stillRunning } from '../lib/processes.ts';
+import { mustRun, runProgram } from './command.ts';
+import { openCluster, type Cluster } from './cluster.ts';
+import { clusterFolder, isThere, readState, writeState, type ClusterState, type ClusterWay } from './cluster-state.ts';
+import { installWherry, type ChartValues } from './install-wherry.ts';
+import { kindConfig, CLUSTER_NETWORKS } from './kind/kind-config.ts';
+import { settleClusterDns, untilClusterDnsAnswers } from './kind/settle-cluster-dns.ts';
+import { dockerDaemonCommand, untilDockerAnswers } from './machine/docker-daemon.ts';
+import { machineOfState, relaySocket } from './machine/machine-of-state.ts';
+import { startNamespaces, startRelay } from './machine/namespaces.ts';
+import { thisMachine } from './machine/this-machine.ts';
+import { findOrMakeNodeImage } from './node-image/make-node-image.ts';
+import { findOrBuildPrograms } from './programs/build-programs.ts';
+import { progress, say } from './progress.ts';
+import { startForwarder } from './start-forwarder.ts';
+import { controlGroup, kindName } from './names.ts';
+import { takeDown } from './take-down.ts';
+import { withLock } from './with-lock.ts';
 
 export interface BringUpOptions {
   name: string;
@@ -82,30 +82,40 @@ const BRING_UP: Record<ClusterWay, (options: BringUpOptions) => Promise<ClusterS
 
 /** How a cluster would come to be on this machine now. */
 export async function chooseWay(): Promise<ClusterWay> {
-  if ((process.env["KUBECONFIG"] ?? "") !== "") return "given";
-  const docker = await runProgram("docker", ["info"], { timeoutMs: 10_000 }).catch(() => undefined);
-  return docker?.code === 0 ? "docker" : "namespaces";
+  if ((process.env['KUBECONFIG'] ?? '') !== '') return 'given';
+  const docker = await runProgram('docker', ['info'], { timeoutMs: 10_000 }).catch(() => undefined);
+  return docker?.code === 0 ? 'docker' : 'namespaces';
 }
 
 async function useGivenCluster({ name }: BringUpOptions): Promise<ClusterState> {
-  const kubeconfig = path.resolve(process.env["KUBECONFIG"] ?? "");
-  const programs = (await runProgram("kubectl", ["version", "--client"]).catch(() => undefined)) === undefined ? await findOrBuildPrograms("cluster") : "";
-  const state: ClusterState = { name, way: "given", kubeconfig, programs, node: "", gateway: "", isReady: false };
+  const kubeconfig = path.resolve(process.env['KUBECONFIG'] ?? '');
+  const programs =
+    (await runProgram('kubectl', ['version', '--client']).catch(() => undefined)) === undefined
+      ? await findOrBuildPrograms('cluster')
+      : '';
+  const state: ClusterState = { name, way: 'given', kubeconfig, programs, node: '', gateway: '', isReady: false };
   const cluster = openCluster(state);
-  const context = await cluster.kubectl(["config", "current-context"]);
+  const context = await cluster.kubectl(['config', 'current-context']);
   say(`KUBECONFIG names a cluster, which is used: ${context.trim()}`);
-  const node = await cluster.kubectl(["get", "nodes", "-o", 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}']);
+  const node = await cluster.kubectl([
+    'get',
+    'nodes',
+    '-o',
+    'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}',
+  ]);
   return { ...state, node };
 }
 
 /** With kind's own node image, which Docker gets from its registry, and the programs that are in PATH where they are. */
 async function createOnDocker({ name }: BringUpOptions): Promise<ClusterState> {
-  const installed = await Promise.all(["kind", "kubectl", "helm"].map((program) => runProgram(program, ["version"]).catch(() => undefined)));
-  const programs = installed.includes(undefined) ? await findOrBuildPrograms("cluster") : "";
+  const installed = await Promise.all(
+    ['kind', 'kubectl', 'helm'].map((program) => runProgram(program, ['version']).catch(() => undefined)),
+  );
+  const programs = installed.includes(undefined) ? await findOrBuildPrograms('cluster') : '';
   const folder = clusterFolder(name);
   await mkdir(folder, { recursive: true });
-  const kubeconfig = path.join(folder, "kubeconfig");
-  const state: ClusterState = { name, way: "docker", kubeconfig, programs, node: "", gateway: "", isReady: false };
+  const kubeconfig = path.join(folder, 'kubeconfig');
+  const state: ClusterState = { name, way: 'docker', kubeconfig, programs, node: '', gateway: '', isReady: false };
   writeState(state);
   await createKind(state, []);
   return { ...state, ...(await nodeAddresses(state)) };
@@ -113,55 +123,83 @@ async function createOnDocker({ name }: BringUpOptions): Promise<ClusterState> {
 
 async function createInNamespaces({ name, bound = false }: BringUpOptions): Promise<ClusterState> {
   requireRoot();
-  const programs = await findOrBuildPrograms("cluster");
+  const programs = await findOrBuildPrograms('cluster');
   const image = await findOrMakeNodeImage(programs);
   const folder = clusterFolder(name);
-  if (relaySocket(name).length > MAX_SOCKET_PATH) throw new Error(`${folder} is too long for a socket's path: set XDG_CACHE_HOME to a shorter one.`);
+  if (relaySocket(name).length > MAX_SOCKET_PATH)
+    throw new Error(`${folder} is too long for a socket's path: set XDG_CACHE_HOME to a shorter one.`);
   await rm(folder, { recursive: true, force: true });
-  await mkdir(path.join(folder, "home"), { recursive: true });
-  const log = path.join(folder, "docker.log");
-  const namespaces = await startNamespaces(await dockerDaemonCommand(path.join(folder, "docker"), controlGroup(name)), { log, bound });
-  const kubeconfig = path.join(folder, "kubeconfig");
-  const state: ClusterState = { name, way: "namespaces", kubeconfig, programs, node: "", gateway: "", namespaces, isReady: false };
+  await mkdir(path.join(folder, 'home'), { recursive: true });
+  const log = path.join(folder, 'docker.log');
+  const namespaces = await startNamespaces(await dockerDaemonCommand(path.join(folder, 'docker'), controlGroup(name)), {
+    log,
+    bound,
+  });
+  const kubeconfig = path.join(folder, 'kubeconfig');
+  const state: ClusterState = {
+    name,
+    way: 'namespaces',
+    kubeconfig,
+    programs,
+    node: '',
+    gateway: '',
+    namespaces,
+    isReady: false,
+  };
   writeState(state);
   const machine = machineOfState(state);
-  await startRelay(namespaces, { socket: relaySocket(name), log: path.join(folder, "relay.log") });
+  await startRelay(namespaces, { socket: relaySocket(name), log: path.join(folder, 'relay.log') });
   await untilDockerAnswers(machine, namespaces, log);
   await progress("  the node's image", () => {
-    const changes = ["ENV container=docker", 'ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]'];
-    const args = changes.flatMap((change) => ["--change", change]);
-    return mustRun("docker", ["import", ...args, image.archive, image.name], { start: machine.start });
+    const changes = ['ENV container=docker', 'ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]'];
+    const args = changes.flatMap((change) => ['--change', change]);
+    return mustRun('docker', ['import', ...args, image.archive, image.name], { start: machine.start });
   });
-  await createKind(state, ["--image", image.name]);
+  await createKind(state, ['--image', image.name]);
   const addresses = await nodeAddresses(state);
   // Over its node, pods and Services have addresses for what runs beside the daemon.
   for (const network of CLUSTER_NETWORKS) {
-    await mustRun("ip", ["route", "add", network, "via", addresses.node], { start: machine.start });
+    await mustRun('ip', ['route', 'add', network, 'via', addresses.node], { start: machine.start });
   }
   return { ...state, ...addresses };
 }
 
 function requireRoot(): void {
-  if (process.getuid?.() === ROOT && existsSync("/proc/self/ns/net")) return;
-  throw new Error("Without a Docker daemon the cluster runs in namespaces, which only root can make on Linux: run as root, start Docker, or set KUBECONFIG.");
+  if (process.getuid?.() === ROOT && existsSync('/proc/self/ns/net')) return;
+  throw new Error(
+    'Without a Docker daemon the cluster runs in namespaces, which only root can make on Linux: run as root, start Docker, or set KUBECONFIG.',
+  );
 }
 
 async function createKind(state: ClusterState, args: readonly string[]): Promise<void> {
   const { start } = machineOfState(state);
-  await progress("  kind create cluster", async () => {
-    const kind = ["create", "cluster", "--name", kindName(state.name), "--kubeconfig", state.kubeconfig, "--config", "-", "--wait", "3m"];
-    await mustRun("kind", [...kind, ...args], { start, input: kindConfig });
+  await progress('  kind create cluster', async () => {
+    const kind = [
+      'create',
+      'cluster',
+      '--name',
+      kindName(state.name),
+      '--kubeconfig',
+      state.kubeconfig,
+      '--config',
+      '-',
+      '--wait',
+      '3m',
+    ];
+    await mustRun('kind', [...kind, ...args], { start, input: kindConfig });
   });
-  await progress("  cluster DNS", async () => {
-    if (state.way === "namespaces") await settleClusterDns(start);
+  await progress('  cluster DNS', async () => {
+    if (state.way === 'namespaces') await settleClusterDns(start);
     await untilClusterDnsAnswers(start);
   });
 }
 
-async function nodeAddresses(state: ClusterState): Promise<Pick<ClusterState, "node" | "gateway">> {
-  const format = "{{with .NetworkSettings.Networks.kind}}{{.IPAddress}} {{.Gateway}}{{end}}";
+async function nodeAddresses(state: ClusterState): Promise<Pick<ClusterState, 'node' | 'gateway'>> {
+  const format = '{{with .NetworkSettings.Networks.kind}}{{.IPAddress}} {{.Gateway}}{{end}}';
   const { start } = state.namespaces === undefined ? thisMachine : machineOfState(state);
-  const answer = await mustRun("docker", ["inspect", "--format", format, `${kindName(state.name)}-control-plane`], { start });
-  const [node = "", gateway = ""] = answer.trim().split(" ");
+  const answer = await mustRun('docker', ['inspect', '--format', format, `${kindName(state.name)}-control-plane`], {
+    start,
+  });
+  const [node = '', gateway = ''] = answer.trim().split(' ');
   return { node, gateway };
 }

@@ -1,17 +1,17 @@
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync, mkdirSync } from "node:fs";
-import path from "node:path";
-import type { Process } from "../lib/processes.ts";
-import { cacheFolder } from "./folders.ts";
-import { areAlive, type Namespaces } from "./machine/namespaces.ts";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Process } from '../lib/processes.ts';
+import { cacheFolder } from './folders.ts';
+import { areAlive, type Namespaces } from './machine/namespaces.ts';
 
 /** How a cluster came to be. */
 export type ClusterWay =
   /** KUBECONFIG named one. */
-  | "given"
+  | 'given'
   /** kind on the machine's own Docker daemon. */
-  | "docker"
+  | 'docker'
   /** kind on a Docker daemon in namespaces of its own. */
-  | "namespaces";
+  | 'namespaces';
 
 /** Where Wherry is reached from this machine, without a trailing slash. */
 export interface ClusterUrls {
@@ -48,13 +48,16 @@ const NAME = /^[a-z][a-z0-9-]{0,30}$/;
 
 /** Where a cluster's state, images and containers lie. @throws Error that says what a name may be */
 export function clusterFolder(name: string): string {
-  if (!NAME.test(name)) throw new Error(`"${name}" is no name for a cluster: small letters, digits and hyphens, 31 at most, a letter first.`);
-  return cacheFolder("clusters", name);
+  if (!NAME.test(name))
+    throw new Error(
+      `"${name}" is no name for a cluster: small letters, digits and hyphens, 31 at most, a letter first.`,
+    );
+  return cacheFolder('clusters', name);
 }
 
 export function readState(name: string): ClusterState | undefined {
   const file = stateFile(name);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as ClusterState) : undefined;
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ClusterState) : undefined;
 }
 
 export function writeState(state: ClusterState): void {
@@ -66,7 +69,7 @@ export function writeState(state: ClusterState): void {
 
 /** All names, of clusters that run and of those that left their files. */
 export function clusterNames(): string[] {
-  const folder = cacheFolder("clusters");
+  const folder = cacheFolder('clusters');
   return existsSync(folder) ? readdirSync(folder).sort() : [];
 }
 
@@ -76,5 +79,5 @@ export function isThere(state: ClusterState): boolean {
 }
 
 function stateFile(name: string): string {
-  return path.join(clusterFolder(name), "state.json");
+  return path.join(clusterFolder(name), 'state.json');
 }

@@ -1,11 +1,11 @@
-import { CommandFailed, runProgram, type CommandOptions, type CommandResult, type Start } from "./command.ts";
-import { readState, type ClusterState, type ClusterUrls, type ClusterWay } from "./cluster-state.ts";
-import { followService } from "./machine/follow-service.ts";
-import { forward, type Forward } from "./machine/forward.ts";
-import type { Address, Machine } from "./machine/machine.ts";
-import { machineOfState } from "./machine/machine-of-state.ts";
-import { portForward } from "./machine/port-forward.ts";
-import { takeDown } from "./take-down.ts";
+import { CommandFailed, runProgram, type CommandOptions, type CommandResult, type Start } from './command.ts';
+import { readState, type ClusterState, type ClusterUrls, type ClusterWay } from './cluster-state.ts';
+import { followService } from './machine/follow-service.ts';
+import { forward, type Forward } from './machine/forward.ts';
+import type { Address, Machine } from './machine/machine.ts';
+import { machineOfState } from './machine/machine-of-state.ts';
+import { portForward } from './machine/port-forward.ts';
+import { takeDown } from './take-down.ts';
 
 /** A real Kubernetes, as a test or a person uses it. */
 export interface Cluster {
@@ -28,7 +28,7 @@ export interface Cluster {
   /** `kubectl apply` of a manifest. @throws CommandFailed when it did not succeed */
   apply(manifest: string): Promise<string>;
   /** A connection from beside the Docker daemon, where nodes, pods and Services have addresses. */
-  connect: Machine["connect"];
+  connect: Machine['connect'];
   /** A port of loopback for this process and others, which leads to an address in the cluster. */
   forward(address: Address): Promise<Forward>;
   /** The same for a Service's port: each connection goes wherever the Service leads it then. */
@@ -45,13 +45,14 @@ export interface Cluster {
 export function openCluster(state: ClusterState): Cluster {
   const { name, way, kubeconfig, node, gateway } = state;
   const machine = machineOfState(state);
-  const run: Cluster["run"] = (command, args, options) => runProgram(command, args, { ...options, start: machine.start });
+  const run: Cluster['run'] = (command, args, options) =>
+    runProgram(command, args, { ...options, start: machine.start });
   const must = async (command: string, args: readonly string[], options?: CommandOptions): Promise<string> => {
     const result = await run(command, args, options);
     if (result.code !== 0) throw new CommandFailed(command, args, result);
     return result.stdout;
   };
-  const kubectl: Cluster["kubectl"] = (args, options) => must("kubectl", args, options);
+  const kubectl: Cluster['kubectl'] = (args, options) => must('kubectl', args, options);
   return {
     name,
     way,
@@ -61,14 +62,15 @@ export function openCluster(state: ClusterState): Cluster {
     start: machine.start,
     run,
     kubectl,
-    helm: (args, options) => must("helm", args, options),
-    apply: (manifest) => kubectl(["apply", "-f", "-"], { input: manifest }),
+    helm: (args, options) => must('helm', args, options),
+    apply: (manifest) => kubectl(['apply', '-f', '-'], { input: manifest }),
     connect: machine.connect,
     forward: (address) => forward(() => machine.connect(address)),
     async forwardService(service) {
       // Only in namespaces of our own do routes lead to the addresses of Services.
-      if (way !== "namespaces") return portForward(machine.start, service);
-      const lookUp = (): Promise<string> => kubectl(["get", "service", "-n", service.namespace, service.name, "-o", "jsonpath={.spec.clusterIP}"]);
+      if (way !== 'namespaces') return portForward(machine.start, service);
+      const lookUp = (): Promise<string> =>
+        kubectl(['get', 'service', '-n', service.namespace, service.name, '-o', 'jsonpath={.spec.clusterIP}']);
       return forward(followService(machine.connect, lookUp, service.port, await lookUp()));
     },
     async publish(ours, port = 0) {
@@ -77,7 +79,10 @@ export function openCluster(state: ClusterState): Cluster {
     },
     urls() {
       const urls = readState(name)?.forwarder?.urls;
-      if (urls === undefined) throw new Error(`Wherry is not installed in the cluster "${name}": run \`npm run cluster -- --name ${name} up\`.`);
+      if (urls === undefined)
+        throw new Error(
+          `Wherry is not installed in the cluster "${name}": run \`npm run cluster -- --name ${name} up\`.`,
+        );
       return urls;
     },
     down: () => takeDown(name),

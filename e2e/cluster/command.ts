@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 
 export interface CommandResult {
   /** The exit code; 128 and more when a signal ended it, as a shell has it. */
@@ -28,9 +28,9 @@ export class CommandFailed extends Error {
   readonly result: CommandResult;
 
   constructor(command: string, args: readonly string[], result: CommandResult) {
-    const said = (result.stderr.trim() || result.stdout.trim()).split("\n").slice(-LINES_OF_A_FAILURE).join("\n");
-    super(`${[command, ...args].join(" ").slice(0, 300)} ended with ${result.code}:\n${said}`);
-    this.name = "CommandFailed";
+    const said = (result.stderr.trim() || result.stdout.trim()).split('\n').slice(-LINES_OF_A_FAILURE).join('\n');
+    super(`${[command, ...args].join(' ').slice(0, 300)} ended with ${result.code}:\n${said}`);
+    this.name = 'CommandFailed';
     this.result = result;
   }
 }
@@ -43,19 +43,19 @@ export async function runProgram(
 ): Promise<CommandResult> {
   const start: Start = options.start ?? spawn;
   const child = start(command, args, {
-    stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...(options.env === undefined ? {} : { env: options.env }),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs, killSignal: "SIGKILL" as const }),
+    ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs, killSignal: 'SIGKILL' as const }),
   });
   // A program that ends before it has read all is no error of ours: its code says what came of it.
-  child.stdin?.on("error", () => undefined);
+  child.stdin?.on('error', () => undefined);
   child.stdin?.end(options.input);
-  const stdout = collect(child, "stdout");
-  const stderr = collect(child, "stderr");
+  const stdout = collect(child, 'stdout');
+  const stderr = collect(child, 'stderr');
   const code = await new Promise<number>((resolve, reject) => {
-    child.once("error", (error) => reject(new Error(`${command} could not be started: ${error.message}`)));
-    child.once("close", (exitCode) => resolve(exitCode ?? CODE_OF_A_SIGNAL));
+    child.once('error', (error) => reject(new Error(`${command} could not be started: ${error.message}`)));
+    child.once('close', (exitCode) => resolve(exitCode ?? CODE_OF_A_SIGNAL));
   });
   return { code, stdout: stdout(), stderr: stderr() };
 }
@@ -67,8 +67,8 @@ export async function mustRun(...[command, args, options]: Parameters<typeof run
   return result.stdout;
 }
 
-function collect(child: ChildProcess, name: "stdout" | "stderr"): () => string {
+function collect(child: ChildProcess, name: 'stdout' | 'stderr'): () => string {
   const chunks: Buffer[] = [];
-  child[name]?.on("data", (chunk: Buffer) => chunks.push(chunk));
+  child[name]?.on('data', (chunk: Buffer) => chunks.push(chunk));
   return () => Buffer.concat(chunks).toString();
 }

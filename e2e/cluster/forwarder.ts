@@ -3,9 +3,9 @@
  *   node forwarder.ts NAME
  * It prints one line of JSON, the URLs.
  */
-import { openCluster, type Cluster } from "./cluster.ts";
-import { readState, type ClusterUrls } from "./cluster-state.ts";
-import { SYSTEM_NAMESPACE } from "./names.ts";
+import { openCluster, type Cluster } from './cluster.ts';
+import { readState, type ClusterUrls } from './cluster-state.ts';
+import { SYSTEM_NAMESPACE } from './names.ts';
 
 const LOOK_MS = 5000;
 
@@ -13,17 +13,17 @@ async function urlOf(cluster: Cluster, name: string, port: number): Promise<stri
   return (await cluster.forwardService({ namespace: SYSTEM_NAMESPACE, name, port })).url;
 }
 
-const name = process.argv[2] ?? "";
+const name = process.argv[2] ?? '';
 const state = readState(name);
 if (state === undefined) throw new Error(`There is no cluster "${name}".`);
 const cluster = openCluster(state);
 const urls: ClusterUrls = {
-  functions: await urlOf(cluster, "wherry-router", 8000),
-  management: await urlOf(cluster, "wherry-manager", 9000),
+  functions: await urlOf(cluster, 'wherry-router', 8000),
+  management: await urlOf(cluster, 'wherry-manager', 9000),
 };
 process.stdout.write(`${JSON.stringify(urls)}\n`);
 // Whoever reads the line may be gone later.
-process.stdout.on("error", () => undefined);
+process.stdout.on('error', () => undefined);
 // The state's file goes with the cluster.
 setInterval(() => {
   if (readState(name)?.kubeconfig === undefined) process.exit();

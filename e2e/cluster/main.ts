@@ -2,17 +2,17 @@
  * `npm run cluster -- up|status|down|in CMD…|programs|contexts FOLDER [--name NAME]`: a real Kubernetes with Wherry on it.
  * See docs/guides/development-cluster.md.
  */
-import path from "node:path";
-import { parseArgs } from "node:util";
-import { bringUp } from "./bring-up.ts";
-import { openCluster, type Cluster } from "./cluster.ts";
-import { clusterNames, isThere, readState } from "./cluster-state.ts";
-import { makeContexts } from "./images/build-images.ts";
-import { SYSTEM_NAMESPACE } from "./names.ts";
-import { findOrBuildPrograms } from "./programs/build-programs.ts";
-import { say } from "./progress.ts";
-import { takeDown } from "./take-down.ts";
-import { withLock } from "./with-lock.ts";
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { bringUp } from './bring-up.ts';
+import { openCluster, type Cluster } from './cluster.ts';
+import { clusterNames, isThere, readState } from './cluster-state.ts';
+import { makeContexts } from './images/build-images.ts';
+import { SYSTEM_NAMESPACE } from './names.ts';
+import { findOrBuildPrograms } from './programs/build-programs.ts';
+import { say } from './progress.ts';
+import { takeDown } from './take-down.ts';
+import { withLock } from './with-lock.ts';
 
 const USAGE = `npm run cluster -- COMMAND [--name NAME]
 
@@ -28,7 +28,7 @@ The name is "dev" unless --name says otherwise; it comes before CMD.`;
 
 async function up(name: string, { isBare }: { isBare: boolean }): Promise<void> {
   const cluster = await bringUp({ name, install: !isBare });
-  const run = `npm run cluster --${name === "dev" ? "" : ` --name ${name}`}`;
+  const run = `npm run cluster --${name === 'dev' ? '' : ` --name ${name}`}`;
   console.log(`The cluster "${name}" is up.`);
   if (!isBare) console.log(reach(cluster, run));
   console.log(`  Look:        ${run} in kubectl get pods -A\n  Take down:   ${run} down`);
@@ -42,16 +42,19 @@ function reach(cluster: Cluster, run: string): string {
 
 async function status(): Promise<void> {
   const states = clusterNames().map((name) => ({ name, state: readState(name) }));
-  if (states.length === 0) console.log("No cluster is up.");
+  if (states.length === 0) console.log('No cluster is up.');
   for (const { name, state } of states) {
     if (state === undefined || !isThere(state)) {
       console.log(`${name}: gone, but for its files; \`down\` removes them`);
       continue;
     }
-    console.log(`${name}: ${state.isReady ? "up" : "not up yet"} (${state.way}), KUBECONFIG=${state.kubeconfig}`);
-    if (state.forwarder !== undefined) console.log(`  Functions: ${state.forwarder.urls.functions}  Management: ${state.forwarder.urls.management}`);
+    console.log(`${name}: ${state.isReady ? 'up' : 'not up yet'} (${state.way}), KUBECONFIG=${state.kubeconfig}`);
+    if (state.forwarder !== undefined)
+      console.log(`  Functions: ${state.forwarder.urls.functions}  Management: ${state.forwarder.urls.management}`);
     if (!state.isReady) continue;
-    const { stdout, stderr } = await openCluster(state).run("kubectl", ["get", "nodes,pods", "-A"], { timeoutMs: 10_000 });
+    const { stdout, stderr } = await openCluster(state).run('kubectl', ['get', 'nodes,pods', '-A'], {
+      timeoutMs: 10_000,
+    });
     console.log(stdout + stderr);
   }
 }
@@ -63,12 +66,13 @@ async function down(name: string): Promise<void> {
 
 async function runInside(name: string, [command, ...args]: readonly string[]): Promise<number> {
   const state = readState(name);
-  if (state === undefined || !isThere(state)) throw new Error(`The cluster "${name}" is not up: run \`npm run cluster -- up\`.`);
-  if (command === undefined) throw new Error("Which command? Such as `npm run cluster -- in kubectl get pods -A`.");
-  const child = openCluster(state).start(command, args, { stdio: "inherit" });
+  if (state === undefined || !isThere(state))
+    throw new Error(`The cluster "${name}" is not up: run \`npm run cluster -- up\`.`);
+  if (command === undefined) throw new Error('Which command? Such as `npm run cluster -- in kubectl get pods -A`.');
+  const child = openCluster(state).start(command, args, { stdio: 'inherit' });
   return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => resolve(code ?? 1));
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? 1));
   });
 }
 
@@ -78,24 +82,24 @@ async function contexts(folder: string): Promise<void> {
 
 async function main(args: readonly string[]): Promise<number> {
   // What follows `in` is the command's, options included.
-  const end = args.indexOf("in");
+  const end = args.indexOf('in');
   const own = end === -1 ? args : args.slice(0, end + 1);
   const { values, positionals } = parseArgs({
     args: [...own],
     options: {
-      name: { type: "string", default: "dev" },
-      bare: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
+      name: { type: 'string', default: 'dev' },
+      bare: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
     },
     allowPositionals: true,
   });
   const [command, folder] = positionals;
-  if (command === "up") await up(values.name, { isBare: values.bare });
-  else if (command === "status") await status();
-  else if (command === "down") await down(values.name);
-  else if (command === "in") return runInside(values.name, args.slice(end + 1));
-  else if (command === "programs") console.log(await findOrBuildPrograms("cluster"));
-  else if (command === "contexts" && folder !== undefined) await contexts(folder);
+  if (command === 'up') await up(values.name, { isBare: values.bare });
+  else if (command === 'status') await status();
+  else if (command === 'down') await down(values.name);
+  else if (command === 'in') return runInside(values.name, args.slice(end + 1));
+  else if (command === 'programs') console.log(await findOrBuildPrograms('cluster'));
+  else if (command === 'contexts' && folder !== undefined) await contexts(folder);
   else {
     console.log(USAGE);
     return values.help ? 0 : 1;

@@ -1,6 +1,6 @@
 /** The release and its namespace: what the chart's guide says, too. */
-export const RELEASE = "wherry";
-export const SYSTEM_NAMESPACE = "wherry-system";
+export const RELEASE = 'wherry';
+export const SYSTEM_NAMESPACE = 'wherry-system';
 
 /** kind's name of a cluster: it cannot be one that a person made. */
 export function kindName(name: string): string {

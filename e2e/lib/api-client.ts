@@ -21,8 +21,13 @@ export class ApiClient {
 
   /** One request with the management key; `body` is sent as JSON unless `init` says otherwise. */
   request(method: string, path: string, body?: unknown, init: RequestInit = {}): Promise<Answer> {
-    const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-    const headers = { ...json.headers, 'x-api-key': this.#key, ...(init.headers as Record<string, string> | undefined) };
+    const json =
+      body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    const headers = {
+      ...json.headers,
+      'x-api-key': this.#key,
+      ...(init.headers as Record<string, string> | undefined),
+    };
     return send(this.#url + path, { ...json, ...init, method, headers });
   }
 
@@ -47,8 +52,11 @@ export class ApiClient {
   }
 
   /** Creates a function on GET of the route unless told otherwise; returns its id. */
-  async function(definition: { name: string; handler: string; route: string } & Record<string, unknown>): Promise<string> {
-    return (await this.expect('POST', '/api/functions', { methods: ['GET'], ...definition })).body.function.id as string;
+  async function(
+    definition: { name: string; handler: string; route: string } & Record<string, unknown>,
+  ): Promise<string> {
+    return (await this.expect('POST', '/api/functions', { methods: ['GET'], ...definition })).body.function
+      .id as string;
   }
 
   /** The same, and waits until it serves. */
@@ -61,7 +69,10 @@ export class ApiClient {
   /** Creates a group and a key in it. */
   async groupWithKey(group: string, key = 'first'): Promise<{ groupId: string; keyId: string; value: string }> {
     const groupId = (await this.expect('POST', '/api/key-groups', { name: group })).body.id as string;
-    const { id, value } = (await this.expect('POST', '/api/keys', { groupId, name: key })).body as { id: string; value: string };
+    const { id, value } = (await this.expect('POST', '/api/keys', { groupId, name: key })).body as {
+      id: string;
+      value: string;
+    };
     return { groupId, keyId: id, value };
   }
 

@@ -20,21 +20,38 @@ export class ClusterHands {
 
   /** Until a Deployment is as it should be, and every pod that it had before has ended. */
   async rolledOut(deployment: string, timeoutSeconds = 120): Promise<void> {
-    await this.#cluster.kubectl(['rollout', 'status', '-n', SYSTEM_NAMESPACE, `deployment/${deployment}`, `--timeout=${timeoutSeconds}s`]);
-    const { replicas } = JSON.parse(await this.#cluster.kubectl(['get', '-n', SYSTEM_NAMESPACE, 'deployment', deployment, '-o', 'jsonpath={.spec}'])) as { replicas: number };
+    await this.#cluster.kubectl([
+      'rollout',
+      'status',
+      '-n',
+      SYSTEM_NAMESPACE,
+      `deployment/${deployment}`,
+      `--timeout=${timeoutSeconds}s`,
+    ]);
+    const { replicas } = JSON.parse(
+      await this.#cluster.kubectl(['get', '-n', SYSTEM_NAMESPACE, 'deployment', deployment, '-o', 'jsonpath={.spec}']),
+    ) as { replicas: number };
     await this.podCount(deployment.replace(/^wherry-/, ''), replicas, timeoutSeconds * 1000);
   }
 
   /** Waits until it has so many pods, those on their way out included. */
   async scale(deployment: string, replicas: number): Promise<void> {
-    await this.#cluster.kubectl(['scale', '-n', SYSTEM_NAMESPACE, `deployment/${deployment}`, `--replicas=${replicas}`]);
+    await this.#cluster.kubectl([
+      'scale',
+      '-n',
+      SYSTEM_NAMESPACE,
+      `deployment/${deployment}`,
+      `--replicas=${replicas}`,
+    ]);
     await this.rolledOut(deployment);
   }
 
   /** The same for several, of which most are as they should be. */
   async scaleAll(wanted: Record<string, number>): Promise<void> {
     const format = 'jsonpath={range .items[*]}{.metadata.name} {.spec.replicas} {.status.readyReplicas}{"\\n"}{end}';
-    const lines = (await this.#cluster.kubectl(['get', 'deployments', '-n', SYSTEM_NAMESPACE, '-o', format])).split('\n');
+    const lines = (await this.#cluster.kubectl(['get', 'deployments', '-n', SYSTEM_NAMESPACE, '-o', format])).split(
+      '\n',
+    );
     for (const [name, replicas] of Object.entries(wanted)) {
       if (!lines.includes(`${name} ${replicas} ${replicas}`)) await this.scale(name, replicas);
     }
@@ -54,7 +71,9 @@ export class ClusterHands {
   /** The uid of a pod, and how often its containers were started anew. */
   async pod(namespace: string, name: string): Promise<{ uid: string; restarts: number }> {
     const format = 'jsonpath={.metadata.uid} {.status.containerStatuses[0].restartCount}';
-    const [uid = '', restarts] = (await this.#cluster.kubectl(['get', 'pod', '-n', namespace, name, '-o', format])).split(' ');
+    const [uid = '', restarts] = (
+      await this.#cluster.kubectl(['get', 'pod', '-n', namespace, name, '-o', format])
+    ).split(' ');
     return { uid, restarts: Number(restarts) };
   }
 
@@ -74,7 +93,9 @@ export class ClusterHands {
   /** Runs a shell script on the node. @throws Error with what it said when it fails */
   async onNode(script: string): Promise<string> {
     const node = `${kindName(this.#cluster.name)}-control-plane`;
-    const { code, stdout, stderr } = await this.#cluster.run('docker', ['exec', node, 'sh', '-ec', script], { timeoutMs: 30_000 });
+    const { code, stdout, stderr } = await this.#cluster.run('docker', ['exec', node, 'sh', '-ec', script], {
+      timeoutMs: 30_000,
+    });
     if (code !== 0) throw new Error(`On the node: ${stderr || stdout}`);
     return stdout;
   }

@@ -19,9 +19,14 @@ export interface TargetGroup {
  * goes by. Debian's Prometheus is built without it, and only it: what follows on it is Prometheus' own work.
  * @throws Error for a discovery of something else
  */
-export async function discoverPods(cluster: Cluster, { role, namespaces, selectors = [] }: PodDiscovery): Promise<TargetGroup[]> {
+export async function discoverPods(
+  cluster: Cluster,
+  { role, namespaces, selectors = [] }: PodDiscovery,
+): Promise<TargetGroup[]> {
   if (role !== 'pod') throw new Error(`the discovery of role ${role} is not known here`);
-  const labels = Object.fromEntries(selectors.flatMap(({ label }) => label.split(',').map((each) => each.split('=', 2) as [string, string])));
+  const labels = Object.fromEntries(
+    selectors.flatMap(({ label }) => label.split(',').map((each) => each.split('=', 2) as [string, string])),
+  );
   const pods = (await Promise.all(namespaces.names.map((namespace) => podsOf(cluster, namespace, labels)))).flat();
   return pods.flatMap(({ metadata, spec, status }) =>
     spec.containers.flatMap((container) =>
@@ -43,4 +48,9 @@ export async function discoverPods(cluster: Cluster, { role, namespaces, selecto
 }
 
 const metaLabels = (what: string, values: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [`__meta_kubernetes_pod_${what}_${name.replaceAll(/\W/g, '_')}`, value]));
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      `__meta_kubernetes_pod_${what}_${name.replaceAll(/\W/g, '_')}`,
+      value,
+    ]),
+  );

@@ -128,7 +128,10 @@ async function untilReady(child: ChildProcess, exited: Promise<number | null>, o
       child.kill('SIGKILL');
       throw new Error(`the service was not ready within ${START_DEADLINE_MS} ms:\n${output()}`);
     }
-    await Promise.race([ended, once(child.stdout ?? child, 'data', { signal: AbortSignal.timeout(LOOK_AGAIN_MS) }).catch(() => undefined)]);
+    await Promise.race([
+      ended,
+      once(child.stdout ?? child, 'data', { signal: AbortSignal.timeout(LOOK_AGAIN_MS) }).catch(() => undefined),
+    ]);
   }
 }
 

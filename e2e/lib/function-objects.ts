@@ -34,7 +34,9 @@ export class FunctionObjects {
 
   /** The same, for one that may be refused. Nothing is kept of it. */
   tryApply(kind: string, name: string, spec: object): Promise<CommandResult> {
-    return this.#cluster.run('kubectl', ['apply', IN, '--dry-run=server', '-f', '-'], { input: manifest(kind, name, spec) });
+    return this.#cluster.run('kubectl', ['apply', IN, '--dry-run=server', '-f', '-'], {
+      input: manifest(kind, name, spec),
+    });
   }
 
   /** `kubectl apply` of a Secret, whose values fields refer to. @returns when kubectl was through, by `machineTime()` */
@@ -65,7 +67,8 @@ export class FunctionObjects {
 
   /** `<kind>/<name>` of everything in the namespace that a function's name stands in, itself and events left out. */
   async namedAfter(functionName: string): Promise<string[]> {
-    const kinds = 'deployments,replicasets,pods,services,endpointslices,networkpolicies,poddisruptionbudgets,secrets,configmaps';
+    const kinds =
+      'deployments,replicasets,pods,services,endpointslices,networkpolicies,poddisruptionbudgets,secrets,configmaps';
     const names = await this.kubectl('get', kinds, '-o', 'name');
     return names.split('\n').filter((name) => name.split('/')[1]?.startsWith(functionName));
   }

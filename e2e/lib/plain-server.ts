@@ -37,7 +37,11 @@ export class PlainServer {
   async start(word: string): Promise<string> {
     await this.change(word);
     await this.#cluster.kubectl(['rollout', 'status', '-n', NAMESPACE, `deployment/${NAME}`, '--timeout=120s']);
-    const { url } = (this.#forward = await this.#cluster.forwardService({ namespace: NAMESPACE, name: NAME, port: PORT }));
+    const { url } = (this.#forward = await this.#cluster.forwardService({
+      namespace: NAMESPACE,
+      name: NAME,
+      port: PORT,
+    }));
     // A pod is ready before kube-proxy leads to it.
     await eventually(async () => {
       const { text } = await send(url, { signal: AbortSignal.timeout(ANSWER_MS) });
@@ -50,19 +54,42 @@ export class PlainServer {
   async change(word: string): Promise<void> {
     const { image, resources } = this.#likeness;
     const readinessProbe = { tcpSocket: { port: PORT }, periodSeconds: 1 };
-    const container = { name: 'plain', image, resources, readinessProbe, command: ['node', '-e', PROGRAM], env: [{ name: 'WORD', value: word }] };
+    const container = {
+      name: 'plain',
+      image,
+      resources,
+      readinessProbe,
+      command: ['node', '-e', PROGRAM],
+      env: [{ name: 'WORD', value: word }],
+    };
     const strategy = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
-    const template = { metadata: { labels: { app: NAME } }, spec: { terminationGracePeriodSeconds: 1, containers: [container] } };
+    const template = {
+      metadata: { labels: { app: NAME } },
+      spec: { terminationGracePeriodSeconds: 1, containers: [container] },
+    };
     const metadata = { name: NAME, namespace: NAMESPACE };
     const items = [
       { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: { app: NAME }, ports: [{ port: PORT }] } },
-      { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { selector: { matchLabels: { app: NAME } }, strategy, template } },
+      {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata,
+        spec: { selector: { matchLabels: { app: NAME } }, strategy, template },
+      },
     ];
     await this.#cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   }
 
   async dispose(): Promise<void> {
     await this.#forward?.close();
-    await this.#cluster.kubectl(['delete', 'deployment,service', '-n', NAMESPACE, NAME, '--ignore-not-found', '--wait=false']);
+    await this.#cluster.kubectl([
+      'delete',
+      'deployment,service',
+      '-n',
+      NAMESPACE,
+      NAME,
+      '--ignore-not-found',
+      '--wait=false',
+    ]);
   }
 }

@@ -28,7 +28,14 @@ export async function startPlatform(): Promise<Platform> {
 async function onThisMachine(): Promise<Platform> {
   const service = await startService();
   const { functionUrl, managementUrl, managementKey = '' } = service;
-  return { functionUrl, managementUrl, managementKey, startsWithinMs: 1000, output: async () => service.output(), dispose: () => service.dispose() };
+  return {
+    functionUrl,
+    managementUrl,
+    managementKey,
+    startsWithinMs: 1000,
+    output: async () => service.output(),
+    dispose: () => service.dispose(),
+  };
 }
 
 async function inCluster(): Promise<Platform> {
@@ -45,8 +52,18 @@ async function inCluster(): Promise<Platform> {
     startsWithinMs: 20_000,
     output: async () => {
       const said = (namespace: string, selector: string): Promise<string> =>
-        cluster.kubectl(['logs', namespace, `--selector=${selector}`, '--all-containers', '--tail=-1', '--ignore-errors']);
-      const [programs, functions] = [said(SYSTEM, 'app.kubernetes.io/part-of=wherry'), said(FUNCTIONS, 'app.kubernetes.io/name=wherry-function')];
+        cluster.kubectl([
+          'logs',
+          namespace,
+          `--selector=${selector}`,
+          '--all-containers',
+          '--tail=-1',
+          '--ignore-errors',
+        ]);
+      const [programs, functions] = [
+        said(SYSTEM, 'app.kubernetes.io/part-of=wherry'),
+        said(FUNCTIONS, 'app.kubernetes.io/name=wherry-function'),
+      ];
       return `${await programs}${await functions}`;
     },
     dispose: () => removeAll(api),
@@ -55,9 +72,12 @@ async function inCluster(): Promise<Platform> {
 
 /** Everything but the management group and its keys. */
 async function removeAll(api: ApiClient): Promise<void> {
-  const all = async (path: string, field: string): Promise<Record<string, string>[]> => (await api.expect('GET', path)).body[field];
+  const all = async (path: string, field: string): Promise<Record<string, string>[]> =>
+    (await api.expect('GET', path)).body[field];
   for (const { id } of await all('/api/functions', 'functions')) await api.expect('DELETE', `/api/functions/${id}`);
   for (const { id } of await all('/api/sources', 'sources')) await api.expect('DELETE', `/api/sources/${id}`);
-  for (const { id, groupName } of await all('/api/keys', 'keys')) if (groupName !== 'management') await api.expect('DELETE', `/api/keys/${id}`);
-  for (const { id, name } of await all('/api/key-groups', 'groups')) if (name !== 'management') await api.expect('DELETE', `/api/key-groups/${id}`);
+  for (const { id, groupName } of await all('/api/keys', 'keys'))
+    if (groupName !== 'management') await api.expect('DELETE', `/api/keys/${id}`);
+  for (const { id, name } of await all('/api/key-groups', 'groups'))
+    if (name !== 'management') await api.expect('DELETE', `/api/key-groups/${id}`);
 }

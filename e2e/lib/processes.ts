@@ -14,7 +14,7 @@ export interface Process {
 export function descendants(pid: number): Process[] {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (running(Number(name)) ?? []) : []));
   const found: Process[] = [];
-  for (let parents = new Set([pid]); parents.size > 0; ) {
+  for (let parents = new Set([pid]); parents.size > 0;) {
     const children = all.filter(({ parent }) => parents.has(parent));
     found.push(...children);
     parents = new Set(children.map((child) => child.pid));

@@ -44,13 +44,20 @@ export async function startPrometheus(cluster: Cluster, scrapeConfigs: readonly 
   const configuration = path.join(folder, 'prometheus.yaml');
   const configs = scrapeConfigs.map(async ({ kubernetes_sd_configs, ...rest }) => {
     const file = path.join(folder, `${rest.job_name}.json`);
-    await writeFile(file, JSON.stringify((await Promise.all(kubernetes_sd_configs.map((each) => discoverPods(cluster, each)))).flat()));
+    await writeFile(
+      file,
+      JSON.stringify((await Promise.all(kubernetes_sd_configs.map((each) => discoverPods(cluster, each)))).flat()),
+    );
     return { ...rest, file_sd_configs: [{ files: [file] }] };
   });
   await writeFile(configuration, JSON.stringify({ scrape_configs: await Promise.all(configs) }));
   await mustRun('promtool', ['check', 'config', configuration]);
   const listen = `--web.listen-address=${ADDRESS.host}:${ADDRESS.port}`;
-  const child = cluster.start('prometheus', [`--config.file=${configuration}`, `--storage.tsdb.path=${folder}/data`, listen], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = cluster.start(
+    'prometheus',
+    [`--config.file=${configuration}`, `--storage.tsdb.path=${folder}/data`, listen],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
   let said = '';
   child.stderr?.on('data', (text: Buffer) => (said += text.toString()));
   const ended = once(child, 'exit');
@@ -81,7 +88,9 @@ export async function startPrometheus(cluster: Cluster, scrapeConfigs: readonly 
     targets: async () => (await ask<{ activeTargets: Target[] }>('targets?state=active')).activeTargets,
     metadata: () => ask('metadata'),
     async query(query) {
-      const { result } = await ask<{ result: { metric: Record<string, string>; value: [number, string] }[] }>(`query?query=${encodeURIComponent(query)}`);
+      const { result } = await ask<{ result: { metric: Record<string, string>; value: [number, string] }[] }>(
+        `query?query=${encodeURIComponent(query)}`,
+      );
       return result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
     },
     stop,

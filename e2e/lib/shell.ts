@@ -26,7 +26,8 @@ export class Shell {
     this.#look = () => {
       const found = end.exec(this.#output);
       if (found !== null) typed.resolve({ output: this.#output.slice(0, found.index), exitCode: Number(found[1]) });
-      else if (this.#bash.exitCode !== null) typed.reject(new Error(`bash ended with ${this.#bash.exitCode}:\n${this.#output}`));
+      else if (this.#bash.exitCode !== null)
+        typed.reject(new Error(`bash ended with ${this.#bash.exitCode}:\n${this.#output}`));
     };
     this.#output = '';
     this.#bash.stdin.write(`${text}\nprintf '%s' "$?:${mark}"\n`);

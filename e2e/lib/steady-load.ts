@@ -84,14 +84,20 @@ export class SteadyLoad {
   async #call(agent: Agent, isPost: boolean): Promise<void> {
     const began = performance.now();
     const machineBegan = machineTime();
-    const fault = await this.#exchange(agent, isPost).then(this.#options.fault, (error: unknown) => `${isPost ? 'POST' : 'GET'} ${String(error)}`);
+    const fault = await this.#exchange(agent, isPost).then(
+      this.#options.fault,
+      (error: unknown) => `${isPost ? 'POST' : 'GET'} ${String(error)}`,
+    );
     const tookMs = performance.now() - began;
     this.#report.calls++;
     if (isPost) this.#report.posts++;
     this.#report.slowestMs = Math.max(this.#report.slowestMs, Math.round(tookMs));
     this.#take(machineTime() - machineBegan);
     if (fault === undefined) this.#gap();
-    else this.#report.failures.push(`${((performance.now() - this.#began) / 1000).toFixed(1)} s: ${fault} (after ${Math.round(tookMs)} ms)`);
+    else
+      this.#report.failures.push(
+        `${((performance.now() - this.#began) / 1000).toFixed(1)} s: ${fault} (after ${Math.round(tookMs)} ms)`,
+      );
   }
 
   #take(tookMs: number): void {
@@ -110,9 +116,17 @@ export class SteadyLoad {
 
   #exchange(agent: Agent, isPost: boolean): Promise<Outcome> {
     const body = isPost ? MIB : Buffer.alloc(0);
-    const headers = { ...this.#options.headers, ...(isPost ? { 'content-length': body.length, 'content-type': 'application/octet-stream' } : {}) };
+    const headers = {
+      ...this.#options.headers,
+      ...(isPost ? { 'content-length': body.length, 'content-type': 'application/octet-stream' } : {}),
+    };
     return new Promise((resolve, reject) => {
-      const call = request(this.#options.url, { agent, method: isPost ? 'POST' : 'GET', headers, signal: AbortSignal.timeout(LIMIT_MS) });
+      const call = request(this.#options.url, {
+        agent,
+        method: isPost ? 'POST' : 'GET',
+        headers,
+        signal: AbortSignal.timeout(LIMIT_MS),
+      });
       call.once('error', reject);
       call.once('response', (answer) => {
         textOf(answer).then((text) => resolve({ status: answer.statusCode ?? 0, text, posted: body.length }), reject);

@@ -11,7 +11,10 @@ export interface SeenFunction {
 }
 
 /** The condition of a type; undefined: the status has none. */
-export function conditionOf({ status }: SeenFunction, type: string): { status: string; reason: string; message: string; observedGeneration: number } | undefined {
+export function conditionOf(
+  { status }: SeenFunction,
+  type: string,
+): { status: string; reason: string; message: string; observedGeneration: number } | undefined {
   return status.conditions?.find((condition: { type: string }) => condition.type === type);
 }
 
@@ -27,7 +30,11 @@ export class WatchedFunction {
 
   constructor(cluster: Cluster, name: string) {
     const output = 'jsonpath={.metadata.generation} {.status}{"\\n"}';
-    this.#kubectl = cluster.start('kubectl', ['get', 'fn', name, `--namespace=${FUNCTIONS_NAMESPACE}`, '--watch', '-o', output], { stdio: ['ignore', 'pipe', 'ignore'] });
+    this.#kubectl = cluster.start(
+      'kubectl',
+      ['get', 'fn', name, `--namespace=${FUNCTIONS_NAMESPACE}`, '--watch', '-o', output],
+      { stdio: ['ignore', 'pipe', 'ignore'] },
+    );
     if (this.#kubectl.stdout === null) throw new Error('kubectl has no standard output');
     createInterface({ input: this.#kubectl.stdout }).on('line', (line) => {
       const at = line.indexOf(' ');

@@ -11,12 +11,19 @@ import { startPackageService } from './package-service.ts';
 
 const FIXTURES = path.join(import.meta.dirname, 'fixtures/frameworks');
 const METHODS = ['GET', 'POST', 'DELETE'];
-const ITEMS = [{ id: 'tea', price: 3 }, { id: 'mug', price: 9 }];
+const ITEMS = [
+  { id: 'tea', price: 3 },
+  { id: 'mug', price: 9 },
+];
 
 let service: Service;
 
 const run = (route: string, init?: RequestInit): Promise<Answer> => send(`${service.functionUrl}/run${route}`, init);
-const post = (body: unknown): RequestInit => ({ method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+const post = (body: unknown): RequestInit => ({
+  method: 'POST',
+  body: JSON.stringify(body),
+  headers: { 'content-type': 'application/json' },
+});
 
 const FUNCTIONS = {
   'hono.tsx': '/shop/*',
@@ -33,7 +40,8 @@ beforeAll(async () => {
   const files = readdirSync(FIXTURES).map((name) => [name, readFileSync(path.join(FIXTURES, name), 'utf8')] as const);
   await api.source('frameworks', Object.fromEntries(files));
   const ids: string[] = [];
-  for (const [file, route] of Object.entries(FUNCTIONS)) ids.push(await api.function({ name: file, handler: `frameworks/${file}`, route, methods: METHODS }));
+  for (const [file, route] of Object.entries(FUNCTIONS))
+    ids.push(await api.function({ name: file, handler: `frameworks/${file}`, route, methods: METHODS }));
   for (const id of ids) await api.functionWhen(id, ({ status }) => status.ready === true, 300_000);
 }, 360_000);
 
@@ -98,7 +106,11 @@ it('a Workers-style object around a router is given the context', async () => {
   expect((await run('/workers/items')).body).toEqual({ route: '/workers/*', hasSecrets: 'function' });
 });
 
-describe.each([['itty-router', '/itty'], ['h3', '/h3'], ['Elysia', '/elysia']])('%s as default export', (_name, base) => {
+describe.each([
+  ['itty-router', '/itty'],
+  ['h3', '/h3'],
+  ['Elysia', '/elysia'],
+])('%s as default export', (_name, base) => {
   it('answers lists and parameters', async () => {
     expect((await run(`${base}/items`)).body).toEqual(ITEMS);
     expect((await run(`${base}/items/tea`)).body).toEqual(ITEMS[0]);

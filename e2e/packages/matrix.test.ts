@@ -33,29 +33,42 @@ afterAll(async () => {
 }, ROW_LIMIT_MS);
 
 describe('a handler that uses', () => {
-  it.each(MATRIX.filter(worked).map((row) => [row.package, row] as const))('%s answers what the package came to', async (_name, row) => {
-    const outcome = await outcomes.get(row.name);
-    expect(outcome?.failure).toBeUndefined();
-    expect(outcome?.answer).toEqual({ status: 200, body: (row.expected as { answer: unknown }).answer });
-  }, ROW_LIMIT_MS);
+  it.each(MATRIX.filter(worked).map((row) => [row.package, row] as const))(
+    '%s answers what the package came to',
+    async (_name, row) => {
+      const outcome = await outcomes.get(row.name);
+      expect(outcome?.failure).toBeUndefined();
+      expect(outcome?.answer).toEqual({ status: 200, body: (row.expected as { answer: unknown }).answer });
+    },
+    ROW_LIMIT_MS,
+  );
 
-  it.each(MATRIX.filter((row) => !worked(row)).map((row) => [row.package, row] as const))('%s is refused with a reason and what to do', async (_name, row) => {
-    const { reason, message } = row.expected as { reason: string; message: RegExp };
-    const outcome = await outcomes.get(row.name);
-    expect(outcome?.answer).toBeUndefined();
-    expect(outcome?.failure).toEqual({ reason, message: expect.stringMatching(message) });
-  }, ROW_LIMIT_MS);
+  it.each(MATRIX.filter((row) => !worked(row)).map((row) => [row.package, row] as const))(
+    '%s is refused with a reason and what to do',
+    async (_name, row) => {
+      const { reason, message } = row.expected as { reason: string; message: RegExp };
+      const outcome = await outcomes.get(row.name);
+      expect(outcome?.answer).toBeUndefined();
+      expect(outcome?.failure).toEqual({ reason, message: expect.stringMatching(message) });
+    },
+    ROW_LIMIT_MS,
+  );
 });
 
 it('asks for exactly the versions that the matrix names', () => {
   for (const row of MATRIX) {
     const { handler, files } = sourceOf(row);
     const manifest = JSON.parse(files['package.json'] ?? '{}') as { dependencies?: Record<string, string> };
-    expect({ name: row.name, ...specifiersOf(files[handler] ?? ''), ...manifest.dependencies }).toEqual({ name: row.name, ...row.packages });
+    expect({ name: row.name, ...specifiersOf(files[handler] ?? ''), ...manifest.dependencies }).toEqual({
+      name: row.name,
+      ...row.packages,
+    });
   }
 });
 
 it('docs/reference/packages.md tells of each package whether it works', () => {
   const page = readFileSync(path.join(import.meta.dirname, '../../docs/reference/packages.md'), 'utf8');
-  expect(verdicts(page)).toEqual(MATRIX.map((row) => `${row.package}@${row.packages[row.package]}: ${worked(row) ? 'yes' : 'no'}`));
+  expect(verdicts(page)).toEqual(
+    MATRIX.map((row) => `${row.package}@${row.packages[row.package]}: ${worked(row) ? 'yes' : 'no'}`),
+  );
 });

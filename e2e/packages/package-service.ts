@@ -13,7 +13,10 @@ export async function startPackageService(): Promise<Service> {
   await mkdir(path.join(dataDirectory, 'cache'));
   await symlink(PACKAGES, path.join(dataDirectory, 'cache/packages'));
   const registry = process.env['npm_config_registry'];
-  const service = await startService({ dataDirectory, environment: registry === undefined ? {} : { WHERRY_NPM_REGISTRY: registry } });
+  const service = await startService({
+    dataDirectory,
+    environment: registry === undefined ? {} : { WHERRY_NPM_REGISTRY: registry },
+  });
   return {
     ...service,
     async dispose() {

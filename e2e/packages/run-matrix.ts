@@ -19,7 +19,9 @@ export function runMatrix(rows: readonly Row[], service: Service, api: ApiClient
       const result = runRow(row, service, api);
       await result.then(outcome.resolve, outcome.reject);
       done += 1;
-      console.log(`${String(done).padStart(3)}/${rows.length} ${await result.then(line, (error: unknown) => `${row.name}: ${String(error).slice(0, 300)}`)}`);
+      console.log(
+        `${String(done).padStart(3)}/${rows.length} ${await result.then(line, (error: unknown) => `${row.name}: ${String(error).slice(0, 300)}`)}`,
+      );
     }
   };
   void Promise.all(Array.from({ length: CONCURRENCY }, work));

@@ -37,7 +37,12 @@ export async function runRow(row: Row, service: Service, api: ApiClient): Promis
   const source = sourceOf(row);
   const sourceId = await api.source(`matrix-${row.name}`, source.files);
   const since = performance.now();
-  const id = await api.function({ name: row.name, handler: `matrix-${row.name}/${source.handler}`, route: `/${row.name}`, debug: true });
+  const id = await api.function({
+    name: row.name,
+    handler: `matrix-${row.name}/${source.handler}`,
+    route: `/${row.name}`,
+    debug: true,
+  });
   try {
     const status = await settled(api, id);
     if (!status.ready) return { name: row.name, failure: { reason: status.reason, message: status.message } };
@@ -45,7 +50,13 @@ export async function runRow(row: Row, service: Service, api: ApiClient): Promis
     const firstMs = performance.now() - since;
     const bytes = await artifactBytes(service, status.revision ?? '');
     const editMs = await edit(api, { sourceId, id, source, before: status.revision });
-    return { name: row.name, answer: { status: answer.status, body: (answer.body as unknown) ?? answer.text }, bytes, firstMs, editMs };
+    return {
+      name: row.name,
+      answer: { status: answer.status, body: (answer.body as unknown) ?? answer.text },
+      bytes,
+      firstMs,
+      editMs,
+    };
   } finally {
     await api.expect('DELETE', `/api/functions/${id}`);
     await api.expect('DELETE', `/api/sources/${sourceId}`);
@@ -59,18 +70,23 @@ async function statusOf(api: ApiClient, id: string): Promise<Status> {
 async function settled(api: ApiClient, id: string): Promise<Status> {
   return eventually(async () => {
     const status = await statusOf(api, id);
-    if (!status.ready && UNDER_WAY.has(status.reason)) throw new Error(`the function is still ${status.reason}: ${status.message}`);
+    if (!status.ready && UNDER_WAY.has(status.reason))
+      throw new Error(`the function is still ${status.reason}: ${status.message}`);
     return status;
   }, READY_DEADLINE_MS);
 }
 
-async function edit(api: ApiClient, made: { sourceId: string; id: string; source: SourceOfRow; before: string | null }): Promise<number> {
+async function edit(
+  api: ApiClient,
+  made: { sourceId: string; id: string; source: SourceOfRow; before: string | null },
+): Promise<number> {
   const { handler, files } = made.source;
   const since = performance.now();
   await api.upload(made.sourceId, handler, `${files[handler] ?? ''}\nObject.assign(globalThis, { edited: true });\n`);
   await eventually(async () => {
     const status = await statusOf(api, made.id);
-    if (!status.ready || status.revision === made.before) throw new Error(`the edit is not served: ${status.reason}: ${status.message}`);
+    if (!status.ready || status.revision === made.before)
+      throw new Error(`the edit is not served: ${status.reason}: ${status.message}`);
   }, READY_DEADLINE_MS);
   return performance.now() - since;
 }

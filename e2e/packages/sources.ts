@@ -13,13 +13,19 @@ export interface SourceOfRow {
 
 /** The source that a row's function is made of: the handler, what it imports beside it, package.json and the lock. */
 export function sourceOf({ name, form, packages }: Row): SourceOfRow {
-  const handler = ['ts', 'tsx'].map((extension) => `${name}.${extension}`).find((file) => existsSync(path.join(FIXTURES, file)));
+  const handler = ['ts', 'tsx']
+    .map((extension) => `${name}.${extension}`)
+    .find((file) => existsSync(path.join(FIXTURES, file)));
   if (handler === undefined) throw new Error(`there is no handler fixtures/${name}.ts`);
   const files = withImports(handler);
   if (form === 'npm:') return { handler, files };
   const code = Object.values(files).join('\n');
   const byManifest = Object.entries(packages).filter(([name]) => !code.includes(`npm:${name}@`));
-  files['package.json'] = JSON.stringify({ name, private: true, dependencies: Object.fromEntries(byManifest) }, undefined, 2);
+  files['package.json'] = JSON.stringify(
+    { name, private: true, dependencies: Object.fromEntries(byManifest) },
+    undefined,
+    2,
+  );
   if (form === 'package.json and lock') files['package-lock.json'] = fixture(`locks/${name}.json`);
   return { handler, files };
 }

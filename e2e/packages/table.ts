@@ -15,7 +15,8 @@ function areaTable(area: string, rows: readonly Row[], outcomes: ReadonlyMap<str
   return `### ${area}\n\n${line(HEADING)}${line(HEADING.map(() => '---'))}${lines.join('')}`;
 }
 
-const line = (texts: readonly string[]): string => `| ${texts.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |\n`;
+const line = (texts: readonly string[]): string =>
+  `| ${texts.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |\n`;
 
 function cells(row: Row, outcome: Outcome | undefined): string[] {
   const version = row.packages[row.package] ?? '';
@@ -29,10 +30,13 @@ function cells(row: Row, outcome: Outcome | undefined): string[] {
 const firstSentence = ({ reason, message }: { reason: string; message: string }): string =>
   `\`${reason}\`: ${message.split('\n')[0]?.replace(/^(?:\S+:\d+:\d+: )+/, '') ?? ''}`;
 
-const size = (bytes: number): string => (bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`);
+const size = (bytes: number): string =>
+  bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 const time = (ms: number): string => (ms < 1000 ? `${Math.round(ms / 10) * 10} ms` : `${(ms / 1000).toFixed(1)} s`);
 
 /** What a table says: package, version and whether it works, as `name@version: yes`. */
 export function verdicts(page: string): string[] {
-  return [...page.matchAll(/^\| `([^`]+)` \| (\S+) \| `[^`]+` \| (yes|no)\b/gm)].map(([, name = '', version = '', verdict = '']) => `${name}@${version}: ${verdict}`);
+  return [...page.matchAll(/^\| `([^`]+)` \| (\S+) \| `[^`]+` \| (yes|no)\b/gm)].map(
+    ([, name = '', version = '', verdict = '']) => `${name}@${version}: ${verdict}`,
+  );
 }

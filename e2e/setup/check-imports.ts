@@ -1,7 +1,7 @@
-import { execFile } from "node:child_process";
-import { globSync } from "node:fs";
-import path from "node:path";
-import { root, toolEnvironment } from "./run-command.ts";
+import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { root, toolEnvironment } from './run-command.ts';
 
 interface CruiseResult {
   modules: { source: string }[];
@@ -20,10 +20,10 @@ interface CruiseResult {
  */
 export async function checkImports(tree: string, parts: readonly string[]): Promise<string[]> {
   const { modules, summary } = await cruise(tree, parts);
-  const why = new Map(summary.ruleSetUsed.forbidden.map(({ name, comment }) => [name, comment ?? ""]));
+  const why = new Map(summary.ruleSetUsed.forbidden.map(({ name, comment }) => [name, comment ?? '']));
   const violations = summary.violations.map(({ from, to, rule, cycle }) => {
-    const target = cycle === undefined ? to : cycle.map(({ name }) => name).join(" → ");
-    return `${from} → ${target}: ${why.get(rule.name) ?? ""} (${rule.name})`;
+    const target = cycle === undefined ? to : cycle.map(({ name }) => name).join(' → ');
+    return `${from} → ${target}: ${why.get(rule.name) ?? ''} (${rule.name})`;
   });
   const cruised = new Set(modules.map(({ source }) => source));
   const missed = typeScriptFiles(tree, parts).filter((file) => !cruised.has(file));
@@ -31,17 +31,17 @@ export async function checkImports(tree: string, parts: readonly string[]): Prom
 }
 
 function typeScriptFiles(tree: string, parts: readonly string[]): string[] {
-  const exclude = (name: string): boolean => ["node_modules", "fixtures", "dist"].includes(path.basename(name));
+  const exclude = (name: string): boolean => ['node_modules', 'fixtures', 'dist'].includes(path.basename(name));
   return parts.flatMap((part) => globSync(`${part}/**/*.{ts,tsx}`, { cwd: tree, exclude })).sort();
 }
 
 function cruise(tree: string, parts: readonly string[]): Promise<CruiseResult> {
-  const config = path.join(root, ".dependency-cruiser.js");
-  const args = ["--config", config, "--output-type", "json", ...parts];
+  const config = path.join(root, '.dependency-cruiser.js');
+  const args = ['--config', config, '--output-type', 'json', ...parts];
   const options = { cwd: tree, env: toolEnvironment(), maxBuffer: 256 * 1024 * 1024 };
   return new Promise((resolve, reject) => {
     // Its exit code is the number of violations, so only an output that is no JSON is an error of the program.
-    execFile("depcruise", args, options, (_error, stdout, stderr) => {
+    execFile('depcruise', args, options, (_error, stdout, stderr) => {
       try {
         resolve(JSON.parse(stdout) as CruiseResult);
       } catch (cause) {

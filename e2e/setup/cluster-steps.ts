@@ -1,11 +1,11 @@
-import { chooseWay } from "../cluster/bring-up.ts";
-import type { Cluster } from "../cluster/cluster.ts";
-import { findOrBuildPrograms } from "../cluster/programs/build-programs.ts";
-import type { ProgramSet } from "../cluster/programs/program-table.ts";
-import { bringUpTestCluster, TEST_CLUSTER } from "../cluster/test-cluster.ts";
-import type { Counts } from "./count-results.ts";
-import { installPackages } from "./install-packages.ts";
-import { clusterPackages } from "./packages.ts";
+import { chooseWay } from '../cluster/bring-up.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { findOrBuildPrograms } from '../cluster/programs/build-programs.ts';
+import type { ProgramSet } from '../cluster/programs/program-table.ts';
+import { bringUpTestCluster, TEST_CLUSTER } from '../cluster/test-cluster.ts';
+import type { Counts } from './count-results.ts';
+import { installPackages } from './install-packages.ts';
+import { clusterPackages } from './packages.ts';
 
 const GOOD: Counts = { passed: 1, failed: 0, remarks: [] };
 const BY_SIGNAL = 128;
@@ -13,7 +13,7 @@ const BY_SIGNAL = 128;
 /** Has the Kubernetes programs built, and tells the tests where they are. */
 export async function prepareKubernetesPrograms(set: ProgramSet): Promise<Counts> {
   return counted(async () => {
-    process.env["KUBEBUILDER_ASSETS"] = await findOrBuildPrograms(set);
+    process.env['KUBEBUILDER_ASSETS'] = await findOrBuildPrograms(set);
   });
 }
 
@@ -30,7 +30,8 @@ export async function withTestCluster(run: () => Promise<Counts>): Promise<Count
   const forget = onSignals(down);
   try {
     const up = await counted(async () => {
-      if ((await chooseWay()) === "namespaces" && !(await installPackages(clusterPackages))) throw new Error("packages are missing");
+      if ((await chooseWay()) === 'namespaces' && !(await installPackages(clusterPackages)))
+        throw new Error('packages are missing');
       cluster = await bringUpTestCluster();
       process.env[TEST_CLUSTER] = cluster.name;
     });

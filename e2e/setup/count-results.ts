@@ -25,14 +25,14 @@ export function countResults(results: JestResults): Counts {
   const counts: Counts = { passed: 0, failed: 0, remarks: [] };
   for (const { name: file, status: fileStatus, assertionResults: tests } of results.testResults) {
     for (const { ancestorTitles, title, status } of tests) {
-      if (status === "passed") counts.passed += 1;
+      if (status === 'passed') counts.passed += 1;
       else counts.failed += 1;
-      if (status !== "passed" && status !== "failed") {
-        counts.remarks.push(`${[file, ...ancestorTitles, title].join(" > ")}: ${status}, not run`);
+      if (status !== 'passed' && status !== 'failed') {
+        counts.remarks.push(`${[file, ...ancestorTitles, title].join(' > ')}: ${status}, not run`);
       }
     }
-    const namesItsFailure = tests.some(({ status }) => status !== "passed");
-    if (!namesItsFailure && (fileStatus !== "passed" || tests.length === 0)) {
+    const namesItsFailure = tests.some(({ status }) => status !== 'passed');
+    if (!namesItsFailure && (fileStatus !== 'passed' || tests.length === 0)) {
       counts.failed += 1;
       counts.remarks.push(`${file}: failed as a whole`);
     }

@@ -1,4 +1,4 @@
-import { machineTime } from "./machine-time.ts";
+import { machineTime } from './machine-time.ts';
 
 export type Runnable = () => Promise<void> | void;
 
@@ -16,7 +16,8 @@ export function withDeadline(run: Runnable, milliseconds: number): () => Promise
     const look = (): void => {
       const left = end - machineTime();
       if (left > 0) timer = setTimeout(look, left);
-      else late.reject(new Error(`not done after ${milliseconds} ms (a test's or hook's own limit is its last argument)`));
+      else
+        late.reject(new Error(`not done after ${milliseconds} ms (a test's or hook's own limit is its last argument)`));
     };
     let timer = setTimeout(look, milliseconds);
     try {

@@ -1,8 +1,8 @@
-import childProcess, { ChildProcess } from "node:child_process";
-import { realpathSync } from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
+import childProcess, { ChildProcess } from 'node:child_process';
+import { realpathSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 type Options = { cwd?: string | URL | undefined };
 type Started = (this: unknown, ...args: unknown[]) => unknown;
@@ -15,7 +15,7 @@ type Started = (this: unknown, ...args: unknown[]) => unknown;
 export function refuseProcessesIn(root: string): void {
   const check = (options: Options | undefined): void => {
     const folder = workingFolder(options?.cwd);
-    if (!isInside(root, folder) || isInside(path.join(root, "node_modules"), folder)) return;
+    if (!isInside(root, folder) || isInside(path.join(root, 'node_modules'), folder)) return;
     throw new Error(`A test starts no process in the repository (${folder}): give it a folder of its own as \`cwd\`.`);
   };
   // All that is not synchronous comes to this.
@@ -25,11 +25,14 @@ export function refuseProcessesIn(root: string): void {
     check(args[0] as Options);
     return spawn.apply(this, args);
   };
-  const module = childProcess as unknown as Record<"spawnSync" | "execSync" | "execFileSync", Started>;
-  for (const name of ["spawnSync", "execSync", "execFileSync"] as const) {
+  const module = childProcess as unknown as Record<'spawnSync' | 'execSync' | 'execFileSync', Started>;
+  for (const name of ['spawnSync', 'execSync', 'execFileSync'] as const) {
     const started = module[name];
     module[name] = function (...args) {
-      check(args.slice(1).find((argument) => typeof argument === "object" && !Array.isArray(argument)) as Options | undefined);
+      check(
+        args.slice(1).find((argument) => typeof argument === 'object' && !Array.isArray(argument)) as
+          Options | undefined,
+      );
       return started.apply(this, args);
     };
   }
@@ -37,7 +40,7 @@ export function refuseProcessesIn(root: string): void {
 }
 
 function workingFolder(cwd: string | URL | undefined): string {
-  const folder = path.resolve(cwd instanceof URL ? fileURLToPath(cwd) : (cwd ?? "."));
+  const folder = path.resolve(cwd instanceof URL ? fileURLToPath(cwd) : (cwd ?? '.'));
   try {
     return realpathSync(folder);
   } catch {
@@ -47,5 +50,5 @@ function workingFolder(cwd: string | URL | undefined): string {
 
 function isInside(parent: string, folder: string): boolean {
   const relative = path.relative(parent, folder);
-  return relative === "" || (relative !== ".." && !relative.startsWith(`..${path.sep}`));
+  return relative === '' || (relative !== '..' && !relative.startsWith(`..${path.sep}`));
 }

@@ -1,10 +1,10 @@
-import type { addEventHandler } from "jest-circus";
-import type { Runnable } from "./deadline.ts";
+import type { addEventHandler } from 'jest-circus';
+import type { Runnable } from './deadline.ts';
 
 type Handler = Parameters<typeof addEventHandler>[0];
 export type CircusEvent = Parameters<Handler>[0];
-export type Block = Parameters<Handler>[1]["currentDescribeBlock"];
-type HookType = Block["hooks"][number]["type"];
+export type Block = Parameters<Handler>[1]['currentDescribeBlock'];
+type HookType = Block['hooks'][number]['type'];
 
 interface BlockHooks extends Record<HookType, Runnable[]> {
   /** What its `beforeAll` came to, once its first test asked for it. */
@@ -22,7 +22,7 @@ export class HookChain {
   add(block: Block, type: HookType, hook: Runnable): Runnable | undefined {
     const hooks = this.#of(block);
     hooks[type].push(hook);
-    if (type !== "afterAll") return undefined;
+    if (type !== 'afterAll') return undefined;
     // Where no test ran, nothing was set up.
     return () => (hooks.ready === undefined ? undefined : hook());
   }
@@ -33,7 +33,7 @@ export class HookChain {
     for (const one of blocks) await this.#ready(one);
     const errors = [await failureOf(() => this.#before(blocks, body))];
     for (const one of blocks.reverse()) {
-      for (const hook of this.#of(one).afterEach) errors.push(await failureOf(() => named("afterEach failed", hook)));
+      for (const hook of this.#of(one).afterEach) errors.push(await failureOf(() => named('afterEach failed', hook)));
     }
     throwAll(errors.filter((error) => error !== undefined));
   }
@@ -41,14 +41,14 @@ export class HookChain {
   #ready(block: Block): Promise<void> {
     const hooks = this.#of(block);
     hooks.ready ??= (async () => {
-      for (const hook of hooks.beforeAll) await named("beforeAll failed, so this test was not run", hook);
+      for (const hook of hooks.beforeAll) await named('beforeAll failed, so this test was not run', hook);
     })();
     return hooks.ready;
   }
 
   async #before(blocks: readonly Block[], body: Runnable): Promise<void> {
     for (const hook of blocks.flatMap((block) => this.#of(block).beforeEach)) {
-      await named("beforeEach failed, so this test was not run", hook);
+      await named('beforeEach failed, so this test was not run', hook);
     }
     await body();
   }
@@ -88,7 +88,7 @@ function throwAll(errors: readonly Error[]): void {
   const [first] = errors;
   if (first === undefined) return;
   if (errors.length === 1) throw first;
-  const all = new AggregateError(errors, errors.map(({ message }) => message).join("\n"));
-  all.stack = errors.map(({ stack, message }) => stack ?? message).join("\n");
+  const all = new AggregateError(errors, errors.map(({ message }) => message).join('\n'));
+  all.stack = errors.map(({ stack, message }) => stack ?? message).join('\n');
   throw all;
 }

@@ -1,7 +1,7 @@
 /** The process of jest-runner.js: runs one test file after the other, as it is told. */
-import process from "node:process";
+import process from 'node:process';
 // Not among the package's exports: its exact version is pinned.
-import run, { setWorkerData } from "../../node_modules/jest-light-runner/src/worker-runner.js";
+import run, { setWorkerData } from '../../node_modules/jest-light-runner/src/worker-runner.js';
 
 // Kept before any test can put something else in their place.
 const send = process.send.bind(process);
@@ -10,13 +10,19 @@ const folder = process.cwd();
 const kill = process.kill.bind(process);
 
 // The run was interrupted or killed: nothing of ours stays.
-process.on("disconnect", () => kill(-process.pid, "SIGKILL"));
+process.on('disconnect', () => kill(-process.pid, 'SIGKILL'));
 
-process.on("message", (message) => {
+process.on('message', (message) => {
   if (message.workerData !== undefined) return setWorkerData(message.workerData);
   process.chdir(folder);
   run(message.path).then(
     (result) => send({ result }),
-    (error) => send({ error: error instanceof Error ? { message: error.message, stack: error.stack } : { message: String(error), stack: String(error) } }),
+    (error) =>
+      send({
+        error:
+          error instanceof Error
+            ? { message: error.message, stack: error.stack }
+            : { message: String(error), stack: String(error) },
+      }),
   );
 });

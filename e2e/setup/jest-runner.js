@@ -3,16 +3,16 @@
  * processes (tinypool) now and then lost a file, and the run then waited for ever: here a file has a deadline, a process
  * that misses it or dies is replaced, and what it was doing is told.
  */
-import { fork } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
+import { fork } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 
 /** The longest file takes about three minutes on two cores; those on a cluster take longer. */
 const FILE_DEADLINE_MS = 15 * 60_000;
 /** For a report of a process that hangs. */
 const REPORT_MS = 2000;
-const CHILD = path.join(import.meta.dirname, "jest-child.js");
+const CHILD = path.join(import.meta.dirname, 'jest-child.js');
 
 export default class ProcessRunner {
   #globalConfig;
@@ -27,7 +27,10 @@ export default class ProcessRunner {
       const lane = new Lane(this.#globalConfig, index + 1);
       for (let test = queue.shift(); test !== undefined; test = queue.shift()) {
         await onStart(test);
-        await lane.run(test).then((result) => onResult(test, result), (error) => onFailure(test, error));
+        await lane.run(test).then(
+          (result) => onResult(test, result),
+          (error) => onFailure(test, error),
+        );
       }
       lane.end();
     });
@@ -53,7 +56,7 @@ class Lane {
     const onMessage = (message) => (message.error === undefined ? resolve(message.result) : reject(message.error));
     const onExit = (code, signal) => reject(failure(`The process of the tests ended (${signal ?? `code ${code}`}).`));
     const late = setTimeout(() => void this.#giveUp(child).then(reject), FILE_DEADLINE_MS);
-    child.process.on("message", onMessage).on("exit", onExit);
+    child.process.on('message', onMessage).on('exit', onExit);
     child.process.send({ path: test.path });
     try {
       return await promise;
@@ -63,7 +66,7 @@ class Lane {
       throw error;
     } finally {
       clearTimeout(late);
-      child.process.off("message", onMessage).off("exit", onExit);
+      child.process.off('message', onMessage).off('exit', onExit);
     }
   }
 
@@ -76,21 +79,33 @@ class Lane {
   }
 
   #start(projectConfig) {
-    const folder = mkdtempSync(path.join(tmpdir(), "wherry-jest-"));
-    const reports = path.join(folder, "reports");
-    const work = path.join(folder, "work");
+    const folder = mkdtempSync(path.join(tmpdir(), 'wherry-jest-'));
+    const reports = path.join(folder, 'reports');
+    const work = path.join(folder, 'work');
     for (const name of [reports, work]) mkdirSync(name);
-    const execArgv = ["--report-on-signal", "--report-signal=SIGUSR2", `--report-directory=${reports}`, "--report-exclude-env"];
+    const execArgv = [
+      '--report-on-signal',
+      '--report-signal=SIGUSR2',
+      `--report-directory=${reports}`,
+      '--report-exclude-env',
+    ];
     const env = { ...process.env, JEST_WORKER_ID: String(this.#index) };
     // An empty folder to work in: what a test writes or starts without naming a place never meets the repository. And a
     // process group of its own, so that what a test leaves running ends with it.
-    const child = fork(CHILD, { cwd: work, detached: true, execArgv, env, serialization: "json", stdio: ["ignore", "inherit", "inherit", "ipc"] });
-    child.send({ workerData: { globalConfig: this.#globalConfig, projectConfig, runtime: "child_process" } });
+    const child = fork(CHILD, {
+      cwd: work,
+      detached: true,
+      execArgv,
+      env,
+      serialization: 'json',
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    child.send({ workerData: { globalConfig: this.#globalConfig, projectConfig, runtime: 'child_process' } });
     return { process: child, folder, reports };
   }
 
   async #giveUp(child) {
-    child.process.kill("SIGUSR2");
+    child.process.kill('SIGUSR2');
     await new Promise((resolve) => setTimeout(resolve, REPORT_MS));
     return failure(`Not done after ${FILE_DEADLINE_MS / 60_000} minutes.\n${whatItDid(child.reports)}`);
   }
@@ -99,9 +114,9 @@ class Lane {
 /** The process, and what it started, unless that has a group of its own. */
 function killAll({ pid }) {
   try {
-    process.kill(-pid, "SIGKILL");
+    process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    if (error.code !== "ESRCH") throw error;
+    if (error.code !== 'ESRCH') throw error;
   }
 }
 
@@ -110,8 +125,8 @@ const failure = (message) => ({ message, stack: message });
 /** Where it stood and what it waited for, from Node's own report; none from a process whose event loop is blocked in C++. */
 function whatItDid(folder) {
   const [file] = readdirSync(folder);
-  if (file === undefined) return "It gave no report.";
-  const { javascriptStack, libuv } = JSON.parse(readFileSync(path.join(folder, file), "utf8"));
+  if (file === undefined) return 'It gave no report.';
+  const { javascriptStack, libuv } = JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
   const waits = libuv.filter((handle) => handle.is_active && handle.is_referenced);
   return JSON.stringify({ stack: javascriptStack.stack, waits }, undefined, 1);
 }

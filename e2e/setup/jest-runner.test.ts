@@ -1,16 +1,16 @@
-import { exec, execFile, execFileSync, execSync, fork, spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import path from "node:path";
-import { pathToFileURL } from "node:url";
-import { eventually } from "../lib/api-client.ts";
-import { root, toolEnvironment } from "./run-command.ts";
+import { exec, execFile, execFileSync, execSync, fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { eventually } from '../lib/api-client.ts';
+import { root, toolEnvironment } from './run-command.ts';
 
 /** What jest said of these test files, run by themselves. Not in the repository, as nothing that a test starts. */
 async function jest(files: Record<string, string>): Promise<string> {
   const running = start(files);
   try {
-    await once(running.process, "close");
+    await once(running.process, 'close');
     return running.output();
   } finally {
     running.remove();
@@ -18,19 +18,19 @@ async function jest(files: Record<string, string>): Promise<string> {
 }
 
 function start(files: Record<string, string>): { process: ChildProcess; output: () => string; remove: () => void } {
-  const folder = mkdtempSync(path.join(root, "e2e/setup/tmp-"));
+  const folder = mkdtempSync(path.join(root, 'e2e/setup/tmp-'));
   for (const [name, code] of Object.entries(files)) writeFileSync(path.join(folder, name), code);
-  const args = ["--projects", root, "--ci", "--colors=false", "--testPathPatterns", folder];
-  const child = spawn("jest", args, { env: toolEnvironment(), stdio: ["ignore", "ignore", "pipe"] });
-  let output = "";
-  child.stderr.on("data", (text: Buffer) => (output += text.toString()));
+  const args = ['--projects', root, '--ci', '--colors=false', '--testPathPatterns', folder];
+  const child = spawn('jest', args, { env: toolEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] });
+  let output = '';
+  child.stderr.on('data', (text: Buffer) => (output += text.toString()));
   return { process: child, output: () => output, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** Nobody may have reaped it. */
 function hasEnded(pid: number): boolean {
   try {
-    return /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+    return /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
   } catch {
     return true;
   }
@@ -38,57 +38,79 @@ function hasEnded(pid: number): boolean {
 
 const GOOD = "it('passes', () => { expect(1).toBe(1); });";
 
-describe("a run", () => {
+describe('a run', () => {
   it.each([
-    ["a rejection that nobody handles", "it('x', async () => { void Promise.reject(new Error('nobody')); await new Promise((r) => setTimeout(r, 500)); });", "code 1"],
-    ["an exit in the middle", "it('x', () => { process.exit(0); });", "code 0"],
-    ["a signal", "it('x', async () => { process.kill(process.pid, 'SIGKILL'); await new Promise(() => {}); });", "SIGKILL"],
-  ])("goes on after %s, and says which file it was", async (...[, code, said]) => {
-    const output = await jest({ "a.test.ts": GOOD, "b.test.ts": code, "c.test.ts": GOOD, "d.test.ts": GOOD });
-    expect(output).toContain(`The process of the tests ended (${said}).`);
-    expect(output).toMatch(/FAIL .*b\.test\.ts/);
-    expect(output).toContain("Test Suites: 1 failed, 3 passed, 4 total");
-  }, 60_000);
+    [
+      'a rejection that nobody handles',
+      "it('x', async () => { void Promise.reject(new Error('nobody')); await new Promise((r) => setTimeout(r, 500)); });",
+      'code 1',
+    ],
+    ['an exit in the middle', "it('x', () => { process.exit(0); });", 'code 0'],
+    [
+      'a signal',
+      "it('x', async () => { process.kill(process.pid, 'SIGKILL'); await new Promise(() => {}); });",
+      'SIGKILL',
+    ],
+  ])(
+    'goes on after %s, and says which file it was',
+    async (...[, code, said]) => {
+      const output = await jest({ 'a.test.ts': GOOD, 'b.test.ts': code, 'c.test.ts': GOOD, 'd.test.ts': GOOD });
+      expect(output).toContain(`The process of the tests ended (${said}).`);
+      expect(output).toMatch(/FAIL .*b\.test\.ts/);
+      expect(output).toContain('Test Suites: 1 failed, 3 passed, 4 total');
+    },
+    60_000,
+  );
 
-  it("leaves no process that a test started and did not end", async () => {
+  it('leaves no process that a test started and did not end', async () => {
     const code = (end: string): string => `import { spawn } from 'node:child_process';
       it('x', async () => { process.stderr.write('pid ' + spawn('sleep', ['1000']).pid + '\\n'); ${end} });`;
-    const output = await jest({ "a.test.ts": code(""), "b.test.ts": code("process.exit(0);"), "c.test.ts": GOOD });
+    const output = await jest({ 'a.test.ts': code(''), 'b.test.ts': code('process.exit(0);'), 'c.test.ts': GOOD });
     const pids = [...output.matchAll(/^pid (\d+)$/gm)].map(([, pid]) => Number(pid));
     expect(pids).toHaveLength(2);
     await eventually(() => expect(pids.map(hasEnded)).toEqual([true, true]));
   }, 60_000);
 
-  it("leaves no process when it is killed itself", async () => {
-    const running = start({ "a.test.ts": `import { spawn } from 'node:child_process';
-      it('x', async () => { process.stderr.write('pid ' + spawn('sleep', ['1000']).pid + '\\n'); await new Promise(() => {}); });` });
+  it('leaves no process when it is killed itself', async () => {
+    const running = start({
+      'a.test.ts': `import { spawn } from 'node:child_process';
+      it('x', async () => { process.stderr.write('pid ' + spawn('sleep', ['1000']).pid + '\\n'); await new Promise(() => {}); });`,
+    });
     try {
       await eventually(() => expect(running.output()).toMatch(/^pid \d+$/m), 60_000);
       const pid = Number(/^pid (\d+)$/m.exec(running.output())?.[1]);
       expect(hasEnded(pid)).toBe(false);
-      running.process.kill("SIGKILL");
+      running.process.kill('SIGKILL');
       await eventually(() => expect(hasEnded(pid)).toBe(true), 60_000);
     } finally {
-      running.process.kill("SIGKILL");
+      running.process.kill('SIGKILL');
       running.remove();
     }
   }, 120_000);
 
-  it("tells of a failure with what only the process itself can hold", async () => {
-    const code = "it('x', () => { const e: any = new Error('odd one'); e.self = e; e.big = 1n; e.call = () => 1; throw e; });";
-    expect(await jest({ "a.test.ts": code })).toMatch(/odd one[^]*Tests: +1 failed, 1 total/);
+  it('tells of a failure with what only the process itself can hold', async () => {
+    const code =
+      "it('x', () => { const e: any = new Error('odd one'); e.self = e; e.big = 1n; e.call = () => 1; throw e; });";
+    expect(await jest({ 'a.test.ts': code })).toMatch(/odd one[^]*Tests: +1 failed, 1 total/);
   }, 60_000);
 });
 
-describe("a hook that fails", () => {
+describe('a hook that fails', () => {
   /** Of each test its title and outcome, as jest prints them, and what the code printed in lines that begin with `ran`. */
   async function outcome(code: string): Promise<{ failed: number; passed: number; ran: string[]; output: string }> {
-    const output = await jest({ "a.test.ts": `const say = (what: string): void => void process.stderr.write(\`ran \${what}\\n\`);\n${code}` });
-    const count = (word: string): number => Number(new RegExp(`^Tests: .*?(\\d+) ${word}`, "m").exec(output)?.[1] ?? 0);
-    return { failed: count("failed"), passed: count("passed"), ran: [...output.matchAll(/^ran (.+)$/gm)].map(([, what]) => what ?? ""), output };
+    const output = await jest({
+      'a.test.ts': `const say = (what: string): void => void process.stderr.write(\`ran \${what}\\n\`);\n${code}`,
+    });
+    const count = (word: string): number => Number(new RegExp(`^Tests: .*?(\\d+) ${word}`, 'm').exec(output)?.[1] ?? 0);
+    return {
+      failed: count('failed'),
+      passed: count('passed'),
+      ran: [...output.matchAll(/^ran (.+)$/gm)].map(([, what]) => what ?? ''),
+      output,
+    };
   }
 
-  it("before all: its tests fail with its error, none runs, and what cleans up does", async () => {
+  it('before all: its tests fail with its error, none runs, and what cleans up does', async () => {
     const { failed, passed, ran, output } = await outcome(`
       let folder: string | undefined;
       beforeAll(() => { say('first hook'); throw new Error('the port is taken'); });
@@ -102,11 +124,11 @@ describe("a hook that fails", () => {
         afterAll(() => say('inner clean up'));
         it.each([1, 2])('b %i', () => say('b'));
       });`);
-    expect({ failed, passed, ran }).toEqual({ failed: 3, passed: 0, ran: ["first hook", "clean up"] });
-    expect(output).toContain("beforeAll failed, so this test was not run: Error: the port is taken");
+    expect({ failed, passed, ran }).toEqual({ failed: 3, passed: 0, ran: ['first hook', 'clean up'] });
+    expect(output).toContain('beforeAll failed, so this test was not run: Error: the port is taken');
   }, 60_000);
 
-  it("before all of a block: the tests beside the block run", async () => {
+  it('before all of a block: the tests beside the block run', async () => {
     const { failed, passed, ran } = await outcome(`
       it('a', () => say('a'));
       describe('inner', () => {
@@ -115,10 +137,10 @@ describe("a hook that fails", () => {
         describe('innermost', () => { it('c', () => say('c')); });
       });
       it('d', () => say('d'));`);
-    expect({ failed, passed, ran }).toEqual({ failed: 2, passed: 2, ran: ["a", "d"] });
+    expect({ failed, passed, ran }).toEqual({ failed: 2, passed: 2, ran: ['a', 'd'] });
   }, 60_000);
 
-  it("before each: the test fails and does not run, its clean-up does, and the next one gets its chance", async () => {
+  it('before each: the test fails and does not run, its clean-up does, and the next one gets its chance', async () => {
     const { failed, passed, ran } = await outcome(`
       let count = 0;
       beforeEach(() => { count++; if (count === 1) throw 'no error, but thrown'; });
@@ -131,10 +153,10 @@ describe("a hook that fails", () => {
         it('b', () => say('b'));
       });`);
     expect({ failed, passed }).toEqual({ failed: 1, passed: 1 });
-    expect(ran).toEqual(["inner after", "after", "second hook", "inner hook", "b", "inner after", "after"]);
+    expect(ran).toEqual(['inner after', 'after', 'second hook', 'inner hook', 'b', 'inner after', 'after']);
   }, 60_000);
 
-  it("after each: the test fails, with its own error too", async () => {
+  it('after each: the test fails, with its own error too', async () => {
     const { failed, passed, output } = await outcome(`
       afterEach(() => { throw new Error('left over'); });
       it('a', () => { throw new Error('its own'); });
@@ -143,45 +165,47 @@ describe("a hook that fails", () => {
     expect(output).toMatch(/a[^]*its own[^]*left over[^]*b[^]*left over/);
   }, 60_000);
 
-  it("after all: a failure of the file", async () => {
-    const { failed, passed } = await outcome("afterAll(() => { throw new Error('left over'); }); it('a', () => undefined);");
+  it('after all: a failure of the file', async () => {
+    const { failed, passed } = await outcome(
+      "afterAll(() => { throw new Error('left over'); }); it('a', () => undefined);",
+    );
     expect({ failed, passed }).toEqual({ failed: 1, passed: 1 });
   }, 60_000);
 
-  it("runs no hook of a block whose tests were not chosen", async () => {
+  it('runs no hook of a block whose tests were not chosen', async () => {
     const { ran } = await outcome(`
       describe('left out', () => { beforeAll(() => say('hook')); afterAll(() => say('clean up')); it.skip('a', () => say('a')); });
       it('b', () => say('b'));`);
-    expect(ran).toEqual(["b"]);
+    expect(ran).toEqual(['b']);
   }, 60_000);
 });
 
-describe("a test that starts a process in the repository", () => {
+describe('a test that starts a process in the repository', () => {
   const inRoot = { cwd: root };
   const message = /A test starts no process in the repository/;
 
   it.each<[string, () => unknown]>([
-    ["spawn", () => spawn("true", inRoot)],
-    ["fork", () => fork("x.js", inRoot)],
-    ["exec", () => exec("true", inRoot)],
-    ["execFile", () => execFile("true", inRoot)],
-    ["spawnSync", () => spawnSync("true", [], inRoot)],
-    ["execSync", () => execSync("true", inRoot)],
-    ["execFileSync", () => execFileSync("true", inRoot)],
-    ["a shell", () => spawn("npm ci", { ...inRoot, shell: true })],
-    ["a part's folder", () => spawn("npm", ["ci"], { cwd: path.join(root, "core") })],
-    ["a URL", () => spawn("npm", ["ci"], { cwd: pathToFileURL(`${root}/`) })],
-  ])("is refused: %s", (_how, start) => {
+    ['spawn', () => spawn('true', inRoot)],
+    ['fork', () => fork('x.js', inRoot)],
+    ['exec', () => exec('true', inRoot)],
+    ['execFile', () => execFile('true', inRoot)],
+    ['spawnSync', () => spawnSync('true', [], inRoot)],
+    ['execSync', () => execSync('true', inRoot)],
+    ['execFileSync', () => execFileSync('true', inRoot)],
+    ['a shell', () => spawn('npm ci', { ...inRoot, shell: true })],
+    ["a part's folder", () => spawn('npm', ['ci'], { cwd: path.join(root, 'core') })],
+    ['a URL', () => spawn('npm', ['ci'], { cwd: pathToFileURL(`${root}/`) })],
+  ])('is refused: %s', (_how, start) => {
     expect(start).toThrow(message);
   });
 
-  it("is not where it names no folder: its own is an empty one, whatever an earlier test did", () => {
-    expect(execFileSync("pwd", { encoding: "utf8" }).trim()).toBe(process.cwd());
+  it('is not where it names no folder: its own is an empty one, whatever an earlier test did', () => {
+    expect(execFileSync('pwd', { encoding: 'utf8' }).trim()).toBe(process.cwd());
     expect(path.relative(root, process.cwd())).toMatch(/^\.\./);
     const before = process.cwd();
     process.chdir(root);
     try {
-      expect(() => execFileSync("pwd")).toThrow(message);
+      expect(() => execFileSync('pwd')).toThrow(message);
     } finally {
       process.chdir(before);
     }

@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
+import { readFileSync } from 'node:fs';
 
 /** A machine on which every process waits for a core all the time is taken for so many times slower, at most. */
 const SLOWEST = 10;
 /** Linux counts there for how long some process could have run and had no core, or waited for the disk. */
-const PRESSURE = ["/proc/pressure/cpu", "/proc/pressure/io"];
+const PRESSURE = ['/proc/pressure/cpu', '/proc/pressure/io'];
 
 const { performance } = globalThis;
 let wall = performance.now();
@@ -39,7 +39,7 @@ function stalledMs(): number {
 
 function readTotal(file: string): number {
   try {
-    return Number(/^some .*total=(\d+)$/m.exec(readFileSync(file, "latin1"))?.[1] ?? 0) / 1000;
+    return Number(/^some .*total=(\d+)$/m.exec(readFileSync(file, 'latin1'))?.[1] ?? 0) / 1000;
   } catch {
     return 0;
   }

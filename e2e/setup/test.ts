@@ -4,18 +4,18 @@
  * `npm test -- router …` runs the test files alone whose paths match. The last line of the output is always
  * `N passed, N failed`: each jest test counts, and each other step counts as one.
  */
-import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { promisify } from "node:util";
-import { prepareKubernetesPrograms, withTestCluster } from "./cluster-steps.ts";
-import { countResults } from "./count-results.ts";
-import type { Counts, JestResults } from "./count-results.ts";
-import { slowestFiles } from "./failures.ts";
-import { installPackages } from "./install-packages.ts";
-import { systemPackages } from "./packages.ts";
-import { root, runCommand, toolEnvironment } from "./run-command.ts";
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { prepareKubernetesPrograms, withTestCluster } from './cluster-steps.ts';
+import { countResults } from './count-results.ts';
+import type { Counts, JestResults } from './count-results.ts';
+import { slowestFiles } from './failures.ts';
+import { installPackages } from './install-packages.ts';
+import { systemPackages } from './packages.ts';
+import { root, runCommand, toolEnvironment } from './run-command.ts';
 
 /** Longer than a test file may take (jest-runner.js), which prints its line at its end: the runner says what hung. */
 const SILENCE_MINUTES = 20;
@@ -29,10 +29,14 @@ async function runChecked(command: string, args: string[]): Promise<Counts> {
 }
 
 async function runJest(options: readonly string[]): Promise<Counts> {
-  const folder = mkdtempSync(path.join(tmpdir(), "wherry-jest-"));
-  const outputFile = path.join(folder, "results.json");
+  const folder = mkdtempSync(path.join(tmpdir(), 'wherry-jest-'));
+  const outputFile = path.join(folder, 'results.json');
   try {
-    const code = await runCommand("jest", ["--ci", "--json", `--outputFile=${outputFile}`, ...options], SILENCE_MINUTES);
+    const code = await runCommand(
+      'jest',
+      ['--ci', '--json', `--outputFile=${outputFile}`, ...options],
+      SILENCE_MINUTES,
+    );
     const counts = readResults(outputFile);
     for (const line of slowest(outputFile)) console.log(line);
     if (code !== 0 && counts.failed === 0) {
@@ -46,7 +50,7 @@ async function runJest(options: readonly string[]): Promise<Counts> {
 
 function readResults(file: string): Counts {
   try {
-    return countResults(JSON.parse(readFileSync(file, "utf8")) as JestResults);
+    return countResults(JSON.parse(readFileSync(file, 'utf8')) as JestResults);
   } catch (error) {
     return { passed: 0, failed: 1, remarks: [`jest left no results: ${String(error)}`] };
   }
@@ -55,7 +59,10 @@ function readResults(file: string): Counts {
 /** What makes a run long. */
 function slowest(file: string): string[] {
   try {
-    return ["The slowest files:", ...slowestFiles(JSON.parse(readFileSync(file, "utf8")) as JestResults, SLOWEST_FILES, root)];
+    return [
+      'The slowest files:',
+      ...slowestFiles(JSON.parse(readFileSync(file, 'utf8')) as JestResults, SLOWEST_FILES, root),
+    ];
   } catch {
     return [];
   }
@@ -66,13 +73,19 @@ async function steps(paths: readonly string[]): Promise<Step[]> {
   const onCluster = files.filter(needsCluster);
   const others = files.filter((file) => !needsCluster(file));
   const checks: Step[] = [
-    { name: "type check", run: () => runChecked("tsc", ["--noEmit", "-p", "."]) },
-    { name: "lint", run: () => runChecked("node", ["e2e/setup/lint.ts"]) },
+    { name: 'type check', run: () => runChecked('tsc', ['--noEmit', '-p', '.']) },
+    { name: 'lint', run: () => runChecked('node', ['e2e/setup/lint.ts']) },
   ];
-  const verify: Step = { name: "verify", run: () => runChecked("node", ["e2e/setup/verify.ts"]) };
-  const programs: Step = { name: "Kubernetes programs", run: () => prepareKubernetesPrograms("cluster") };
-  const tests: Step = { name: "tests", run: () => runJest(others.length === 0 ? paths : ["--runTestsByPath", ...others]) };
-  const clusterTests: Step = { name: "tests on a cluster", run: () => withTestCluster(() => runJest(["--runInBand", "--runTestsByPath", ...onCluster])) };
+  const verify: Step = { name: 'verify', run: () => runChecked('node', ['e2e/setup/verify.ts']) };
+  const programs: Step = { name: 'Kubernetes programs', run: () => prepareKubernetesPrograms('cluster') };
+  const tests: Step = {
+    name: 'tests',
+    run: () => runJest(others.length === 0 ? paths : ['--runTestsByPath', ...others]),
+  };
+  const clusterTests: Step = {
+    name: 'tests on a cluster',
+    run: () => withTestCluster(() => runJest(['--runInBand', '--runTestsByPath', ...onCluster])),
+  };
   const isWhole = paths.length === 0;
   return [
     ...(isWhole ? checks : []),
@@ -85,12 +98,18 @@ async function steps(paths: readonly string[]): Promise<Step[]> {
 
 /** The test files whose paths match, relative to the root; all of them without paths. */
 async function testFiles(paths: readonly string[]): Promise<string[]> {
-  const { stdout } = await promisify(execFile)("jest", ["--listTests", ...paths], { cwd: root, env: toolEnvironment() });
-  return stdout.split("\n").filter((line) => line !== "").map((file) => path.relative(root, file));
+  const { stdout } = await promisify(execFile)('jest', ['--listTests', ...paths], {
+    cwd: root,
+    env: toolEnvironment(),
+  });
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((file) => path.relative(root, file));
 }
 
 function needsCluster(file: string): boolean {
-  return file.startsWith("e2e/cluster-suites/");
+  return file.startsWith('e2e/cluster-suites/');
 }
 
 /** Those parts have tests on a real API server, or on the chart as helm renders it. */
@@ -104,13 +123,13 @@ async function runStep({ name, run }: Step): Promise<Counts> {
   const counts = await run();
   for (const remark of counts.remarks) console.log(remark);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  console.log(`== ${name}: ${counts.failed === 0 ? "ok" : "FAILED"} in ${seconds} s`);
+  console.log(`== ${name}: ${counts.failed === 0 ? 'ok' : 'FAILED'} in ${seconds} s`);
   return counts;
 }
 
 async function main(paths: readonly string[]): Promise<void> {
   const results: Counts[] = [];
-  if (paths.some((argument) => argument.startsWith("-"))) {
+  if (paths.some((argument) => argument.startsWith('-'))) {
     console.error("npm test takes paths only. For jest's options: npm exec -- jest <options>");
     results.push({ passed: 0, failed: 1, remarks: [] });
   } else if (await installPackages(systemPackages)) {
@@ -118,9 +137,9 @@ async function main(paths: readonly string[]): Promise<void> {
   } else {
     results.push({ passed: 0, failed: 1, remarks: [] });
   }
-  const sum = (key: "passed" | "failed"): number => results.reduce((total, counts) => total + counts[key], 0);
-  process.exitCode = sum("failed") === 0 ? 0 : 1;
-  console.log(`\n${sum("passed")} passed, ${sum("failed")} failed`);
+  const sum = (key: 'passed' | 'failed'): number => results.reduce((total, counts) => total + counts[key], 0);
+  process.exitCode = sum('failed') === 0 ? 0 : 1;
+  console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`);
 }
 
 await main(process.argv.slice(2));

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
-import path from "node:path";
-import type { Generator } from "./generators.ts";
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Generator } from './generators.ts';
 
 /**
  * Runs a generator and compares what it wrote with what was there. The new text stays in place, to be committed.
@@ -15,7 +15,7 @@ export async function verifyGenerated(
 ): Promise<string[]> {
   const read = (file: string): string | undefined => {
     const absolute = path.join(tree, file);
-    return existsSync(absolute) ? readFileSync(absolute, "utf8") : undefined;
+    return existsSync(absolute) ? readFileSync(absolute, 'utf8') : undefined;
   };
   const before = outputs.map(read);
   const code = await run(program);

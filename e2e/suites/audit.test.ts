@@ -25,14 +25,24 @@ describe('audit records of the service (M9)', () => {
 
   it('are there after kill -9 right after the answers, of a key that was made and of all values that were read', async () => {
     const first = await start();
-    const { id } = (await first.expect('POST', '/api/keys', { groupId: 'management', name: 'made', value: 'CANARY-value-of-a-key' })).body;
+    const { id } = (
+      await first.expect('POST', '/api/keys', { groupId: 'management', name: 'made', value: 'CANARY-value-of-a-key' })
+    ).body;
     await first.expect('GET', '/api/keys?includeValues=true');
-    await send(`${service?.managementUrl}/api/keys/${id}`, { method: 'DELETE', headers: { 'x-api-key': 'a-key-that-nobody-has' } });
+    await send(`${service?.managementUrl}/api/keys/${id}`, {
+      method: 'DELETE',
+      headers: { 'x-api-key': 'a-key-that-nobody-has' },
+    });
     await first.expect('DELETE', `/api/keys/${id}`);
     await service?.stop('SIGKILL');
     const api = await start();
     const { records } = (await api.expect('GET', '/api/audit?limit=100')).body.data;
-    const facts = records.map(({ actor, action, object, result }: Record<string, Record<string, string>>) => [actor?.['name'], action, object?.['name'], result]);
+    const facts = records.map(({ actor, action, object, result }: Record<string, Record<string, string>>) => [
+      actor?.['name'],
+      action,
+      object?.['name'],
+      result,
+    ]);
     // The refused one does not wait for the disk; what was allowed does.
     expect(facts.filter(([, , , result]: string[]) => result === 'ok')).toEqual([
       ['bootstrap', 'key.delete', 'made', 'ok'],

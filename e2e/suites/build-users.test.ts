@@ -73,27 +73,46 @@ const userOf = (pid: number): number => Number(/^Uid:\s+(\d+)/m.exec(readFileSyn
 
 function attack(uid: number, pids: Record<string, number>): Record<string, string> {
   const files = ['keys.json', 'wherry.db', 'telemetry.db'].map((name) => path.join(service.dataDirectory, name));
-  const text = execFileSync(process.execPath, ['--eval', ATTACK, JSON.stringify([pids, files, TOKEN])], { uid, gid: uid, cwd: '/', env: {}, encoding: 'utf8' });
+  const text = execFileSync(process.execPath, ['--eval', ATTACK, JSON.stringify([pids, files, TOKEN])], {
+    uid,
+    gid: uid,
+    cwd: '/',
+    env: {},
+    encoding: 'utf8',
+  });
   return JSON.parse(text) as Record<string, string>;
 }
 
-(isRoot ? it : it.skip)("B1: a program of the builds' user reads nothing of the process that has the registry's token, nor of the service", async () => {
-  const api = new ApiClient(service.managementUrl, service.managementKey!);
-  await api.source('packages', { 'h.ts': "import one from 'npm:one@1'; export default () => one;" });
-  const id = await api.function({ name: 'packages', handler: 'packages/h.ts', route: '/packages' });
-  await api.functionWhen(id, ({ status }) => JSON.stringify(status).includes('PackageNotFound'), 60_000);
-  expect(authorization).toBe(`Bearer ${TOKEN}`);
-  // After a build, the process for the next one stands ready.
-  const build = await eventually(() => processOf('--allow-child-process'));
-  const pids = { installer: processOf('wherry-install-'), service: service.process.pid! };
-  const users = [userOf(build), userOf(pids.installer), userOf(pids.service)];
-  expect(new Set(users).size).toBe(3);
+(isRoot ? it : it.skip)(
+  "B1: a program of the builds' user reads nothing of the process that has the registry's token, nor of the service",
+  async () => {
+    const api = new ApiClient(service.managementUrl, service.managementKey!);
+    await api.source('packages', { 'h.ts': "import one from 'npm:one@1'; export default () => one;" });
+    const id = await api.function({ name: 'packages', handler: 'packages/h.ts', route: '/packages' });
+    await api.functionWhen(id, ({ status }) => JSON.stringify(status).includes('PackageNotFound'), 60_000);
+    expect(authorization).toBe(`Bearer ${TOKEN}`);
+    // After a build, the process for the next one stands ready.
+    const build = await eventually(() => processOf('--allow-child-process'));
+    const pids = { installer: processOf('wherry-install-'), service: service.process.pid! };
+    const users = [userOf(build), userOf(pids.installer), userOf(pids.service)];
+    expect(new Set(users).size).toBe(3);
 
-  const results = attack(userOf(build), pids);
-  const cmdlines = ['installer cmdline', 'service cmdline'];
-  expect(Object.entries(results).filter(([name, result]) => !cmdlines.includes(name) && !['EACCES', 'EPERM'].includes(result))).toEqual([]);
-  // Every user reads these.
-  expect(cmdlines.map((name) => results[name])).toEqual(['not found', 'not found']);
-  // The attack is one that finds what is there, where it may.
-  expect(attack(0, pids)).toMatchObject({ 'installer mem': 'found', 'installer environ': 'read', 'service mem': 'found', 'service environ': 'read' });
-}, 90_000);
+    const results = attack(userOf(build), pids);
+    const cmdlines = ['installer cmdline', 'service cmdline'];
+    expect(
+      Object.entries(results).filter(
+        ([name, result]) => !cmdlines.includes(name) && !['EACCES', 'EPERM'].includes(result),
+      ),
+    ).toEqual([]);
+    // Every user reads these.
+    expect(cmdlines.map((name) => results[name])).toEqual(['not found', 'not found']);
+    // The attack is one that finds what is there, where it may.
+    expect(attack(0, pids)).toMatchObject({
+      'installer mem': 'found',
+      'installer environ': 'read',
+      'service mem': 'found',
+      'service environ': 'read',
+    });
+  },
+  90_000,
+);

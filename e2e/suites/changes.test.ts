@@ -63,7 +63,11 @@ describe('every answer', () => {
     expect(answer.headers.get('x-request-id')).toMatch(UUID);
     expect(answer.headers.get('x-request-id')).not.toBe(given);
     expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(answer.body).toEqual({ error: expect.any(String), code: expect.any(String), requestId: answer.headers.get('x-request-id') });
+    expect(answer.body).toEqual({
+      error: expect.any(String),
+      code: expect.any(String),
+      requestId: answer.headers.get('x-request-id'),
+    });
   });
 });
 
@@ -91,7 +95,10 @@ describe('keys and groups', () => {
     await answers('another-value-of-this-key', 200);
     const expiresAt = Date.now() + 600;
     await put({ expiresAt: new Date(expiresAt).toISOString() });
-    await eventually(async () => expect((await keyed('/changing', 'another-value-of-this-key')).status).toBe(401), 600 + WITHIN_MS);
+    await eventually(
+      async () => expect((await keyed('/changing', 'another-value-of-this-key')).status).toBe(401),
+      600 + WITHIN_MS,
+    );
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
 
     await api.expect('PUT', `/api/functions/${id}`, { ...definition, keys: [] });
@@ -109,7 +116,8 @@ describe('keys and groups', () => {
 
   it('open the management port to those in api.access-groups alone', async () => {
     const { groupId, value } = await api.groupWithKey('helpers');
-    const manage = (): Promise<Answer> => send(`${platform.managementUrl}/api/functions`, { headers: { 'x-api-key': value } });
+    const manage = (): Promise<Answer> =>
+      send(`${platform.managementUrl}/api/functions`, { headers: { 'x-api-key': value } });
     expect((await manage()).status).toBe(401);
     await api.expect('PUT', '/api/settings', { settings: { 'api.access-groups': `management,${groupId}` } });
     await eventually(async () => expect((await manage()).status).toBe(200), WITHIN_MS);
@@ -122,15 +130,21 @@ describe('code', () => {
   it('of a whole folder moves in one step: each answer is of one tree, and it is one revision', async () => {
     const tree = (word: string): FormData => {
       const form = new FormData();
-      form.append('file', new Blob([`import { b } from './b.js'; export default (c) => c.text('${word} ' + b);`]), 'a.js');
+      form.append(
+        'file',
+        new Blob([`import { b } from './b.js'; export default (c) => c.text('${word} ' + b);`]),
+        'a.js',
+      );
       form.append('file', new Blob([`export const b = '${word}';`]), 'b.js');
       return form;
     };
     const source = await api.source('folder');
-    const put = (word: string): Promise<Answer> => api.expect('PUT', `/api/sources/${source}/tree`, undefined, { body: tree(word) });
+    const put = (word: string): Promise<Answer> =>
+      api.expect('PUT', `/api/sources/${source}/tree`, undefined, { body: tree(word) });
     expect((await put('one')).body).toMatchObject({ success: true, files: 2 });
     const id = await api.readyFunction({ name: 'folder', handler: 'folder/a.js', route: '/folder' });
-    const revisions = async (): Promise<{ revision: string; active: boolean }[]> => (await api.expect('GET', `/api/functions/${id}/revisions`)).body.revisions;
+    const revisions = async (): Promise<{ revision: string; active: boolean }[]> =>
+      (await api.expect('GET', `/api/functions/${id}/revisions`)).body.revisions;
     expect(await revisions()).toHaveLength(1);
     const stop = callOn('/folder', ({ status, text: said }) => status === 200 && /^(\w+) \1$/.test(said));
     await put('two');
@@ -145,7 +159,8 @@ describe('code', () => {
     const firstRevision = (await api.expect('GET', `/api/functions/${id}`)).body.function.status.revision as string;
     await api.upload(source, 'r.js', text('second'));
     await becomes('/rollback', 200, 'second', codeWithinMs());
-    const rollback = (revision: string | null): Promise<Answer> => api.request('POST', `/api/functions/${id}/rollback`, { revision });
+    const rollback = (revision: string | null): Promise<Answer> =>
+      api.request('POST', `/api/functions/${id}/rollback`, { revision });
     const pinned = await rollback(firstRevision);
     expect([pinned.status, pinned.body.function.pinnedRevision]).toEqual([200, firstRevision]);
     await becomes('/rollback', 200, 'first', codeWithinMs());
@@ -156,7 +171,10 @@ describe('code', () => {
     await api.readyFunction({ name: 'follower', handler: 'rollback/r.js', route: '/follower' });
     await becomes('/follower', 200, 'third', codeWithinMs());
     expect(await stop()).toEqual([]);
-    expect((await api.expect('GET', `/api/functions/${id}`)).body.function).toMatchObject({ pinnedRevision: firstRevision, status: { ready: true, revision: firstRevision } });
+    expect((await api.expect('GET', `/api/functions/${id}`)).body.function).toMatchObject({
+      pinnedRevision: firstRevision,
+      status: { ready: true, revision: firstRevision },
+    });
     expect((await rollback(null)).body.function.pinnedRevision).toBeNull();
     await becomes('/rollback', 200, 'third', codeWithinMs());
     expect((await rollback('0'.repeat(64))).status).toBe(404);
@@ -181,7 +199,12 @@ describe('routes', () => {
     api.readyFunction({ name, handler: `routes/${name}.js`, route, ...more });
 
   beforeAll(async () => {
-    await api.source('routes', Object.fromEntries(['get', 'post', 'literal', 'parameter', 'rest', 'mover'].map((name) => [`${name}.js`, text(name)])));
+    await api.source(
+      'routes',
+      Object.fromEntries(
+        ['get', 'post', 'literal', 'parameter', 'rest', 'mover'].map((name) => [`${name}.js`, text(name)]),
+      ),
+    );
   });
 
   it('are shared by functions whose methods differ; one whose methods overlap is refused with 409, naming the other', async () => {
@@ -191,14 +214,21 @@ describe('routes', () => {
     const refused = await run('/shared/1', { method: 'DELETE' });
     expect(refused.status).toBe(405);
     expect(refused.headers.get('allow')!.split(', ').toSorted()).toEqual(['GET', 'HEAD', 'POST', 'PUT']);
-    const conflict = await api.request('POST', '/api/functions', { name: 'x', handler: 'routes/get.js', route: '/shared/:other', methods: ['PUT', 'PATCH'] });
+    const conflict = await api.request('POST', '/api/functions', {
+      name: 'x',
+      handler: 'routes/get.js',
+      route: '/shared/:other',
+      methods: ['PUT', 'PATCH'],
+    });
     expect([conflict.status, conflict.body.code]).toEqual([409, 'conflict']);
     expect(conflict.body.error).toContain('post');
   });
 
   it('that are more specific win, segment by segment', async () => {
     await Promise.all([fn('literal', '/order/new'), fn('parameter', '/order/:id'), fn('rest', '/order/*')]);
-    const answers = await Promise.all(['/order/new', '/order/7', '/order/7/more', '/order', '/order/new/'].map(async (path) => (await run(path)).text));
+    const answers = await Promise.all(
+      ['/order/new', '/order/7', '/order/7/more', '/order', '/order/new/'].map(async (path) => (await run(path)).text),
+    );
     expect(answers).toEqual(['literal', 'parameter', 'rest', 'rest', 'literal']);
   });
 
@@ -256,7 +286,8 @@ describe('instances', () => {
     const definition = { name: 'replicas', handler: 'replicas/who.js', route: '/replicas', methods: ['GET'] };
     const id = await api.readyFunction({ ...definition, scaling: { minReplicas: 2, maxReplicas: 2 } });
     expect((await api.functionWhen(id, ({ status }) => status.readyReplicas === 2)).status.replicas).toBe(2);
-    const ask = async (): Promise<string[]> => Promise.all(Array.from({ length: 40 }, async () => (await run('/replicas')).text));
+    const ask = async (): Promise<string[]> =>
+      Promise.all(Array.from({ length: 40 }, async () => (await run('/replicas')).text));
     const counts = Object.values(Object.groupBy(await whoHolds(40), (who) => who)).map((group) => group!.length);
     expect(counts).toHaveLength(2);
     // Each router gives a call to the instance that has the fewest of its own: they differ by one a router.
@@ -264,7 +295,11 @@ describe('instances', () => {
 
     const before = new Set(await ask());
     const stop = callOn('/replicas', ({ status }) => status === 200);
-    await api.expect('PUT', `/api/functions/${id}`, { ...definition, scaling: { minReplicas: 2, maxReplicas: 2 }, resources: { memoryMiB: 160 } });
+    await api.expect('PUT', `/api/functions/${id}`, {
+      ...definition,
+      scaling: { minReplicas: 2, maxReplicas: 2 },
+      resources: { memoryMiB: 160 },
+    });
     await eventually(async () => expect((await ask()).filter((who) => before.has(who))).toEqual([]));
     await api.expect('PUT', `/api/functions/${id}`, { ...definition, resources: { memoryMiB: 160 } });
     await api.functionWhen(id, ({ status }) => status.replicas === 1 && status.ready === true);

@@ -61,7 +61,10 @@ describe('a service that is killed during writes', () => {
     let ids: { source: string; function: string; group: string } | undefined;
 
     for (let round = 0; ; round++) {
-      service = await startService({ dataDirectory: join(folder, 'data'), environment: { WHERRY_MANAGEMENT_KEY: managementKey } });
+      service = await startService({
+        dataDirectory: join(folder, 'data'),
+        environment: { WHERRY_MANAGEMENT_KEY: managementKey },
+      });
       const api = new ApiClient(service.managementUrl, managementKey);
       if (ids === undefined) {
         const source = await api.source('survivors', { 'handler.js': handler(0) });
@@ -75,12 +78,18 @@ describe('a service that is killed during writes', () => {
       const { source, group, function: id } = ids;
       const writers = [
         writeOn(file, (n) => api.upload(source, 'handler.js', handler(n))),
-        writeOn(description, (n) => api.expect('PUT', `/api/functions/${id}`, { ...definition, description: String(n) })),
-        writeOn(keys, (n) => api.expect('POST', '/api/keys', { groupId: group, name: `key-${n}`, value: `the-value-of-key-${n}` })),
+        writeOn(description, (n) =>
+          api.expect('PUT', `/api/functions/${id}`, { ...definition, description: String(n) }),
+        ),
+        writeOn(keys, (n) =>
+          api.expect('POST', '/api/keys', { groupId: group, name: `key-${n}`, value: `the-value-of-key-${n}` }),
+        ),
       ];
       const written = [file, description, keys];
       const before = written.map(({ acknowledged }) => acknowledged);
-      await eventually(() => written.forEach(({ acknowledged }, n) => expect(acknowledged).toBeGreaterThan(before[n]!)));
+      await eventually(() =>
+        written.forEach(({ acknowledged }, n) => expect(acknowledged).toBeGreaterThan(before[n]!)),
+      );
       // Each round is cut at another point of what goes on.
       await new Promise((resolve) => setTimeout(resolve, (round * 7) % 40));
       await service.stop('SIGKILL');
@@ -97,7 +106,10 @@ describe('a service that is killed during writes', () => {
     const content = (await api.expect('GET', `/api/sources/${ids.source}/files/handler.js`)).text;
     file.acknowledged = possible(file).find((n) => handler(n) === content) ?? NaN;
     const fn = (await api.expect('GET', `/api/functions/${ids.function}`)).body.function;
-    const list = (await api.expect('GET', `/api/keys?groupId=${ids.group}&includeValues=true`)).body.keys as { name: string; value: string }[];
+    const list = (await api.expect('GET', `/api/keys?groupId=${ids.group}&includeValues=true`)).body.keys as {
+      name: string;
+      value: string;
+    }[];
     expect(file.acknowledged).not.toBeNaN();
     expect(possible(description)).toContain(Number(fn.description));
     expect(possible(keys)).toContain(list.length);

@@ -97,7 +97,13 @@ describe.each(Object.entries(FORMS))('a handler of the form %s', (name, form) =>
     const files = Object.entries(BEHAVIOURS).map(([file, body]) => [`${file}.ts`, form(body)]);
     await api.source(source, Object.fromEntries(files) as Record<string, string>);
     const functions = [
-      { name: 'show', description: 'shows', handler: `${source}/show.ts`, route: `${at}/show/:id/:rest`, methods: ['GET', 'PATCH'] },
+      {
+        name: 'show',
+        description: 'shows',
+        handler: `${source}/show.ts`,
+        route: `${at}/show/:id/:rest`,
+        methods: ['GET', 'PATCH'],
+      },
       { name: 'echo', handler: `${source}/echo.ts`, route: `${at}/echo`, methods: ['POST'] },
       { name: 'drip', handler: `${source}/drip.ts`, route: `${at}/drip`, methods: ['GET', 'POST'] },
       { name: 'wait', handler: `${source}/wait.ts`, route: `${at}/wait/*` },
@@ -112,7 +118,13 @@ describe.each(Object.entries(FORMS))('a handler of the form %s', (name, form) =>
     const took = Date.now() - before + CLOCKS_DIFFER_MS;
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({
-      route: { name: 'show', description: 'shows', handler: `${source}/show.ts`, route: `${at}/show/:id/:rest`, methods: ['GET', 'PATCH'] },
+      route: {
+        name: 'show',
+        description: 'shows',
+        handler: `${source}/show.ts`,
+        route: `${at}/show/:id/:rest`,
+        methods: ['GET', 'PATCH'],
+      },
       params: { id: 'a b', rest: 'é' },
       query: { x: '2', y: '&' },
       path: `${at}/show/a%20b/%C3%A9`,
@@ -195,10 +207,20 @@ describe.each(Object.entries(FORMS))('a handler of the form %s', (name, form) =>
 
 describe('limits of a function', () => {
   beforeAll(async () => {
-    await api.source('limits', { 'length.ts': 'export default async (c) => c.json((await c.req.text()).length);', 'wait.ts': FORMS['(c, ctx)'](BEHAVIOURS.wait), 'peak.ts': PEAK });
+    await api.source('limits', {
+      'length.ts': 'export default async (c) => c.json((await c.req.text()).length);',
+      'wait.ts': FORMS['(c, ctx)'](BEHAVIOURS.wait),
+      'peak.ts': PEAK,
+    });
     await Promise.all([
       api.readyFunction({ name: 'three at once', handler: 'limits/peak.ts', route: '/three', maxConcurrency: 3 }),
-      api.readyFunction({ name: 'small', handler: 'limits/length.ts', route: '/small', methods: ['POST'], maxRequestBytes: 1000 }),
+      api.readyFunction({
+        name: 'small',
+        handler: 'limits/length.ts',
+        route: '/small',
+        methods: ['POST'],
+        maxRequestBytes: 1000,
+      }),
       api.readyFunction({ name: 'one at once', handler: 'limits/wait.ts', route: '/one/*', maxConcurrency: 1 }),
     ]);
   }, 60_000);
@@ -216,7 +238,9 @@ describe('limits of a function', () => {
   ])('answers %s to a body %s', async (status, _body, init) => {
     const answer = await run('/small', { method: 'POST', ...init });
     expect(answer.status).toBe(status);
-    expect(status === 413 ? answer.body.requestId : answer.body).toEqual(status === 413 ? expect.stringMatching(UUID) : 1000);
+    expect(status === 413 ? answer.body.requestId : answer.body).toEqual(
+      status === 413 ? expect.stringMatching(UUID) : 1000,
+    );
   });
 
   it('calls over maxConcurrency answer 429 with Retry-After, and are served again afterwards', async () => {
@@ -249,11 +273,29 @@ describe('limits of a function', () => {
 describe('a handler that is wrong', () => {
   it.each([
     ['is not there', undefined, 404, 'handler_not_found', /no file file\.ts/],
-    ['does not parse', 'export default (c) => c.text(`unfinished);', 500, 'handler_syntax_error', /wrong\/file\.ts:1:\d+/],
+    [
+      'does not parse',
+      'export default (c) => c.text(`unfinished);',
+      500,
+      'handler_syntax_error',
+      /wrong\/file\.ts:1:\d+/,
+    ],
     ['exports nothing', 'export const handler = (c) => c.text("x");', 500, 'handler_export_error', /export/],
     ['exports a number', 'export default 42;', 500, 'handler_export_error', /export/],
-    ['throws while it is loaded', 'throw new Error("not today"); export default (c) => c.text("x");', 500, 'handler_load_error', /not today/],
-    ['imports what is not there', 'import { x } from "./missing.ts"; export default (c) => c.text(x);', 500, 'handler_syntax_error', /missing/],
+    [
+      'throws while it is loaded',
+      'throw new Error("not today"); export default (c) => c.text("x");',
+      500,
+      'handler_load_error',
+      /not today/,
+    ],
+    [
+      'imports what is not there',
+      'import { x } from "./missing.ts"; export default (c) => c.text(x);',
+      500,
+      'handler_syntax_error',
+      /missing/,
+    ],
   ])('one that %s answers its own code, and the status says why', async (...row) => {
     const [what, content, status, code, message] = row;
     const slug = `wrong-${what.replaceAll(' ', '-')}`;

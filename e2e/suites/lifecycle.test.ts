@@ -14,7 +14,8 @@ import { descendants, stillRunning } from '../lib/processes.ts';
 
 const HANDLERS = {
   'hello.js': 'export default (c) => c.text("hello");',
-  'slow.js': 'export default async (c) => { await new Promise((resolve) => setTimeout(resolve, 1500)); return c.text("slow, but whole"); };',
+  'slow.js':
+    'export default async (c) => { await new Promise((resolve) => setTimeout(resolve, 1500)); return c.text("slow, but whole"); };',
 };
 
 let folder: string;
@@ -50,20 +51,25 @@ async function startWithFunctions(options: ServiceOptions = {}): Promise<{ servi
   const service = await start(options);
   const api = new ApiClient(service.managementUrl, service.managementKey!);
   await api.source('some', HANDLERS);
-  await Promise.all(['hello', 'slow'].map((name) => api.readyFunction({ name, handler: `some/${name}.js`, route: `/${name}` })));
+  await Promise.all(
+    ['hello', 'slow'].map((name) => api.readyFunction({ name, handler: `some/${name}.js`, route: `/${name}` })),
+  );
   return { service, api };
 }
 
 const call = (service: Service, path: string): ReturnType<typeof send> => send(`${service.functionUrl}/run${path}`);
 const answersHello = (service: Service): Promise<void> =>
   eventually(async () => expect((await call(service, '/hello')).text).toBe('hello'), 5000);
-const lockOf = (dataDirectory: string): { pid: number; run: string } => JSON.parse(readFileSync(join(dataDirectory, 'wherry.lock'), 'utf8'));
+const lockOf = (dataDirectory: string): { pid: number; run: string } =>
+  JSON.parse(readFileSync(join(dataDirectory, 'wherry.lock'), 'utf8'));
 
 describe('a start', () => {
   it('shows both URLs and a management key, the key on the first start only; a restart serves what was there', async () => {
     const { service, api } = await startWithFunctions();
     expect(service.managementKey).toMatch(/^wh_[A-Za-z0-9_-]{43}$/);
-    const before = await Promise.all(['functions', 'sources', 'keys', 'key-groups'].map((kind) => api.expect('GET', `/api/${kind}`)));
+    const before = await Promise.all(
+      ['functions', 'sources', 'keys', 'key-groups'].map((kind) => api.expect('GET', `/api/${kind}`)),
+    );
     expect(await service.stop()).toBe(0);
 
     const again = await start();
@@ -79,7 +85,9 @@ describe('a start', () => {
     expect(others.map(({ body }) => forgetful(body))).toEqual(before.slice(1).map(({ body }) => forgetful(body)));
     await eventually(async () => {
       const now = (await later.expect('GET', '/api/functions')).body.functions;
-      expect(now.map((fn: any) => fn.status.revision)).toEqual(before[0]!.body.functions.map((fn: any) => fn.status.revision));
+      expect(now.map((fn: any) => fn.status.revision)).toEqual(
+        before[0]!.body.functions.map((fn: any) => fn.status.revision),
+      );
       expect(now.every((fn: any) => fn.status.ready)).toBe(true);
     });
   }, 60_000);
@@ -90,7 +98,9 @@ describe('a start', () => {
     expect(service.output()).not.toContain(key);
     expect(service.output()).toContain('WHERRY_MANAGEMENT_KEY');
     expect((await send(`${service.managementUrl}/api/functions`, { headers: { 'x-api-key': key } })).status).toBe(200);
-    expect((await send(`${service.managementUrl}/api/functions`, { headers: { 'x-api-key': `${key}x` } })).status).toBe(401);
+    expect((await send(`${service.managementUrl}/api/functions`, { headers: { 'x-api-key': `${key}x` } })).status).toBe(
+      401,
+    );
   }, 30_000);
 
   it('says so where functions run as its own user, and only there', async () => {
@@ -166,20 +176,24 @@ describe('a start that cannot be', () => {
     expect(await service.stop()).toBe(0);
   }, 60_000);
 
-  it.each(['FUNCTION_PORT', 'MANAGEMENT_PORT'])('on a taken %s names the port and the variable, and leaves nothing running or locked', async (variable) => {
-    const server = await listening();
-    const { port } = server.address() as { port: number };
-    try {
-      const said = line(await refused({ environment: { [variable]: String(port) } }));
-      expect(said).toContain(String(port));
-      expect(said).toContain(variable);
-      expect(existsSync(join(data(), 'wherry.lock'))).toBe(false);
-    } finally {
-      server.close();
-    }
-    const service = await start();
-    expect(service.managementKey ?? service.output()).toBeDefined();
-  }, 60_000);
+  it.each(['FUNCTION_PORT', 'MANAGEMENT_PORT'])(
+    'on a taken %s names the port and the variable, and leaves nothing running or locked',
+    async (variable) => {
+      const server = await listening();
+      const { port } = server.address() as { port: number };
+      try {
+        const said = line(await refused({ environment: { [variable]: String(port) } }));
+        expect(said).toContain(String(port));
+        expect(said).toContain(variable);
+        expect(existsSync(join(data(), 'wherry.lock'))).toBe(false);
+      } finally {
+        server.close();
+      }
+      const service = await start();
+      expect(service.managementKey ?? service.output()).toBeDefined();
+    },
+    60_000,
+  );
 
   it.each([
     ['is a file', 'file'],
@@ -205,57 +219,81 @@ describe('a start that cannot be', () => {
     ['missing', undefined],
     ['empty', ''],
     ['cut short', '{"format": 1, "current": 1, "ke'],
-    ['with a short key', JSON.stringify({ format: 1, current: 1, keys: [{ version: 1, secret: 'c2hvcnQ=', createdAt: '2026-01-01T00:00:00.000Z' }], digestKey: 'c2hvcnQ=' })],
-  ])('with a key file that is %s, beside a database, names the file and changes nothing (E4)', async (_what, content) => {
-    const file = join(data(), 'keys.json');
-    await (await start()).stop();
-    const kept = readFileSync(file, 'utf8');
-    await (content === undefined ? rm(file) : writeFile(file, content));
-    const said = line(await refused({}));
-    expect(said).toContain(file);
-    expect(said).not.toContain('c2hvcnQ');
-    expect(existsSync(file) ? readFileSync(file, 'utf8') : undefined).toBe(content);
-    await writeFile(file, kept);
-    await start();
-  }, 60_000);
+    [
+      'with a short key',
+      JSON.stringify({
+        format: 1,
+        current: 1,
+        keys: [{ version: 1, secret: 'c2hvcnQ=', createdAt: '2026-01-01T00:00:00.000Z' }],
+        digestKey: 'c2hvcnQ=',
+      }),
+    ],
+  ])(
+    'with a key file that is %s, beside a database, names the file and changes nothing (E4)',
+    async (_what, content) => {
+      const file = join(data(), 'keys.json');
+      await (await start()).stop();
+      const kept = readFileSync(file, 'utf8');
+      await (content === undefined ? rm(file) : writeFile(file, content));
+      const said = line(await refused({}));
+      expect(said).toContain(file);
+      expect(said).not.toContain('c2hvcnQ');
+      expect(existsSync(file) ? readFileSync(file, 'utf8') : undefined).toBe(content);
+      await writeFile(file, kept);
+      await start();
+    },
+    60_000,
+  );
 });
 
 describe('a stop', () => {
   it.each([
     ['SIGTERM', (service: Service): unknown => service.process.kill('SIGTERM')],
     ['SIGINT', (service: Service): unknown => service.process.kill('SIGINT')],
-    ['Ctrl-C, which the whole process group gets', (service: Service): unknown => process.kill(-service.process.pid!, 'SIGINT')],
-  ])('by %s finishes running calls, takes no new ones, and leaves nothing behind', async (_how, signal) => {
-    const { service } = await startWithFunctions({ detached: true });
-    const children = descendants(service.process.pid!);
-    const { run } = lockOf(data());
-    const running = call(service, '/slow');
-    const isRunning = async (): Promise<void> => {
-      const api = new ApiClient(service.managementUrl, service.managementKey!);
-      const { logs } = (await api.expect('GET', '/api/logs?level=exec_start')).body.data;
-      expect(JSON.stringify(logs)).toContain('/slow');
-    };
-    await eventually(isRunning, 1000);
-    signal(service);
-    await eventually(async () => {
-      await expect(call(service, '/hello')).rejects.toThrow('fetch failed');
-    }, 1000);
-    const answer = await running;
-    expect([answer.status, answer.text]).toEqual([200, 'slow, but whole']);
-    expect(await service.exited).toBe(0);
-    expect(stillRunning(children)).toEqual([]);
-    expect(existsSync(run)).toBe(false);
-    expect(existsSync(join(data(), 'wherry.lock'))).toBe(false);
-    expect(service.output()).not.toMatch(/error/i);
-  }, 60_000);
+    [
+      'Ctrl-C, which the whole process group gets',
+      (service: Service): unknown => process.kill(-service.process.pid!, 'SIGINT'),
+    ],
+  ])(
+    'by %s finishes running calls, takes no new ones, and leaves nothing behind',
+    async (_how, signal) => {
+      const { service } = await startWithFunctions({ detached: true });
+      const children = descendants(service.process.pid!);
+      const { run } = lockOf(data());
+      const running = call(service, '/slow');
+      const isRunning = async (): Promise<void> => {
+        const api = new ApiClient(service.managementUrl, service.managementKey!);
+        const { logs } = (await api.expect('GET', '/api/logs?level=exec_start')).body.data;
+        expect(JSON.stringify(logs)).toContain('/slow');
+      };
+      await eventually(isRunning, 1000);
+      signal(service);
+      await eventually(async () => {
+        await expect(call(service, '/hello')).rejects.toThrow('fetch failed');
+      }, 1000);
+      const answer = await running;
+      expect([answer.status, answer.text]).toEqual([200, 'slow, but whole']);
+      expect(await service.exited).toBe(0);
+      expect(stillRunning(children)).toEqual([]);
+      expect(existsSync(run)).toBe(false);
+      expect(existsSync(join(data(), 'wherry.lock'))).toBe(false);
+      expect(service.output()).not.toMatch(/error/i);
+    },
+    60_000,
+  );
 
   it('asked for twice waits for nothing, and leaves no process and a folder that the next start can use', async () => {
     const { service, api } = await startWithFunctions();
-    await api.source('stuck', { 'stuck.js': 'export default async (c) => { console.log("stuck"); await new Promise(() => {}); };' });
+    await api.source('stuck', {
+      'stuck.js': 'export default async (c) => { console.log("stuck"); await new Promise(() => {}); };',
+    });
     await api.readyFunction({ name: 'stuck', handler: 'stuck/stuck.js', route: '/stuck' });
     const children = descendants(service.process.pid!);
     const running = call(service, '/stuck').catch(() => undefined);
-    await eventually(async () => expect(JSON.stringify((await api.expect('GET', '/api/logs')).body)).toContain('"stuck"'), 5000);
+    await eventually(
+      async () => expect(JSON.stringify((await api.expect('GET', '/api/logs')).body)).toContain('"stuck"'),
+      5000,
+    );
     await eventually(async () => {
       service.process.kill('SIGINT');
       await Promise.race([service.exited, new Promise((_resolve, reject) => setTimeout(reject, 100))]);

@@ -70,7 +70,9 @@ async function entriesOf(answer: Answer, ...awaited: string[]): Promise<Entry[]>
   const levels = awaited.length === 0 ? ['exec_end'] : awaited;
   const requestId = answer.headers.get('x-request-id');
   return eventually(async () => {
-    const { logs } = (await api.expect('GET', `/api/logs?requestId=${requestId}&limit=1000`)).body.data as { logs: Entry[] };
+    const { logs } = (await api.expect('GET', `/api/logs?requestId=${requestId}&limit=1000`)).body.data as {
+      logs: Entry[];
+    };
     expect(logs.map(({ level }) => level)).toEqual(expect.arrayContaining(levels));
     return logs.toReversed();
   });
@@ -82,14 +84,23 @@ const named = async (name: string, more: object = {}): Promise<string> =>
 describe('the log of a call', () => {
   it('S8: is whole, whatever another function prints at the same time', async () => {
     await Promise.all([named('floods'), named('quiet')]);
-    const [before, flooded, ...during] = await Promise.all([run('/logs/quiet'), run('/logs/floods'), run('/logs/quiet'), run('/logs/quiet')]);
+    const [before, flooded, ...during] = await Promise.all([
+      run('/logs/quiet'),
+      run('/logs/floods'),
+      run('/logs/quiet'),
+      run('/logs/quiet'),
+    ]);
     expect(flooded.status).toBe(200);
     // The flood is kept in part: at least its end.
     await entriesOf(flooded);
     for (const call of [before, ...during, await run('/logs/quiet')]) {
       // What is printed comes another way than the records of the call, and may come after its end.
       await eventually(async () => {
-        expect((await entriesOf(call)).map(({ level, message }) => (level === 'log' ? message : level))).toEqual(['exec_start', 'still here', 'exec_end']);
+        expect((await entriesOf(call)).map(({ level, message }) => (level === 'log' ? message : level))).toEqual([
+          'exec_start',
+          'still here',
+          'exec_end',
+        ]);
       });
     }
   });
@@ -126,9 +137,25 @@ describe('the log of a call', () => {
   it('follows log.level within a second', async () => {
     const levels = async (): Promise<string[]> => (await entriesOf(await run('/logs/talks'))).map(({ level }) => level);
     await api.expect('PUT', '/api/settings', { settings: { 'log.level': 'error' } });
-    await eventually(async () => expect((await levels()).toSorted()).toEqual(['error', 'exec_end', 'exec_start']), 1000);
+    await eventually(
+      async () => expect((await levels()).toSorted()).toEqual(['error', 'exec_end', 'exec_start']),
+      1000,
+    );
     await api.expect('PUT', '/api/settings', { settings: { 'log.level': 'info' } });
-    await eventually(async () => expect((await levels()).toSorted()).toEqual(['error', 'exec_end', 'exec_start', 'info', 'log', 'stderr', 'stdout', 'warn']), 1000);
+    await eventually(
+      async () =>
+        expect((await levels()).toSorted()).toEqual([
+          'error',
+          'exec_end',
+          'exec_start',
+          'info',
+          'log',
+          'stderr',
+          'stdout',
+          'warn',
+        ]),
+      1000,
+    );
   });
 
   it.each([
@@ -181,16 +208,19 @@ describe('the log of a call', () => {
     expect(new Set(entries.map(({ functionId }) => functionId))).toEqual(new Set([id]));
     expect(entries.map(({ level }) => level).filter((level) => level === 'exec_reject')).toEqual([]);
     expect(entries.filter(({ message }) => message === 'forged')).toEqual([]);
-    const foreign = (await api.expect('GET', '/api/logs?requestId=00000000-0000-4000-8000-000000000000')).body.data.logs;
+    const foreign = (await api.expect('GET', '/api/logs?requestId=00000000-0000-4000-8000-000000000000')).body.data
+      .logs;
     expect(foreign).toEqual([]);
     expect((await api.request('GET', '/api/logs?functionId=other')).status).toBe(404);
   });
 
   it('can be paged through by the paths it gives', async () => {
-    const id = (await api.expect('GET', '/api/functions')).body.functions.find(({ name }: { name: string }) => name === 'talks').id as string;
+    const id = (await api.expect('GET', '/api/functions')).body.functions.find(
+      ({ name }: { name: string }) => name === 'talks',
+    ).id as string;
     const all = (await api.expect('GET', `/api/logs?functionId=${id}&limit=1000`)).body.data.logs as { id: string }[];
     const paged: string[] = [];
-    for (let path: string | undefined = `/api/logs?functionId=${id}&limit=7`; path !== undefined; ) {
+    for (let path: string | undefined = `/api/logs?functionId=${id}&limit=7`; path !== undefined;) {
       const { logs, pagination }: any = (await api.expect('GET', path)).body.data;
       paged.push(...logs.map((entry: { id: string }) => entry.id));
       path = pagination.hasMore ? pagination.next : undefined;

@@ -28,8 +28,12 @@ beforeAll(async () => {
 
 afterAll(() => platform?.dispose(), 30_000);
 
-const run = (path: string, init?: RequestInit): ReturnType<typeof send> => send(`${platform.functionUrl}/run${path}`, init);
-const withKey = (init: RequestInit = {}): RequestInit => ({ ...init, headers: { 'x-api-key': key, ...(init.headers as object) } });
+const run = (path: string, init?: RequestInit): ReturnType<typeof send> =>
+  send(`${platform.functionUrl}/run${path}`, init);
+const withKey = (init: RequestInit = {}): RequestInit => ({
+  ...init,
+  headers: { 'x-api-key': key, ...(init.headers as object) },
+});
 
 describe('the main job', () => {
   it('makes a group, a key, two sources and a function of three files', async () => {
@@ -71,7 +75,11 @@ describe('the main job', () => {
   });
 
   it('answers 401 alike without a key, with an unknown one and with one of another group (R7)', async () => {
-    const attempts: RequestInit[] = [{}, { headers: { 'x-api-key': 'wh_unknown' } }, { headers: { 'x-api-key': otherKey } }];
+    const attempts: RequestInit[] = [
+      {},
+      { headers: { 'x-api-key': 'wh_unknown' } },
+      { headers: { 'x-api-key': otherKey } },
+    ];
     const answers = await Promise.all(attempts.map((init) => run('/users/7', init)));
     const bodies = answers.map(({ body }) => ({ ...body, requestId: '' }));
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401]);
@@ -85,7 +93,10 @@ describe('the main job', () => {
   });
 
   it('takes a body by POST, and refuses other methods with 405 and Allow', async () => {
-    const posted = await run('/users/7', withKey({ method: 'POST', body: '{"n":1}', headers: { 'content-type': 'application/json' } }));
+    const posted = await run(
+      '/users/7',
+      withKey({ method: 'POST', body: '{"n":1}', headers: { 'content-type': 'application/json' } }),
+    );
     expect(posted.body).toMatchObject({ text: 'HELLO 7', body: { n: 1 } });
     const refused = await run('/users/7', withKey({ method: 'DELETE' }));
     expect(refused.status).toBe(405);
@@ -119,7 +130,10 @@ describe('the main job', () => {
       status: { ready: false, reason: 'Disabled' },
     });
     await api.expect('PUT', `/api/functions/${functionId}/enable`);
-    await eventually(async () => expect((await run('/users/7', withKey())).status).toBe(200), platform.startsWithinMs * 5);
+    await eventually(
+      async () => expect((await run('/users/7', withKey())).status).toBe(200),
+      platform.startsWithinMs * 5,
+    );
   });
 
   it('FT7: moves to new code without losing a call: 20 edits of a helper under load, 0 failed', async () => {
@@ -137,7 +151,10 @@ describe('the main job', () => {
     try {
       for (let edit = 1; edit <= 20; edit += 1) {
         await api.upload(source, 'lib/greeting.ts', greeting(`edit ${edit} of`));
-        await eventually(async () => expect((await run('/users/7', withKey())).body.text).toBe(`EDIT ${edit} OF 7`), platform.startsWithinMs * 5);
+        await eventually(
+          async () => expect((await run('/users/7', withKey())).body.text).toBe(`EDIT ${edit} OF 7`),
+          platform.startsWithinMs * 5,
+        );
       }
     } finally {
       running = false;
@@ -149,13 +166,20 @@ describe('the main job', () => {
 
   it('keeps the old code when an edit does not build, and says file, line and column', async () => {
     const source = (await api.expect('GET', '/api/sources/by-name/my-api')).body.id as string;
-    await api.upload(source, 'lib/greeting.ts', 'export const greeting = (id: string): string =>\n  `unfinished ${id;\n');
+    await api.upload(
+      source,
+      'lib/greeting.ts',
+      'export const greeting = (id: string): string =>\n  `unfinished ${id;\n',
+    );
     const broken = await api.functionWhen(functionId, ({ status }) => status.reason === 'SyntaxError');
     expect(broken.status.ready).toBe(true);
     expect(broken.status.message).toMatch(/my-api\/lib\/greeting\.ts:2:\d+/);
     expect((await run('/users/7', withKey())).body.text).toBe('EDIT 20 OF 7');
     await api.upload(source, 'lib/greeting.ts', greeting('mended for'));
-    await eventually(async () => expect((await run('/users/7', withKey())).body.text).toBe('MENDED FOR 7'), platform.startsWithinMs * 5);
+    await eventually(
+      async () => expect((await run('/users/7', withKey())).body.text).toBe('MENDED FOR 7'),
+      platform.startsWithinMs * 5,
+    );
     await api.functionWhen(functionId, ({ status }) => status.ready === true && status.reason === 'Ready');
   });
 

@@ -13,9 +13,13 @@ import { descendants, stillRunning, type Process } from '../lib/processes.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
-const SLOW = 'export default async (c) => { await new Promise((resolve) => setTimeout(resolve, 2000)); return c.text("whole"); };';
+const SLOW =
+  'export default async (c) => { await new Promise((resolve) => setTimeout(resolve, 2000)); return c.text("whole"); };';
 /** Without our own Node: npm runs by the machine's, as a person runs it. */
-const PATH = (process.env['PATH'] ?? '').split(delimiter).filter((entry) => !entry.includes(`${sep}node_modules${sep}`)).join(delimiter);
+const PATH = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .filter((entry) => !entry.includes(`${sep}node_modules${sep}`))
+  .join(delimiter);
 
 let folder: string;
 /** npm and all that it has started. */
@@ -24,7 +28,10 @@ let processes: Process[];
 beforeEach(async () => {
   processes = [];
   folder = await mkdtemp(join(tmpdir(), 'wherry-npm-start-'));
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'wherry', type: 'module', scripts: { start: scripts.start } }));
+  await writeFile(
+    join(folder, 'package.json'),
+    JSON.stringify({ name: 'wherry', type: 'module', scripts: { start: scripts.start } }),
+  );
   for (const name of ['embedded', 'node_modules']) await symlink(join(ROOT, name), join(folder, name));
 });
 
@@ -41,7 +48,10 @@ async function npmStart(): Promise<Service> {
     environment: { PATH },
     detached: true,
   });
-  processes = [...descendants(service.process.pid!), ...descendants(process.pid).filter(({ pid }) => pid === service.process.pid)];
+  processes = [
+    ...descendants(service.process.pid!),
+    ...descendants(process.pid).filter(({ pid }) => pid === service.process.pid),
+  ];
   const api = new ApiClient(service.managementUrl, service.managementKey!);
   await api.source('some', { 'slow.js': SLOW });
   await api.readyFunction({ name: 'slow', handler: 'some/slow.js', route: '/slow' });
@@ -49,7 +59,8 @@ async function npmStart(): Promise<Service> {
   return service;
 }
 
-const nodeOf = (): number => (JSON.parse(readFileSync(join(folder, 'data/wherry.lock'), 'utf8')) as { pid: number }).pid;
+const nodeOf = (): number =>
+  (JSON.parse(readFileSync(join(folder, 'data/wherry.lock'), 'utf8')) as { pid: number }).pid;
 const startedBy = (pid: number): number => processes.find(({ parent }) => parent === pid)!.pid;
 
 describe('npm start', () => {
@@ -59,16 +70,22 @@ describe('npm start', () => {
     ['SIGTERM to Node', () => process.kill(nodeOf(), 'SIGTERM')],
     ['SIGINT to npm', (npm) => process.kill(npm, 'SIGINT')],
     ['Ctrl-C, which the whole process group gets, and Node from npm once more', (npm) => process.kill(-npm, 'SIGINT')],
-  ])('by %s finishes running calls, leaves nothing behind, and gives exit code 0', async (_how, signal) => {
-    const service = await npmStart();
-    const running = send(`${service.functionUrl}/run/slow`);
-    const api = new ApiClient(service.managementUrl, service.managementKey!);
-    await eventually(async () => expect(JSON.stringify((await api.expect('GET', '/api/logs?level=exec_start')).body)).toContain('/slow'));
-    signal(service.process.pid!);
-    const { status, text } = await running;
-    expect([status, text]).toEqual([200, 'whole']);
-    expect(await service.exited).toBe(0);
-    expect(stillRunning(processes)).toEqual([]);
-    expect(existsSync(join(folder, 'data/wherry.lock'))).toBe(false);
-  }, 60_000);
+  ])(
+    'by %s finishes running calls, leaves nothing behind, and gives exit code 0',
+    async (_how, signal) => {
+      const service = await npmStart();
+      const running = send(`${service.functionUrl}/run/slow`);
+      const api = new ApiClient(service.managementUrl, service.managementKey!);
+      await eventually(async () =>
+        expect(JSON.stringify((await api.expect('GET', '/api/logs?level=exec_start')).body)).toContain('/slow'),
+      );
+      signal(service.process.pid!);
+      const { status, text } = await running;
+      expect([status, text]).toEqual([200, 'whole']);
+      expect(await service.exited).toBe(0);
+      expect(stillRunning(processes)).toEqual([]);
+      expect(existsSync(join(folder, 'data/wherry.lock'))).toBe(false);
+    },
+    60_000,
+  );
 });

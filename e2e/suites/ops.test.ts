@@ -21,9 +21,15 @@ describe('the ops listener', () => {
     const url = metricsUrl();
     expect(await read(url)).toEqual([200, expect.stringContaining('wherry_reconcile_total') as string]);
     // Another process's, under a path of its own: both have a metric of one name.
-    expect(await read(`${url}/router`)).toEqual([200, expect.stringContaining('wherry_router_overhead_seconds') as string]);
+    expect(await read(`${url}/router`)).toEqual([
+      200,
+      expect.stringContaining('wherry_router_overhead_seconds') as string,
+    ]);
     const base = url.replace('/metrics', '');
-    expect([await read(`${base}/livez`), await read(`${base}/readyz`)]).toEqual([[200, 'ok\n'], [200, 'ok\n']]);
+    expect([await read(`${base}/livez`), await read(`${base}/readyz`)]).toEqual([
+      [200, 'ok\n'],
+      [200, 'ok\n'],
+    ]);
   }, 60_000);
 
   it('whose port is taken stops nothing, and is told in one line', async () => {
@@ -33,7 +39,10 @@ describe('the ops listener', () => {
     service = await startService({ environment: { OPS_PORT: String(port) } });
     expect(metricsUrl()).toBe('');
     expect((await fetch(`${service.managementUrl}/api/ping`).catch(() => undefined))?.status).toBeDefined();
-    const lines = service.output().split('\n').filter((text) => text.startsWith('{'));
+    const lines = service
+      .output()
+      .split('\n')
+      .filter((text) => text.startsWith('{'));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain(`The ops port ${port} cannot be opened (EADDRINUSE): set OPS_PORT to another one.`);
     expect(await service.stop()).toBe(0);

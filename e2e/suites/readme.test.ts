@@ -25,7 +25,10 @@ interface Block {
   text: string;
 }
 
-const blocks: Block[] = [...README.matchAll(/^```(sh|json)\n(.*?)^```$/gms)].map(([, language, text]) => ({ language: language!, text: text!.trimEnd() }));
+const blocks: Block[] = [...README.matchAll(/^```(sh|json)\n(.*?)^```$/gms)].map(([, language, text]) => ({
+  language: language!,
+  text: text!.trimEnd(),
+}));
 
 let folder: string;
 let first: ChildProcess;
@@ -54,7 +57,9 @@ async function stopService(): Promise<number | null> {
 
 /** What a clone of the present state would hold. */
 async function copyRepository(target: string): Promise<void> {
-  const { stdout } = await promisify(execFile)('git', ['-C', ROOT, 'ls-files', '-coz', '--exclude-standard'], { maxBuffer: 1 << 26 });
+  const { stdout } = await promisify(execFile)('git', ['-C', ROOT, 'ls-files', '-coz', '--exclude-standard'], {
+    maxBuffer: 1 << 26,
+  });
   for (const path of stdout.split('\0')) {
     if (path !== '' && existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(target, path));
   }
@@ -62,10 +67,19 @@ async function copyRepository(target: string): Promise<void> {
 
 /** A newcomer's environment: nothing of the npm and the Node that run these tests, and nothing that steers the service. */
 function newcomer(): Record<string, string> {
-  const ours = /^(npm_(?!config_(registry|cache|userconfig)$)|INIT_CWD|NODE_(ENV|OPTIONS)|JEST_|WHERRY_|(FUNCTION|MANAGEMENT)_(PORT|HOST)|TRUSTED_PROXIES)/i;
-  const kept = Object.entries(process.env).flatMap(([name, value]) => (ours.test(name) || value === undefined ? [] : [[name, value] as const]));
+  const ours =
+    /^(npm_(?!config_(registry|cache|userconfig)$)|INIT_CWD|NODE_(ENV|OPTIONS)|JEST_|WHERRY_|(FUNCTION|MANAGEMENT)_(PORT|HOST)|TRUSTED_PROXIES)/i;
+  const kept = Object.entries(process.env).flatMap(([name, value]) =>
+    ours.test(name) || value === undefined ? [] : [[name, value] as const],
+  );
   const path = (process.env.PATH ?? '').split(':').filter((entry) => !entry.includes('node_modules'));
-  return { ...Object.fromEntries(kept), PATH: path.join(':'), FUNCTION_HOST: '127.0.0.1', FUNCTION_PORT: '0', MANAGEMENT_PORT: '0' };
+  return {
+    ...Object.fromEntries(kept),
+    PATH: path.join(':'),
+    FUNCTION_HOST: '127.0.0.1',
+    FUNCTION_PORT: '0',
+    MANAGEMENT_PORT: '0',
+  };
 }
 
 const MENTIONED_PORTS = { functions: 8000, management: 9000 };
@@ -78,33 +92,47 @@ function printedUrl(listener: 'Functions' | 'Management'): string {
 }
 
 /** A command of the README, with the ports that the service has here. */
-const onOurPorts = (command: string): string => command
-  .replaceAll(`localhost:${MENTIONED_PORTS.functions}`, printedUrl('Functions'))
-  .replaceAll(`localhost:${MENTIONED_PORTS.management}`, printedUrl('Management'));
+const onOurPorts = (command: string): string =>
+  command
+    .replaceAll(`localhost:${MENTIONED_PORTS.functions}`, printedUrl('Functions'))
+    .replaceAll(`localhost:${MENTIONED_PORTS.management}`, printedUrl('Management'));
 
 /** Commands of a block are parted by empty lines. */
 const commandsOf = ({ text }: Block): string[] => text.split(/\n{2,}/).map(onOurPorts);
 
 describe('the README', () => {
-  it('begins with one command that installs and starts the service', async () => {
-    const [install] = blocks;
-    expect(install).toMatchObject({ language: 'sh', text: 'npm ci && npm start' });
-    first = spawn('bash', ['-c', install!.text], { cwd: folder, env: newcomer(), stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    for (const stream of [first.stdout!, first.stderr!]) stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-    await eventually(() => {
-      if (first.exitCode !== null) throw new Error(`it ended with ${first.exitCode}:\n${printed}`);
-      expect(printed).toContain('Wherry is ready');
-    }, INSTALL_MS);
-    // Also where npm runs on a Node.js that is too old for some packages: they run on the pinned one.
-    expect(printed).not.toContain('EBADENGINE');
-    expect(printed).toMatch(/^ {2}Functions:\s+http:\/\/localhost:\d+\/run\//m);
-    expect(printed).toMatch(/^ {2}Management:\s+http:\/\/localhost:\d+\/api\//m);
-  }, INSTALL_MS + 30_000);
+  it(
+    'begins with one command that installs and starts the service',
+    async () => {
+      const [install] = blocks;
+      expect(install).toMatchObject({ language: 'sh', text: 'npm ci && npm start' });
+      first = spawn('bash', ['-c', install!.text], {
+        cwd: folder,
+        env: newcomer(),
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      });
+      for (const stream of [first.stdout!, first.stderr!])
+        stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+      await eventually(() => {
+        if (first.exitCode !== null) throw new Error(`it ended with ${first.exitCode}:\n${printed}`);
+        expect(printed).toContain('Wherry is ready');
+      }, INSTALL_MS);
+      // Also where npm runs on a Node.js that is too old for some packages: they run on the pinned one.
+      expect(printed).not.toContain('EBADENGINE');
+      expect(printed).toMatch(/^ {2}Functions:\s+http:\/\/localhost:\d+\/run\//m);
+      expect(printed).toMatch(/^ {2}Management:\s+http:\/\/localhost:\d+\/api\//m);
+    },
+    INSTALL_MS + 30_000,
+  );
 
   it('names the ports that a service has by default, and no other', () => {
     const config = readFileSync(join(ROOT, 'docs/reference/config.md'), 'utf8');
-    const byDefault = (name: string): number => Number(new RegExp(`^\\| \`${name}\` \\| \`(\\d+)\` \\|`, 'm').exec(config)?.[1]);
-    expect({ functions: byDefault('FUNCTION_PORT'), management: byDefault('MANAGEMENT_PORT') }).toEqual(MENTIONED_PORTS);
+    const byDefault = (name: string): number =>
+      Number(new RegExp(`^\\| \`${name}\` \\| \`(\\d+)\` \\|`, 'm').exec(config)?.[1]);
+    expect({ functions: byDefault('FUNCTION_PORT'), management: byDefault('MANAGEMENT_PORT') }).toEqual(
+      MENTIONED_PORTS,
+    );
     const named = blocks.flatMap(({ text }) => [...text.matchAll(/localhost:(\d+)/g)].map(([, port]) => Number(port)));
     expect(new Set(named)).toEqual(new Set(Object.values(MENTIONED_PORTS)));
   });
@@ -128,7 +156,10 @@ describe('the README', () => {
       }
       for (const command of commandsOf(block)) {
         const { output, exitCode } = await second.type(command);
-        expect({ command, output, exitCode }).toMatchObject({ exitCode: 0, output: expect.not.stringMatching(/"error"|curl:/) });
+        expect({ command, output, exitCode }).toMatchObject({
+          exitCode: 0,
+          output: expect.not.stringMatching(/"error"|curl:/),
+        });
         last = output;
       }
     }
@@ -137,8 +168,11 @@ describe('the README', () => {
 
   it('is right about calls without the key, about edits, and about edits that do not build', async () => {
     expect((await send(`http://${printedUrl('Functions')}/run/private/Ada`)).status).toBe(401);
-    const upload = blocks.flatMap(commandsOf).find((command) => command.startsWith('curl') && command.includes(' -T '))!;
-    const answer = async (): Promise<string> => (await second.type(`curl -sS ${printedUrl('Functions')}/run/hello/Ada`)).output;
+    const upload = blocks
+      .flatMap(commandsOf)
+      .find((command) => command.startsWith('curl') && command.includes(' -T '))!;
+    const answer = async (): Promise<string> =>
+      (await second.type(`curl -sS ${printedUrl('Functions')}/run/hello/Ada`)).output;
     await second.type(`sed -i s/Hello/Goodbye/ hello.ts && ${upload}`);
     await eventually(async () => expect(await answer()).toBe('{"message":"Goodbye, Ada!"}'), 5000);
     await second.type(`echo 'export default (' > hello.ts && ${upload}`);

@@ -14,7 +14,8 @@ for (let line = 0; line < 64; line += 1) console.log('x'.repeat(1024));
 setTimeout(() => { throw new Error('nobody catches this'); });
 await new Promise((resolve) => setTimeout(resolve, 60_000));
 export default (c) => c.text('never');`;
-const talks = (word: string): string => `export default (c) => { console.log('${word} said'); return c.text('${word}'); };`;
+const talks = (word: string): string =>
+  `export default (c) => { console.log('${word} said'); return c.text('${word}'); };`;
 
 let service: Service;
 let api: ApiClient;
@@ -25,8 +26,17 @@ const run = (path: string): Promise<Answer> => send(`${service.functionUrl}/run$
 beforeAll(async () => {
   service = await startService();
   api = new ApiClient(service.managementUrl, service.managementKey!);
-  await api.source('side', { 'fatal.js': FATAL_HANDLER, 'calm.js': `export default (c) => c.text(String(process.pid));` });
-  dangerous = await api.readyFunction({ name: 'F', handler: 'side/fatal.js', route: '/f', timeoutSeconds: 3, resources: { memoryMiB: 96 } });
+  await api.source('side', {
+    'fatal.js': FATAL_HANDLER,
+    'calm.js': `export default (c) => c.text(String(process.pid));`,
+  });
+  dangerous = await api.readyFunction({
+    name: 'F',
+    handler: 'side/fatal.js',
+    route: '/f',
+    timeoutSeconds: 3,
+    resources: { memoryMiB: 96 },
+  });
   await api.readyFunction({ name: 'G', handler: 'side/calm.js', route: '/g' });
 }, 60_000);
 
@@ -52,7 +62,10 @@ function callG(): () => Promise<{ calls: number; answers: string[] }> {
   };
 }
 
-const router = (): number[] => descendants(service.process.pid!).flatMap(({ pid, command }) => (command.includes('router/src/main.ts') ? [pid] : []));
+const router = (): number[] =>
+  descendants(service.process.pid!).flatMap(({ pid, command }) =>
+    command.includes('router/src/main.ts') ? [pid] : [],
+  );
 
 describe('a handler that ends its process', () => {
   it.each(FATAL_DEEDS)(
@@ -85,7 +98,8 @@ describe('a handler that ends its process', () => {
 });
 
 describe('functions in a crash loop', () => {
-  const crashing = async (id: string): Promise<unknown> => api.functionWhen(id, ({ status }) => status.ready === false && status.reason === 'CrashLoop');
+  const crashing = async (id: string): Promise<unknown> =>
+    api.functionWhen(id, ({ status }) => status.ready === false && status.reason === 'CrashLoop');
 
   /** What the log has of a call, once its end is there and what it printed. */
   const logOf = (answer: Answer): Promise<string[]> =>
@@ -98,7 +112,9 @@ describe('functions in a crash loop', () => {
   it('S8: print at each start, and keep no other function from starting, from new code and from its log', async () => {
     const sourceId = await api.source('loops', { 'crashes.js': CRASHES, 'talks.js': talks('first') });
     // As many as start at once on a machine with two processors.
-    const loops = ['A', 'B'].map((name) => api.function({ name: `Crashes ${name}`, handler: 'loops/crashes.js', route: `/crashes-${name}` }));
+    const loops = ['A', 'B'].map((name) =>
+      api.function({ name: `Crashes ${name}`, handler: 'loops/crashes.js', route: `/crashes-${name}` }),
+    );
     const ids = await Promise.all(loops);
     await Promise.all(ids.map(crashing));
     await api.readyFunction({ name: 'Talks', handler: 'loops/talks.js', route: '/talks' });

@@ -67,7 +67,10 @@ const UPLOADS: Upload[] = [
 ];
 
 /** Sends an upload as it is made, so that this process holds little of it too. */
-async function put(path: string, { type, before, block, mib, after }: Upload): Promise<{ status: number; text: string }> {
+async function put(
+  path: string,
+  { type, before, block, mib, after }: Upload,
+): Promise<{ status: number; text: string }> {
   const piece = Buffer.from(block);
   const body = function* (): Generator<Buffer> {
     yield Buffer.from(before);
@@ -97,7 +100,9 @@ describe('large uploads', () => {
     forgetPeak();
     const answers = await Promise.all(UPLOADS.map((upload, index) => put(`${index}.bin`, upload)));
     const growth = memory('VmHWM') - before;
-    expect(answers.map(({ status, text }) => [status, text])).toEqual(UPLOADS.map((_, index) => [201, JSON.stringify({ success: true, path: `${index}.bin`, created: true })]));
+    expect(answers.map(({ status, text }) => [status, text])).toEqual(
+      UPLOADS.map((_, index) => [201, JSON.stringify({ success: true, path: `${index}.bin`, created: true })]),
+    );
     expect(growth).toBeLessThan(GROWTH_MIB);
   }, 150_000);
 });

@@ -26,7 +26,11 @@ export interface Stores {
   digestKey: KeyObject;
 }
 
-type OpenStoresOptions = Pick<DataDirectory, 'paths' | 'isNew'> & { telemetryBytes: number; clock: Clock; logger: Logger };
+type OpenStoresOptions = Pick<DataDirectory, 'paths' | 'isNew'> & {
+  telemetryBytes: number;
+  clock: Clock;
+  logger: Logger;
+};
 
 /**
  * Opens everything in the data directory.
@@ -39,10 +43,20 @@ export async function openStores(
   // Have threads of their own, which start while the others are opened.
   const telemetry = openTelemetryStore({ file: paths.telemetry, maxBytes: telemetryBytes, clock, logger });
   telemetry.catch(() => undefined);
-  parts.defer(() => telemetry.then((opened) => opened.close(), () => undefined));
+  parts.defer(() =>
+    telemetry.then(
+      (opened) => opened.close(),
+      () => undefined,
+    ),
+  );
   const audit = openAuditStore({ file: paths.audit, clock, logger });
   audit.catch(() => undefined);
-  parts.defer(() => audit.then((opened) => opened.close(), () => undefined));
+  parts.defer(() =>
+    audit.then(
+      (opened) => opened.close(),
+      () => undefined,
+    ),
+  );
   const { keyRing, digestKey } = loadKeyFile(paths.keys, { create: isNew, clock, logger });
   const store = await openSqliteStore({ file: paths.database, namespace: NAMESPACE, clock });
   parts.defer(() => store.close());

@@ -83,7 +83,10 @@ class Supervisor implements RouterProcess {
       if (child !== undefined) await ended(child);
       if (this.#stopping.signal.aborted) return;
       if (clock.monotonic() - since > WELL_MS) backoff = FIRST_BACKOFF_MS;
-      logger.error({ exitCode: child?.exitCode, signal: child?.signalCode, retryInMs: backoff }, 'the router ended; it is started again');
+      logger.error(
+        { exitCode: child?.exitCode, signal: child?.signalCode, retryInMs: backoff },
+        'the router ended; it is started again',
+      );
       await clock.sleep(backoff, this.#stopping.signal).catch(() => undefined);
       backoff = Math.min(backoff * 2, LAST_BACKOFF_MS);
       child = await this.#relaunch();
@@ -111,11 +114,17 @@ class Supervisor implements RouterProcess {
 
 function spawnRouter(program: string, environment: Record<string, string>): ChildProcess {
   // A process group of its own: Ctrl-C in a terminal asks the service alone, which asks the router in its turn.
-  return spawn(process.execPath, [program], { env: environment, stdio: ['ignore', 'ignore', 'inherit', 'pipe'], detached: true });
+  return spawn(process.execPath, [program], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    detached: true,
+  });
 }
 
 async function untilListening(child: ChildProcess): Promise<Launched> {
-  const failed = once(child, 'error').then(([error]) => Promise.reject(new StartError(`The router cannot be started: ${String(error)}`)));
+  const failed = once(child, 'error').then(([error]) =>
+    Promise.reject(new StartError(`The router cannot be started: ${String(error)}`)),
+  );
   failed.catch(() => undefined);
   try {
     const channel = jsonLines(child.stdio[3] as Duplex);

@@ -65,7 +65,10 @@ async function compose(
   const functionUrl = config.publicUrl ?? urlOf(config.functionHost, port);
   const { metrics, registry } = createProgramMetrics();
   const shared = { ...stores, functionUrl, clock, logger, metrics };
-  const operator = await startOperator({ ...shared, npm: config.npm, run: paths.run, cache: `${paths.root}/cache` }, parts);
+  const operator = await startOperator(
+    { ...shared, npm: config.npm, run: paths.run, cache: `${paths.root}/cache` },
+    parts,
+  );
   router.serve((channel) => operator.attachRouter(channel));
   let ready = false;
   const readyz = (): string | undefined => (ready ? undefined : 'It starts.');
@@ -74,5 +77,13 @@ async function compose(
   const { startManager } = await import('./start-manager.ts');
   const management = await startManager({ ...shared, config, managerSocket, routerListens: router.port }, parts);
   ready = true;
-  print(welcome({ functionUrl, dataDirectory: paths.root, opsPort: await opsPort, sharedUser: findUidRange() === undefined, ...management }));
+  print(
+    welcome({
+      functionUrl,
+      dataDirectory: paths.root,
+      opsPort: await opsPort,
+      sharedUser: findUidRange() === undefined,
+      ...management,
+    }),
+  );
 }

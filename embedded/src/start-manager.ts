@@ -33,12 +33,21 @@ export async function startManager(
   parts: AsyncDisposableStack,
 ): Promise<Pick<WelcomeFacts, 'managementUrl' | 'managementKey'>> {
   const { config, managerSocket, functionUrl } = options;
-  const manager = buildManager({ ...options, referencedSecrets: NO_REFERENCED_SECRETS, trustedProxies: config.trustedProxies, isBehindRouter: managerSocket !== undefined, awaitOperatorMs: OPERATOR_MS });
+  const manager = buildManager({
+    ...options,
+    referencedSecrets: NO_REFERENCED_SECRETS,
+    trustedProxies: config.trustedProxies,
+    isBehindRouter: managerSocket !== undefined,
+    awaitOperatorMs: OPERATOR_MS,
+  });
   parts.defer(() => manager.stop());
   const started = Promise.withResolvers<undefined>();
   const address = managerSocket ?? { host: config.managementHost, port: config.managementPort };
   // Before it knows the keys it would refuse them all: who asks that early waits a moment.
-  const listening = await listenManager((request, response) => void started.promise.then(() => manager.listener(request, response)), address);
+  const listening = await listenManager(
+    (request, response) => void started.promise.then(() => manager.listener(request, response)),
+    address,
+  );
   parts.defer(() => listening.close());
   // The key of a first start is shown once: so nothing that fails often may come between its making and its showing.
   await options.routerListens;

@@ -45,22 +45,58 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   parts.defer(() => logs.stop());
   // Instances do not outlive the service, so their tokens need not either.
   const feedKey = createSecretKey(randomBytes(32));
-  const runtimeFeed = createRuntimeFeed({ ...options, caches, referencedSecrets: NO_REFERENCED_SECRETS, feedKey, logs });
+  const runtimeFeed = createRuntimeFeed({
+    ...options,
+    caches,
+    referencedSecrets: NO_REFERENCED_SECRETS,
+    feedKey,
+    logs,
+  });
   const runtimeBundle = await bundleRuntime({ outputDirectory: options.cache });
-  const workloads = createProcessWorkloads({ runtimeBundle, directory: options.run, runtimeFeed, clock, logger, metrics });
+  const workloads = createProcessWorkloads({
+    runtimeBundle,
+    directory: options.run,
+    runtimeFeed,
+    clock,
+    logger,
+    metrics,
+  });
   parts.defer(() => workloads.stop());
   const { build, install } = buildIdentities(logger);
   const registry = await registryOf(options.npm);
   const packages = once(async () => {
     // Loaded for the first build that asks for packages: it is no part of a start.
     const { createPackageRoom } = await import('@wherry/builder/packages/create-package-room.ts');
-    return createPackageRoom({ cacheDirectory: `${options.cache}/packages`, registry, clock, logger, metrics, ...(install && { identity: install }) });
+    return createPackageRoom({
+      cacheDirectory: `${options.cache}/packages`,
+      registry,
+      clock,
+      logger,
+      metrics,
+      ...(install && { identity: install }),
+    });
   });
   parts.defer(async () => (await packages.made)?.stop());
-  const builder = createProcessBuilder({ content, packages: packages.get, clock, logger, metrics, ...(build && { identity: build }) });
+  const builder = createProcessBuilder({
+    content,
+    packages: packages.get,
+    clock,
+    logger,
+    metrics,
+    ...(build && { identity: build }),
+  });
   parts.defer(() => builder.stop());
   const digestKey = options.digestKey.export();
-  const operator = buildOperator({ ...options, referencedSecrets: NO_REFERENCED_SECRETS, caches, builder, workloads, feedKey, digestKey, logs });
+  const operator = buildOperator({
+    ...options,
+    referencedSecrets: NO_REFERENCED_SECRETS,
+    caches,
+    builder,
+    workloads,
+    feedKey,
+    digestKey,
+    logs,
+  });
   parts.defer(() => operator.stop());
   await operator.start();
   await operator.lead();
@@ -72,7 +108,9 @@ function once<T>(make: () => Promise<T>): { get: () => Promise<T>; readonly made
   let made: Promise<T> | undefined;
   return {
     get: () => (made ??= make()),
-    get made() { return made; },
+    get made() {
+      return made;
+    },
   };
 }
 

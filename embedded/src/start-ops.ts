@@ -29,7 +29,10 @@ export async function startOps(options: StartOpsOptions, parts: AsyncDisposableS
     parts.defer(() => listener.close());
     return listener.port;
   } catch (error) {
-    logger.warn({ problem: (error as Error).message }, 'the service runs without its ops listener: no metrics can be read');
+    logger.warn(
+      { problem: (error as Error).message },
+      'the service runs without its ops listener: no metrics can be read',
+    );
     return undefined;
   }
 }

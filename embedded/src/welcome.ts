@@ -18,7 +18,14 @@ export interface WelcomeFacts {
 }
 
 /** What a person sees when the service is ready. A key that was generated is shown here and nowhere else. */
-export function welcome({ functionUrl, managementUrl, dataDirectory, opsPort, managementKey, sharedUser }: WelcomeFacts): string {
+export function welcome({
+  functionUrl,
+  managementUrl,
+  dataDirectory,
+  opsPort,
+  managementKey,
+  sharedUser,
+}: WelcomeFacts): string {
   const lines = [
     'Wherry is ready.',
     `  Functions:   ${functionUrl}/run/`,
@@ -28,6 +35,9 @@ export function welcome({ functionUrl, managementUrl, dataDirectory, opsPort, ma
   if (opsPort !== undefined) lines.push(`  Metrics:     ${urlOf(undefined, opsPort)}/metrics`);
   if (managementKey?.generated === true) lines.push(`  Management key, shown only now: ${managementKey.value}`);
   if (managementKey?.generated === false) lines.push('  Management key: the one in WHERRY_MANAGEMENT_KEY');
-  if (sharedUser) lines.push('  Functions run as the same user as the service, with its rights on this machine. Start it as root, or use Kubernetes, to keep them apart.');
+  if (sharedUser)
+    lines.push(
+      '  Functions run as the same user as the service, with its rights on this machine. Start it as root, or use Kubernetes, to keep them apart.',
+    );
   return lines.join('\n');
 }

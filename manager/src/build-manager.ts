@@ -84,7 +84,8 @@ export function buildManager(options: ManagerOptions): Manager {
   const settings = createInformer({ ...watched, kind: 'Settings' });
   const functions = createInformer({ ...watched, kind: 'Function' });
   // Requests are answered in time; what is followed in the background may take its time.
-  const bounded = options.storeLimitMs === undefined ? undefined : boundedStore(options.store, clock, options.storeLimitMs);
+  const bounded =
+    options.storeLimitMs === undefined ? undefined : boundedStore(options.store, clock, options.storeLimitMs);
   const store = bounded ?? options.store;
   const informers = [keys, groups, settings, functions];
 
@@ -140,7 +141,10 @@ export function buildManager(options: ManagerOptions): Manager {
   };
 }
 
-function retain(settings: SettingsResource | undefined, { telemetry, audit }: Pick<ManagerOptions, 'telemetry' | 'audit'>): void {
+function retain(
+  settings: SettingsResource | undefined,
+  { telemetry, audit }: Pick<ManagerOptions, 'telemetry' | 'audit'>,
+): void {
   telemetry.retain(retentionOf(settings));
   audit.retain(Number(settingValue(settings?.spec.values, 'audit.retention-days')));
 }

@@ -2,7 +2,11 @@ import { loadConfig } from '@wherry/service/config.ts';
 import { trustedProxiesVariable } from '@wherry/service/trusted-networks.ts';
 import { z } from 'zod';
 
-const port = z.coerce.number('must be a port number').int('must be a port number').min(0).max(65_535, 'must be at most 65535');
+const port = z.coerce
+  .number('must be a port number')
+  .int('must be a port number')
+  .min(0)
+  .max(65_535, 'must be at most 65535');
 const path = z.string().max(4096);
 const namespace = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be the name of a namespace');
 
@@ -13,9 +17,16 @@ export const managerEnvironment = z.object({
   WHERRY_INTERNAL_PORT: port.default(9444),
   OPS_PORT: port.default(9464),
   WHERRY_NAMESPACE: namespace.default('wherry-functions'),
-  WHERRY_FUNCTION_URL: z.url({ protocol: /^https?$/, error: 'must be the http or https URL where callers reach functions' }),
+  WHERRY_FUNCTION_URL: z.url({
+    protocol: /^https?$/,
+    error: 'must be the http or https URL where callers reach functions',
+  }),
   WHERRY_DATA_DIR: path.default('/var/lib/wherry'),
-  WHERRY_TELEMETRY_MIB: z.coerce.number('must be a number of MiB').min(16, 'must be at least 16').max(1_048_576).default(512),
+  WHERRY_TELEMETRY_MIB: z.coerce
+    .number('must be a number of MiB')
+    .min(16, 'must be at least 16')
+    .max(1_048_576)
+    .default(512),
   WHERRY_TLS_DIRECTORY: path.default('/etc/wherry/tls'),
   WHERRY_KEYS_DIRECTORY: path.default('/etc/wherry/keys'),
   WHERRY_MANAGEMENT_KEY_FILE: path.optional(),

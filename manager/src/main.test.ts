@@ -39,21 +39,44 @@ afterEach(async () => {
   await place.remove();
 });
 
-const start = (environment: Record<string, string> = {}) => place.start({ KUBECONFIG: proxy.kubeconfig, WHERRY_NAMESPACE: namespace, ...environment });
-const plural: Record<string, string> = { Function: 'functions', CodeSource: 'codesources', KeyGroup: 'keygroups', ApiKey: 'apikeys', Settings: 'settings' };
+const start = (environment: Record<string, string> = {}) =>
+  place.start({ KUBECONFIG: proxy.kubeconfig, WHERRY_NAMESPACE: namespace, ...environment });
+const plural: Record<string, string> = {
+  Function: 'functions',
+  CodeSource: 'codesources',
+  KeyGroup: 'keygroups',
+  ApiKey: 'apikeys',
+  Settings: 'settings',
+};
 
 interface Made {
-  metadata: { name: string; resourceVersion: string; labels?: Record<string, string>; annotations?: Record<string, string>; ownerReferences?: unknown };
+  metadata: {
+    name: string;
+    resourceVersion: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    ownerReferences?: unknown;
+  };
   spec: Record<string, unknown>;
 }
 
 /** As `kubectl create` does it: nothing but what is written here. */
 const create = (kind: string, name: string, spec: object, metadata: object = {}): Promise<Made> =>
-  kubectl.request<Made>({ method: 'POST', path: `${PATH}/${namespace}/${plural[kind]}`, body: { apiVersion: 'wherry.dev/v1alpha1', kind, metadata: { name, ...metadata }, spec } });
-const read = (kind: string, name: string): Promise<Made> => kubectl.request<Made>({ method: 'GET', path: `${PATH}/${namespace}/${plural[kind]}/${name}` });
-const remove = (kind: string, name: string): Promise<unknown> => kubectl.request({ method: 'DELETE', path: `${PATH}/${namespace}/${plural[kind]}/${name}` });
+  kubectl.request<Made>({
+    method: 'POST',
+    path: `${PATH}/${namespace}/${plural[kind]}`,
+    body: { apiVersion: 'wherry.dev/v1alpha1', kind, metadata: { name, ...metadata }, spec },
+  });
+const read = (kind: string, name: string): Promise<Made> =>
+  kubectl.request<Made>({ method: 'GET', path: `${PATH}/${namespace}/${plural[kind]}/${name}` });
+const remove = (kind: string, name: string): Promise<unknown> =>
+  kubectl.request({ method: 'DELETE', path: `${PATH}/${namespace}/${plural[kind]}/${name}` });
 const secret = (name: string, stringData: Record<string, string>): Promise<unknown> =>
-  kubectl.request({ method: 'POST', path: `/api/v1/namespaces/${namespace}/secrets`, body: { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData } });
+  kubectl.request({
+    method: 'POST',
+    path: `/api/v1/namespaces/${namespace}/secrets`,
+    body: { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData },
+  });
 
 const HELLO = { name: 'Hello', handler: 'app/hello.ts', route: '/hello', methods: ['GET'] };
 type View = Record<string, unknown> & { id: string };
@@ -78,7 +101,10 @@ describe('the manager as a program on a real API server', () => {
     const first = await start().ready();
     expect((await first.api('GET', '/api/keys')).status).toBe(200);
     const made = (await first.api('GET', '/api/keys')).body as { keys: View[] };
-    expect((await first.api('POST', '/api/keys', { groupId: 'management', name: 'mine', value: 'a-key-of-my-own-1' })).status).toBe(201);
+    expect(
+      (await first.api('POST', '/api/keys', { groupId: 'management', name: 'mine', value: 'a-key-of-my-own-1' }))
+        .status,
+    ).toBe(201);
     expect((await first.api('DELETE', `/api/keys/${made.keys[0]!.id}`)).status).toBe(200);
     expect(await first.terminate()).toEqual([0, null]);
 
@@ -93,16 +119,29 @@ describe('the manager as a program on a real API server', () => {
     expect((await third.api('GET', '/api/keys')).status).toBe(200);
   }, 60_000);
 
-  it('makes custom resources of REST calls, and an upload\'s blobs reach the operator', async () => {
+  it("makes custom resources of REST calls, and an upload's blobs reach the operator", async () => {
     const manager = await start().ready();
     const { id } = one(await manager.api('POST', '/api/functions', HELLO));
-    expect((await read('Function', id)).spec).toMatchObject({ displayName: 'Hello', handler: 'app/hello.ts', route: '/hello' });
-    const source = one(await manager.api('POST', '/api/sources', { name: 'app', type: 'manual' }));
-    const put = await fetch(`http://127.0.0.1:${(await manager.ports()).management}/api/sources/${source.id}/files/hello.ts`, {
-      method: 'PUT', headers: { 'x-api-key': MANAGEMENT_KEY, 'content-type': 'application/octet-stream' }, body: 'export default 1;',
+    expect((await read('Function', id)).spec).toMatchObject({
+      displayName: 'Hello',
+      handler: 'app/hello.ts',
+      route: '/hello',
     });
+    const source = one(await manager.api('POST', '/api/sources', { name: 'app', type: 'manual' }));
+    const put = await fetch(
+      `http://127.0.0.1:${(await manager.ports()).management}/api/sources/${source.id}/files/hello.ts`,
+      {
+        method: 'PUT',
+        headers: { 'x-api-key': MANAGEMENT_KEY, 'content-type': 'application/octet-stream' },
+        body: 'export default 1;',
+      },
+    );
     expect(put.status).toBe(201);
-    const content = createHttpContentStore({ url: `https://127.0.0.1:${(await manager.ports()).internal}`, tls: { current: () => place.operator }, logger: new FakeLogger() });
+    const content = createHttpContentStore({
+      url: `https://127.0.0.1:${(await manager.ports()).internal}`,
+      tls: { current: () => place.operator },
+      logger: new FakeLogger(),
+    });
     const { tree } = (await read('CodeSource', source.id)).spec['manual'] as { tree: string };
     expect((await content.get(tree)).toString()).toContain(sha256('export default 1;'));
     // Before the operator's caches have seen the new head, it does not refer to any of it.
@@ -138,7 +177,11 @@ describe('the manager as a program on a real API server', () => {
     const end = outage(proxy.sever());
     const manager = start();
     const { internal } = await manager.ports();
-    const content = createHttpContentStore({ url: `https://127.0.0.1:${internal}`, tls: { current: () => place.operator }, logger: new FakeLogger() });
+    const content = createHttpContentStore({
+      url: `https://127.0.0.1:${internal}`,
+      tls: { current: () => place.operator },
+      logger: new FakeLogger(),
+    });
     const { digest } = await content.put(Buffer.from('an artifact'));
     expect((await content.get(digest)).toString()).toBe('an artifact');
     expect(await manager.api('GET', '/api/functions')).toMatchObject({ status: 503, body: { code: 'unavailable' } });
@@ -174,23 +217,45 @@ describe('the manager as a program on a real API server', () => {
     place.rotateKeys();
     const keyRing = keyRingOf({ keys: place.keys.map((key) => ({ ...key, createdAt: '' })) });
     const owner = { kind: 'ApiKey', metadata: { namespace, name: 'new' } } as const;
-    await create('ApiKey', 'new', { keyGroup: 'management', value: sealConfidential(keyRing, owner, 'spec.value', 'sealed-with-the-new-key') });
-    await eventually(async () => expect((await manager.api('GET', '/api/keys', undefined, 'sealed-with-the-new-key')).status).toBe(200), 12_000);
+    await create('ApiKey', 'new', {
+      keyGroup: 'management',
+      value: sealConfidential(keyRing, owner, 'spec.value', 'sealed-with-the-new-key'),
+    });
+    await eventually(
+      async () =>
+        expect((await manager.api('GET', '/api/keys', undefined, 'sealed-with-the-new-key')).status).toBe(200),
+      12_000,
+    );
     expect(manager.said).toContain('"current":2');
   }, 40_000);
 });
 
 describe('objects that kubectl made', () => {
-  const LABELS = { labels: { 'app.kubernetes.io/part-of': 'shop' }, annotations: { 'argocd.argoproj.io/sync-wave': '2' } };
+  const LABELS = {
+    labels: { 'app.kubernetes.io/part-of': 'shop' },
+    annotations: { 'argocd.argoproj.io/sync-wave': '2' },
+  };
 
   it('appear in REST with their names and times, and can be edited without loss', async () => {
     const manager = await start().ready();
     await create('KeyGroup', 'partners', {}, LABELS);
     await create('CodeSource', 'shop', { type: 'manual' }, LABELS);
-    await create('Function', 'orders', { handler: 'shop/orders.ts', route: '/orders/:id', methods: ['GET', 'POST'], keyGroups: ['partners'] }, LABELS);
+    await create(
+      'Function',
+      'orders',
+      { handler: 'shop/orders.ts', route: '/orders/:id', methods: ['GET', 'POST'], keyGroups: ['partners'] },
+      LABELS,
+    );
 
     const shown = one(await manager.api('GET', '/api/functions/orders'));
-    expect(shown).toMatchObject({ id: 'orders', name: 'orders', enabled: true, timeoutSeconds: 30, keys: ['partners'], cors: null });
+    expect(shown).toMatchObject({
+      id: 'orders',
+      name: 'orders',
+      enabled: true,
+      timeoutSeconds: 30,
+      keys: ['partners'],
+      cors: null,
+    });
     expect(Math.abs(Date.parse(String(shown['createdAt'])) - Date.now())).toBeLessThan(60_000);
     expect(shown['updatedAt']).toBe(shown['createdAt']);
     const { functions } = (await manager.api('GET', '/api/functions')).body as { functions: View[] };
@@ -198,22 +263,48 @@ describe('objects that kubectl made', () => {
 
     // What REST shows, given back with one change, as a client does.
     const { name, handler, route, methods, keys, timeoutSeconds, scaling } = shown;
-    expect((await manager.api('PUT', '/api/functions/orders', { name, handler, route, methods, keys, timeoutSeconds, scaling, description: 'Orders.' })).status).toBe(200);
+    expect(
+      (
+        await manager.api('PUT', '/api/functions/orders', {
+          name,
+          handler,
+          route,
+          methods,
+          keys,
+          timeoutSeconds,
+          scaling,
+          description: 'Orders.',
+        })
+      ).status,
+    ).toBe(200);
     expect((await manager.api('PUT', '/api/functions/orders/disable')).status).toBe(200);
     const after = await read('Function', 'orders');
     expect(after.metadata).toMatchObject(LABELS);
-    expect(after.spec).toMatchObject({ route: '/orders/:id', keyGroups: ['partners'], description: 'Orders.', enabled: false });
+    expect(after.spec).toMatchObject({
+      route: '/orders/:id',
+      keyGroups: ['partners'],
+      description: 'Orders.',
+      enabled: false,
+    });
 
-    expect(one(await manager.api('GET', '/api/key-groups/partners'))).toMatchObject({ id: 'partners', name: 'partners' });
+    expect(one(await manager.api('GET', '/api/key-groups/partners'))).toMatchObject({
+      id: 'partners',
+      name: 'partners',
+    });
     expect((await manager.api('PUT', '/api/key-groups/partners', { description: 'Shops.' })).status).toBe(200);
     expect(await read('KeyGroup', 'partners')).toMatchObject({ metadata: LABELS, spec: { description: 'Shops.' } });
 
     expect(one(await manager.api('GET', '/api/sources/shop'))).toMatchObject({ id: 'shop', name: 'shop' });
     const put = await fetch(`http://127.0.0.1:${(await manager.ports()).management}/api/sources/shop/files/orders.ts`, {
-      method: 'PUT', headers: { 'x-api-key': MANAGEMENT_KEY, 'content-type': 'application/octet-stream' }, body: 'export default 1;',
+      method: 'PUT',
+      headers: { 'x-api-key': MANAGEMENT_KEY, 'content-type': 'application/octet-stream' },
+      body: 'export default 1;',
     });
     expect(put.status).toBe(201);
-    expect(await read('CodeSource', 'shop')).toMatchObject({ metadata: LABELS, spec: { type: 'manual', manual: { tree: expect.stringMatching(/^[0-9a-f]{64}$/) } } });
+    expect(await read('CodeSource', 'shop')).toMatchObject({
+      metadata: LABELS,
+      spec: { type: 'manual', manual: { tree: expect.stringMatching(/^[0-9a-f]{64}$/) } },
+    });
     expect((await manager.api('DELETE', '/api/functions/orders')).status).toBe(204);
     await expect(read('Function', 'orders')).rejects.toMatchObject({ code: 'not_found' });
   }, 40_000);
@@ -231,15 +322,34 @@ describe('objects that kubectl made', () => {
   it('may hold their values in Secrets: such a key opens the API, is shown, and keeps its reference when it is edited; without its Secret it opens nothing', async () => {
     const manager = await start().ready();
     await secret('my-keys', { ci: 'a-key-in-a-secret-1' });
-    await create('ApiKey', 'ci', { keyGroup: 'management', value: { secretKeyRef: { name: 'my-keys', key: 'ci' } } }, LABELS);
-    await eventually(async () => expect((await manager.api('GET', '/api/keys', undefined, 'a-key-in-a-secret-1')).status).toBe(200));
-    expect(one(await manager.api('GET', '/api/keys/ci?includeValues=true'))).toMatchObject({ id: 'ci', name: 'ci', value: 'a-key-in-a-secret-1' });
+    await create(
+      'ApiKey',
+      'ci',
+      { keyGroup: 'management', value: { secretKeyRef: { name: 'my-keys', key: 'ci' } } },
+      LABELS,
+    );
+    await eventually(async () =>
+      expect((await manager.api('GET', '/api/keys', undefined, 'a-key-in-a-secret-1')).status).toBe(200),
+    );
+    expect(one(await manager.api('GET', '/api/keys/ci?includeValues=true'))).toMatchObject({
+      id: 'ci',
+      name: 'ci',
+      value: 'a-key-in-a-secret-1',
+    });
     expect((await manager.api('PUT', '/api/keys/ci', { description: 'CI' })).status).toBe(200);
-    expect(await read('ApiKey', 'ci')).toMatchObject({ metadata: LABELS, spec: { description: 'CI', value: { secretKeyRef: { name: 'my-keys', key: 'ci' } } } });
+    expect(await read('ApiKey', 'ci')).toMatchObject({
+      metadata: LABELS,
+      spec: { description: 'CI', value: { secretKeyRef: { name: 'my-keys', key: 'ci' } } },
+    });
     // Where the value comes from is decided where it stands.
-    expect(await manager.api('PUT', '/api/keys/ci', { value: 'a-value-written-over' })).toMatchObject({ status: 400, body: { error: expect.stringContaining('Secret my-keys, key ci') } });
+    expect(await manager.api('PUT', '/api/keys/ci', { value: 'a-value-written-over' })).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining('Secret my-keys, key ci') },
+    });
     await kubectl.request({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}/secrets/my-keys` });
-    await eventually(async () => expect((await manager.api('GET', '/api/keys', undefined, 'a-key-in-a-secret-1')).status).toBe(401));
+    await eventually(async () =>
+      expect((await manager.api('GET', '/api/keys', undefined, 'a-key-in-a-secret-1')).status).toBe(401),
+    );
   }, 40_000);
 
   it('are refused for the same field as over REST', async () => {
@@ -252,7 +362,10 @@ describe('objects that kubectl made', () => {
     ] as const;
     for (const [change, field] of bad) {
       const { name: _name, ...spec } = { ...HELLO, ...change };
-      await expect(create('Function', 'bad', spec)).rejects.toMatchObject({ code: 'validation_failed', message: expect.stringContaining(field.split('.')[0]!) });
+      await expect(create('Function', 'bad', spec)).rejects.toMatchObject({
+        code: 'validation_failed',
+        message: expect.stringContaining(field.split('.')[0]!),
+      });
       const answer = await manager.api('POST', '/api/functions', { ...HELLO, ...change });
       expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
       expect(JSON.stringify(answer.body)).toContain(field.split('.')[0]);
@@ -263,6 +376,9 @@ describe('objects that kubectl made', () => {
     await create('Settings', 'wherry', { values: { 'log.level': 'warn' } }, LABELS);
     const manager = await start().ready();
     expect((await manager.api('PUT', '/api/settings', { settings: { 'log.level': 'error' } })).status).toBe(200);
-    expect(await read('Settings', 'wherry')).toMatchObject({ metadata: LABELS, spec: { values: { 'log.level': 'error' } } });
+    expect(await read('Settings', 'wherry')).toMatchObject({
+      metadata: LABELS,
+      spec: { values: { 'log.level': 'error' } },
+    });
   }, 30_000);
 });

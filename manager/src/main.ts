@@ -16,7 +16,9 @@ async function main(): Promise<void> {
   const asked = Promise.withResolvers<undefined>();
   onStopSignal(() => asked.resolve(undefined));
   const config = managerConfig();
-  const logger = createLogger({ name: 'manager', level: config.logLevel }).child(config.instance === undefined ? {} : { instance: config.instance });
+  const logger = createLogger({ name: 'manager', level: config.logLevel }).child(
+    config.instance === undefined ? {} : { instance: config.instance },
+  );
   const connect = async (): Promise<Cluster> => {
     // Loading the client takes half a second: it is loaded for a configuration that was found good.
     const { connectKube } = await import('@wherry/kube/client/kube-client.ts');

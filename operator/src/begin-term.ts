@@ -23,7 +23,12 @@ export interface Term {
 export function beginTerm(rooms: TermRooms): Term {
   const { caches, clock, content, logger, trees, workloads } = rooms;
   const locks = createSourceLocks(rooms);
-  const builds = new BuildRoom({ ...rooms, figures: rooms.buildFigures, locks, onSettled: (handler) => controllers.handlerBuilt(handler) });
+  const builds = new BuildRoom({
+    ...rooms,
+    figures: rooms.buildFigures,
+    locks,
+    onSettled: (handler) => controllers.handlerBuilt(handler),
+  });
   const controllers = createControllers({ ...rooms, builds });
   let cancelCollect = (): void => undefined;
 

@@ -82,7 +82,15 @@ export function buildOperator(options: OperatorOptions): Operator {
   const digestKey = createDigestKey(options.digestKey);
   const reader = createConfidentialReader(options.keyRing, options.referencedSecrets);
   const keyRecords = createKeyRecords({ ...options, reader, digestKey });
-  const routers = new RouterFeed({ ...options, digestKey, keyRecords, observed, demand, logger, tokenOf: (workload) => invocationToken(feedKey, workload) });
+  const routers = new RouterFeed({
+    ...options,
+    digestKey,
+    keyRecords,
+    observed,
+    demand,
+    logger,
+    tokenOf: (workload) => invocationToken(feedKey, workload),
+  });
   const rooms: TermRooms = {
     ...options,
     logger,

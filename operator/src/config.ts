@@ -3,7 +3,11 @@ import { loadConfig } from '@wherry/service/config.ts';
 import { isFeedAddress } from '@wherry/service/feed/feed-address.ts';
 import { z } from 'zod';
 
-const port = z.coerce.number('must be a port number').int('must be a port number').min(0).max(65_535, 'must be at most 65535');
+const port = z.coerce
+  .number('must be a port number')
+  .int('must be a port number')
+  .min(0)
+  .max(65_535, 'must be at most 65535');
 const path = z.string().max(4096);
 const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const namespace = z.string().regex(dnsLabel, 'must be the name of a namespace');
@@ -13,7 +17,10 @@ export const operatorEnvironment = z.object({
   WHERRY_NAMESPACE: namespace.default('wherry-functions'),
   WHERRY_SYSTEM_NAMESPACE: namespace.default('wherry-system'),
   WHERRY_NAME: z.string().max(40).regex(dnsLabel, 'must be lowercase letters, digits and dashes').default('wherry'),
-  WHERRY_FUNCTION_URL: z.url({ protocol: /^https?$/, error: 'must be the http or https URL where callers reach functions' }),
+  WHERRY_FUNCTION_URL: z.url({
+    protocol: /^https?$/,
+    error: 'must be the http or https URL where callers reach functions',
+  }),
   WHERRY_RUNTIME_IMAGE: z.string('must name the image of function pods').min(1).max(1024),
   WHERRY_RUNTIME_IMAGE_PULL_POLICY: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
   WHERRY_FEED_PORT: port.default(9443),
@@ -68,7 +75,11 @@ export function operatorConfig(environment: Record<string, string | undefined> =
     functionUrl: set.WHERRY_FUNCTION_URL.replace(/\/+$/, ''),
     runtimeImage: set.WHERRY_RUNTIME_IMAGE,
     imagePullPolicy: set.WHERRY_RUNTIME_IMAGE_PULL_POLICY,
-    feed: { port: set.WHERRY_FEED_PORT, host: set.WHERRY_FEED_HOST, address: set.WHERRY_FEED_ADDRESS ?? `${service('feed')}:9443` },
+    feed: {
+      port: set.WHERRY_FEED_PORT,
+      host: set.WHERRY_FEED_HOST,
+      address: set.WHERRY_FEED_ADDRESS ?? `${service('feed')}:9443`,
+    },
     managerUrl: set.WHERRY_MANAGER_INTERNAL_URL ?? `https://${service('manager')}:9444`,
     builderSocket: set.WHERRY_BUILDER_SOCKET,
     cache: { directory: set.WHERRY_CACHE_DIR, maxBytes: set.WHERRY_CACHE_MIB * 1024 * 1024 },

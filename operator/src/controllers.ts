@@ -68,20 +68,51 @@ export function createControllers(rooms: ControllerRooms): Controllers {
 }
 
 /** The names of an informer's objects. */
-const namesOf = (informer: { list(): { metadata: { name: string } }[] }): string[] => informer.list().map(({ metadata }) => metadata.name);
+const namesOf = (informer: { list(): { metadata: { name: string } }[] }): string[] =>
+  informer.list().map(({ metadata }) => metadata.name);
 
 function makeAll(rooms: ControllerRooms): All {
   const { caches, clock, logger } = rooms;
   const shared = { clock, logger, metrics: rooms.reconcileMetrics };
   const names = (informer: Parameters<typeof namesOf>[0]) => () => namesOf(informer);
   return {
-    functions: createController({ ...shared, name: 'function', reconcile: createFunctionReconciler(rooms), all: names(caches.functions) }),
-    sources: createController({ ...shared, name: 'codesource', reconcile: (name) => reconcileSource(rooms, name), all: names(caches.sources) }),
-    groups: createController({ ...shared, name: 'keygroup', reconcile: (name) => reconcileGroup(rooms, name), all: names(caches.groups) }),
+    functions: createController({
+      ...shared,
+      name: 'function',
+      reconcile: createFunctionReconciler(rooms),
+      all: names(caches.functions),
+    }),
+    sources: createController({
+      ...shared,
+      name: 'codesource',
+      reconcile: (name) => reconcileSource(rooms, name),
+      all: names(caches.sources),
+    }),
+    groups: createController({
+      ...shared,
+      name: 'keygroup',
+      reconcile: (name) => reconcileGroup(rooms, name),
+      all: names(caches.groups),
+    }),
     // What they decide rests on the object, its group and its Secret alone: without a change of them there is nothing to look at again.
-    keys: createController({ ...shared, name: 'apikey', reconcile: (name) => reconcileKey(rooms, name), concurrency: 64 }),
-    secrets: createController({ ...shared, name: 'functionsecret', reconcile: createSecretReconciler(rooms), all: names(caches.secrets) }),
-    settings: createController({ ...shared, name: 'settings', reconcile: (name) => reconcileSettings(rooms, name), all: names(caches.settings) }),
+    keys: createController({
+      ...shared,
+      name: 'apikey',
+      reconcile: (name) => reconcileKey(rooms, name),
+      concurrency: 64,
+    }),
+    secrets: createController({
+      ...shared,
+      name: 'functionsecret',
+      reconcile: createSecretReconciler(rooms),
+      all: names(caches.secrets),
+    }),
+    settings: createController({
+      ...shared,
+      name: 'settings',
+      reconcile: (name) => reconcileSettings(rooms, name),
+      all: names(caches.settings),
+    }),
   };
 }
 
@@ -97,7 +128,9 @@ function enqueueAll({ caches, observed }: ControllerRooms, all: All): void {
 
 /** A function depends on its object, on who else wants its route, on sources, key groups, builds and workloads. */
 function feedFunctions({ caches, builds }: ControllerRooms, functions: Controller): (() => void)[] {
-  const before = new Map<string, CodeSourceResource>(caches.sources.list().map((source) => [source.metadata.name, source]));
+  const before = new Map<string, CodeSourceResource>(
+    caches.sources.list().map((source) => [source.metadata.name, source]),
+  );
 
   function enqueueUsers(source: string): void {
     for (const handler of caches.functionsByHandler.keys()) {
@@ -124,7 +157,10 @@ function feedFunctions({ caches, builds }: ControllerRooms, functions: Controlle
 }
 
 /** Groups count their keys; what secrets have to say depends on their owner. */
-function feedOthers({ caches, referencedSecrets }: ControllerRooms, { sources, groups, keys, secrets, settings }: All): (() => void)[] {
+function feedOthers(
+  { caches, referencedSecrets }: ControllerRooms,
+  { sources, groups, keys, secrets, settings }: All,
+): (() => void)[] {
   const enqueue = (owner: string): void => caches.secretsByOwner.names(owner).forEach(secrets.enqueue);
   return [
     caches.sources.onChange(sources.enqueue),
@@ -146,7 +182,12 @@ function feedOthers({ caches, referencedSecrets }: ControllerRooms, { sources, g
 
 /** Calls back with the name of a key group that is there from now on, or is there no longer; other changes of it are many. */
 function onComingAndGoing({ groups }: Caches, callback: (group: string) => void): () => void {
-  const there = new Set(groups.list().filter(isThere).map(({ metadata }) => metadata.name));
+  const there = new Set(
+    groups
+      .list()
+      .filter(isThere)
+      .map(({ metadata }) => metadata.name),
+  );
   return groups.onChange((name, group) => {
     if (there.has(name) === isThere(group)) return;
     if (isThere(group)) there.add(name);

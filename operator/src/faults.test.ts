@@ -8,10 +8,11 @@ const SCENARIOS: Record<string, (world: TestWorld) => Promise<void>> = {
     await world.createFunction('fresh', { handler: 'web/main.ts', keyGroups: ['team'] });
     await world.createKey('second', 'team', 'wh_second_key_value');
   },
-  'an edit': (world) => world.upload('api', { 'main.ts': 'export const edited = 1;', 'common.ts': 'export const c = 1;' }),
+  'an edit': (world) =>
+    world.upload('api', { 'main.ts': 'export const edited = 1;', 'common.ts': 'export const c = 1;' }),
   'a broken edit': (world) => world.upload('api', { 'main.ts': "f('a' 'b')", 'common.ts': 'export const c = 1;' }),
   'new limits': (world) => world.edit('Function', 'hello', { resources: { memoryMiB: 256, cpuMillis: null } }),
-  'disabling': (world) => world.edit('Function', 'hello', { enabled: false }),
+  disabling: (world) => world.edit('Function', 'hello', { enabled: false }),
   'deleting a function that another waits for': async (world) => {
     await world.createFunction('rival', { route: '/hello' });
     await world.store.delete('Function', 'hello');
@@ -43,18 +44,36 @@ async function finalState(world: TestWorld, { router }: RunningOperator): Promis
   const functions = items.map(({ metadata, status }) => ({
     name: metadata.name,
     ...status,
-    conditions: status.conditions?.map(({ type, status: value, reason, message }) => ({ type, value, reason, message })),
+    conditions: status.conditions?.map(({ type, status: value, reason, message }) => ({
+      type,
+      value,
+      reason,
+      message,
+    })),
     revisions: status.revisions?.map(({ revision, sourceRevision }) => ({ revision, sourceRevision })),
   }));
-  const others = await Promise.all((['CodeSource', 'KeyGroup', 'FunctionSecret'] as const).map((kind) => world.store.list(kind)));
-  const told = [...router.functions.values()].map((record) => ({ ...record, instances: record.instances.map(({ revision }) => revision) }));
+  const others = await Promise.all(
+    (['CodeSource', 'KeyGroup', 'FunctionSecret'] as const).map((kind) => world.store.list(kind)),
+  );
+  const told = [...router.functions.values()].map((record) => ({
+    ...record,
+    instances: record.instances.map(({ revision }) => revision),
+  }));
   return {
     functions,
-    others: others.flatMap((list) => list.items.map(({ metadata, status }) => {
-      const owner = 'owner' in status && status.owner !== undefined ? { ...status.owner, uid: named.get(status.owner.uid) } : undefined;
-      return { name: metadata.name, ...status, owner, conditions: undefined };
-    })),
-    workloads: world.workloads.list().map(({ name, replicas }) => ({ name, replicas })).sort((a, b) => (a.name < b.name ? -1 : 1)),
+    others: others.flatMap((list) =>
+      list.items.map(({ metadata, status }) => {
+        const owner =
+          'owner' in status && status.owner !== undefined
+            ? { ...status.owner, uid: named.get(status.owner.uid) }
+            : undefined;
+        return { name: metadata.name, ...status, owner, conditions: undefined };
+      }),
+    ),
+    workloads: world.workloads
+      .list()
+      .map(({ name, replicas }) => ({ name, replicas }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
     told: told.sort((a, b) => (a.id < b.id ? -1 : 1)),
     keys: [...router.keys.values()].map(({ id }) => id).sort(),
   };
@@ -95,7 +114,9 @@ describe.each(Object.keys(SCENARIOS))('%s', (scenario) => {
     await world.run(20_000);
     expect(await finalState(world, one)).toEqual(expected);
     expect(await finalState(world, two)).toEqual(expected);
-    const ensured = world.workloads.requests.slice(before).flatMap((request) => ('ensure' in request ? [request.ensure.name] : []));
+    const ensured = world.workloads.requests
+      .slice(before)
+      .flatMap((request) => ('ensure' in request ? [request.ensure.name] : []));
     expect(new Set(ensured).size).toBeLessThanOrEqual(2);
     await world.stop();
   });

@@ -27,23 +27,39 @@ async function start(): Promise<void> {
   const logger = createLogger({ name: 'operator', level: config.logLevel });
   const { metrics, registry } = createProgramMetrics();
   const readyz = (): string | undefined => (running === undefined ? 'the operator is starting' : running.readyz());
-  const ops = await startOpsListener({ port: config.ops.port, ...(config.ops.host === undefined ? {} : { host: config.ops.host }), registry, readyz, clock, logger });
+  const ops = await startOpsListener({
+    port: config.ops.port,
+    ...(config.ops.host === undefined ? {} : { host: config.ops.host }),
+    registry,
+    readyz,
+    clock,
+    logger,
+  });
   const { runOperator } = await import('./cluster/run-operator.ts');
   const ports = await clusterPorts(config, logger, metrics);
   running = await runOperator({ config, ports, clock, logger, metrics });
-  logger.info({ feedPort: running.feedPort, opsPort: ops.port, instance: config.instance }, 'the operator serves the feed');
+  logger.info(
+    { feedPort: running.feedPort, opsPort: ops.port, instance: config.instance },
+    'the operator serves the feed',
+  );
   if (stopping) await end();
 }
 
 /** The Kubernetes client takes long to load: only here, and only when the configuration is good. */
 async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Metrics): Promise<ClusterPorts> {
-  const [{ connectKube }, { createKubeStore }, { createReferencedSecrets }, { createDeploymentWorkloads }] = await Promise.all([
-    import('@wherry/kube/client/kube-client.ts'),
-    import('@wherry/kube/store/kube-store.ts'),
-    import('@wherry/kube/secrets/referenced-secrets.ts'),
-    import('@wherry/kube/workloads/deployment-workloads.ts'),
-  ]);
-  const [{ createLeaderElection }, { createEventRecorder }, { createSystemSecrets, createSystemConfigMaps }, { createSocketBuilder }] = await Promise.all([
+  const [{ connectKube }, { createKubeStore }, { createReferencedSecrets }, { createDeploymentWorkloads }] =
+    await Promise.all([
+      import('@wherry/kube/client/kube-client.ts'),
+      import('@wherry/kube/store/kube-store.ts'),
+      import('@wherry/kube/secrets/referenced-secrets.ts'),
+      import('@wherry/kube/workloads/deployment-workloads.ts'),
+    ]);
+  const [
+    { createLeaderElection },
+    { createEventRecorder },
+    { createSystemSecrets, createSystemConfigMaps },
+    { createSocketBuilder },
+  ] = await Promise.all([
     import('@wherry/kube/lease/leader-election.ts'),
     import('@wherry/kube/events/event-recorder.ts'),
     import('@wherry/kube/system-objects/system-objects.ts'),
@@ -65,7 +81,15 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
     configMaps: createSystemConfigMaps({ client, namespace }),
     referencedSecrets: createReferencedSecrets({ client, namespace, clock, logger }),
     events: createEventRecorder({ client, namespace, component: `${name}-operator`, clock, logger }),
-    election: createLeaderElection({ client, namespace: systemNamespace, name: `${name}-operator`, identity: config.instance, clock, logger, metrics }),
+    election: createLeaderElection({
+      client,
+      namespace: systemNamespace,
+      name: `${name}-operator`,
+      identity: config.instance,
+      clock,
+      logger,
+      metrics,
+    }),
     workloads: (options) => createDeploymentWorkloads({ client, settings, ...options, clock, logger }),
     builder: (content) => createSocketBuilder({ path: config.builderSocket, content, clock, logger }),
     close: () => client.close(),

@@ -42,7 +42,12 @@ describe('an operator that does not lead', () => {
       expect(conditionOf(await world.fn(`new-${turn}`), 'Ready')).toBe('True Ready: ');
       expect(conditionOf(await world.fn('hello'), 'CodeReady')).toMatch(/^True Built/);
     }
-    expect(world.workloads.list().map(({ functionName }) => functionName).sort()).toEqual(['hello', 'new-1', 'new-2', 'new-3']);
+    expect(
+      world.workloads
+        .list()
+        .map(({ functionName }) => functionName)
+        .sort(),
+    ).toEqual(['hello', 'new-1', 'new-2', 'new-3']);
     const { status } = await world.fn('hello');
     expect(router.functions.get('hello')?.revision).toBe(status.activeRevision);
     expect(status.revisions).toHaveLength(4);

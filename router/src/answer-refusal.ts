@@ -16,11 +16,16 @@ export function answerRefusal(call: Call, refusal: Refusal, clock: Clock, header
   // A caller that was not told to continue may or may not send its body: only the end of the connection is clear.
   const ends = call.expectsContinue && !req.complete ? ['Connection', 'close'] : [];
   res.writeHead(refusal.status, [
-    'Content-Type', 'application/json',
-    'Content-Length', String(Buffer.byteLength(body)),
-    'Cache-Control', 'no-store',
-    'X-Content-Type-Options', 'nosniff',
-    'X-Request-Id', call.id,
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+    'Cache-Control',
+    'no-store',
+    'X-Content-Type-Options',
+    'nosniff',
+    'X-Request-Id',
+    call.id,
     ...refusal.headers,
     ...headers,
     ...ends,

@@ -3,8 +3,7 @@ import { isFeedAddress } from '@wherry/service/feed/feed-address.ts';
 import { trustedProxiesVariable } from '@wherry/service/trusted-networks.ts';
 import * as z from 'zod';
 
-const port = (name: string) =>
-  z.coerce.number(`${name} must be a port number`).int().min(0).max(65_535);
+const port = (name: string) => z.coerce.number(`${name} must be a port number`).int().min(0).max(65_535);
 
 /** The variables that the router reads: `docs/reference/config.md` lists them, with the same defaults. */
 export const routerEnvironment = z.object({

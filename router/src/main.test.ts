@@ -39,7 +39,9 @@ describe('the router program', () => {
     const port = await program.listening();
     expect((await httpCall(port, '/run/hello')).error.code).toBe('not_ready');
     const address = { path: socketPath };
-    program.channel.send(snapshot(1, [routerFunction({ instances: [{ id: 'i', revision: 'r1', address, token: 't' }] })]));
+    program.channel.send(
+      snapshot(1, [routerFunction({ instances: [{ id: 'i', revision: 'r1', address, token: 't' }] })]),
+    );
     await eventually(() => program.up.some((message) => message.type === 'applied'));
     const call = httpCall(port, '/run/hello');
     await arrived.promise;

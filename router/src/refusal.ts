@@ -1,7 +1,10 @@
 /** Every way in which the router itself refuses a call: the status, and the sentence for the caller. */
 const REFUSALS = {
   bad_request: [400, 'The request is malformed.'],
-  bad_target: [400, 'The request target is not acceptable: send a plain path without dot segments, //, \\, %2F, %5C or %00.'],
+  bad_target: [
+    400,
+    'The request target is not acceptable: send a plain path without dot segments, //, \\, %2F, %5C or %00.',
+  ],
   unauthorized: [401, 'A valid API key is required.'],
   function_not_found: [404, 'No function answers at this path.'],
   method_not_allowed: [405, 'The function at this path does not answer this method.'],

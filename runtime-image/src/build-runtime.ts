@@ -119,9 +119,21 @@ export function buildRuntime({ clock, config, watched }: RuntimeParts): Runtime 
 }
 
 /** Log entries: masked, kept while the feed is away or lags, sent up it in batches. */
-function collectLogs({ clock, send, congested }: { clock: Clock; send: (message: RuntimeUp) => void; congested: () => boolean }) {
+function collectLogs({
+  clock,
+  send,
+  congested,
+}: {
+  clock: Clock;
+  send: (message: RuntimeUp) => void;
+  congested: () => boolean;
+}) {
   const mask = new SecretMask();
-  const buffer = new LogBuffer({ clock, congested, send: (entries, dropped) => send({ type: 'logs', entries, dropped }) });
+  const buffer = new LogBuffer({
+    clock,
+    congested,
+    send: (entries, dropped) => send({ type: 'logs', entries, dropped }),
+  });
   const log = new CallLog({ clock, mask, add: (entry) => buffer.add(entry) });
   return { mask, log, flush: (): void => buffer.flush() };
 }
@@ -135,7 +147,11 @@ interface TakeOver {
 
 /** Before a line of the handler runs. */
 function takeOverProcess({ message, config, log, flush }: TakeOver): void {
-  giveHandlerEnvironment({ timeZone: config.timeZone, functionId: message.state.function.id, revision: message.revision });
+  giveHandlerEnvironment({
+    timeZone: config.timeZone,
+    functionId: message.state.function.id,
+    revision: message.revision,
+  });
   captureOutput(log);
   endOnCrash(log, flush);
   hardenProcess();

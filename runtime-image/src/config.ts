@@ -61,12 +61,21 @@ export function loadRuntimeConfig(environment: Record<string, string | undefined
 }
 
 function podConfig(data: z.infer<typeof runtimeEnvironment>): PodConfig | undefined {
-  const { WHERRY_FEED_ADDRESS: feedAddress, WHERRY_WORKLOAD: workload, WHERRY_FUNCTION_UID: functionUid, WHERRY_INSTANCE: instance } = data;
+  const {
+    WHERRY_FEED_ADDRESS: feedAddress,
+    WHERRY_WORKLOAD: workload,
+    WHERRY_FUNCTION_UID: functionUid,
+    WHERRY_INSTANCE: instance,
+  } = data;
   if (feedAddress === undefined) return undefined;
   if (workload === undefined || functionUid === undefined || instance === undefined) {
     return refuse(['WHERRY_WORKLOAD, WHERRY_FUNCTION_UID, WHERRY_INSTANCE: must be set beside WHERRY_FEED_ADDRESS']);
   }
-  const { WHERRY_FEED_DIRECTORY: feedDirectory, WHERRY_PROBE_PORT: probePort, WHERRY_TERMINATION_LOG: terminationLog } = data;
+  const {
+    WHERRY_FEED_DIRECTORY: feedDirectory,
+    WHERRY_PROBE_PORT: probePort,
+    WHERRY_TERMINATION_LOG: terminationLog,
+  } = data;
   return { feedAddress, feedDirectory, workload, functionUid, instance, probePort, terminationLog };
 }
 

@@ -11,7 +11,11 @@ interface Item {
 function queueOf(capacity: { items: number; bytes: number }, batch = { items: 10, bytes: 100 }) {
   const dropped: number[] = [];
   const queue = new BatchQueue<Item>({
-    capacity, batch, sizeOf: ({ bytes }) => bytes, ownerOf: ({ owner }) => owner, onDropped: (count) => dropped.push(count),
+    capacity,
+    batch,
+    sizeOf: ({ bytes }) => bytes,
+    ownerOf: ({ owner }) => owner,
+    onDropped: (count) => dropped.push(count),
   });
   const drain = (): Item[] => {
     const all: Item[] = [];
@@ -26,8 +30,12 @@ describe('BatchQueue', () => {
     const { queue } = queueOf({ items: 1000, bytes: 100_000 });
     for (let n = 0; n < 12; n += 1) queue.push({ owner: 'a', bytes: 1, n });
     for (let n = 12; n < 15; n += 1) queue.push({ owner: 'a', bytes: 40, n });
-    expect([queue.take(), queue.take(), queue.take(), queue.take()].map((batch) => batch.map(({ n }) => n)))
-      .toEqual([[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [10, 11, 12, 13], [14], []]);
+    expect([queue.take(), queue.take(), queue.take(), queue.take()].map((batch) => batch.map(({ n }) => n))).toEqual([
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+      [10, 11, 12, 13],
+      [14],
+      [],
+    ]);
   });
 
   it('drops the oldest when it is full, and counts them', () => {
@@ -66,18 +74,20 @@ describe('BatchQueue', () => {
 
   it('is never over its bounds, keeps the order of each owner, and loses none that it does not count', () => {
     const item = fc.record({ owner: fc.constantFrom('a', 'b', 'c'), bytes: fc.integer({ min: 0, max: 120 }) });
-    fc.assert(fc.property(fc.array(item, { maxLength: 200 }), (items) => {
-      const { queue, drain, dropped } = queueOf({ items: 20, bytes: 600 });
-      items.forEach((one, n) => {
-        queue.push({ ...one, n });
-        if (n % 7 === 0) queue.putBack(queue.take());
-        expect(queue.length).toBeLessThanOrEqual(20);
-      });
-      const left = drain();
-      expect(left.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(600);
-      expect(left.map(({ n }) => n)).toEqual(left.map(({ n }) => n).sort((a, b) => a - b));
-      expect(left.length + dropped()).toBe(items.length);
-    }));
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 200 }), (items) => {
+        const { queue, drain, dropped } = queueOf({ items: 20, bytes: 600 });
+        items.forEach((one, n) => {
+          queue.push({ ...one, n });
+          if (n % 7 === 0) queue.putBack(queue.take());
+          expect(queue.length).toBeLessThanOrEqual(20);
+        });
+        const left = drain();
+        expect(left.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(600);
+        expect(left.map(({ n }) => n)).toEqual(left.map(({ n }) => n).sort((a, b) => a - b));
+        expect(left.length + dropped()).toBe(items.length);
+      }),
+    );
   });
 });
 

@@ -9,7 +9,10 @@ import { plainAddress, type TrustedNetworks } from './trusted-networks.ts';
 export function clientAddress(peer: string, forwardedFor: string, trusts: TrustedNetworks): string {
   let client = plainAddress(peer);
   if (!trusts(client)) return client;
-  for (const hop of forwardedFor.split(',').map((text) => plainAddress(text.trim())).reverse()) {
+  for (const hop of forwardedFor
+    .split(',')
+    .map((text) => plainAddress(text.trim()))
+    .reverse()) {
     if (isIP(hop) === 0) break;
     client = hop;
     if (!trusts(hop)) break;

@@ -3,7 +3,10 @@ import { loadConfig } from './config.ts';
 
 const schema = z.object({
   PORT: z.coerce.number().int().max(65_535).default(8000),
-  TOKEN: z.string().regex(/^[a-z]+$/, 'must be lowercase letters').optional(),
+  TOKEN: z
+    .string()
+    .regex(/^[a-z]+$/, 'must be lowercase letters')
+    .optional(),
 });
 
 describe('loadConfig', () => {

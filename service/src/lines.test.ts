@@ -18,7 +18,8 @@ describe('lines', () => {
   it('gives up a line that has no end, after those before it', async () => {
     const seen: string[] = [];
     const endless = async (): Promise<void> => {
-      for await (const line of lines(streamOf('first\n', ...Array<string>(11).fill('x'.repeat(100))), 1000)) seen.push(line.toString());
+      for await (const line of lines(streamOf('first\n', ...Array<string>(11).fill('x'.repeat(100))), 1000))
+        seen.push(line.toString());
     };
     await expect(endless()).rejects.toThrow(new RangeError('a line is longer than 1000 bytes'));
     expect(seen).toEqual(['first']);

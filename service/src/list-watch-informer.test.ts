@@ -1,6 +1,11 @@
 import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { createListWatchInformer, type Identified, type ListWatchEvent, type ListWatchInformer } from './list-watch-informer.ts';
+import {
+  createListWatchInformer,
+  type Identified,
+  type ListWatchEvent,
+  type ListWatchInformer,
+} from './list-watch-informer.ts';
 
 /** A source whose lists and watches the test writes by hand. */
 class HandSource {
@@ -31,7 +36,9 @@ async function* ends(): AsyncGenerator<never, void> {
   await Promise.resolve();
 }
 
-const object = (name: string, resourceVersion: string): Identified => ({ metadata: { name, uid: name, resourceVersion } });
+const object = (name: string, resourceVersion: string): Identified => ({
+  metadata: { name, uid: name, resourceVersion },
+});
 
 let source: HandSource;
 let clock: FakeClock;
@@ -97,7 +104,11 @@ describe('informer: reach', () => {
     source.state = { items: [object('early', '5')], resourceVersion: '10' };
     await clock.advance(0);
     await relisted;
-    expect([informer.resourceVersion(), informer.list().map(({ metadata }) => metadata.name), source.lists]).toEqual(['10', ['early'], 2]);
+    expect([informer.resourceVersion(), informer.list().map(({ metadata }) => metadata.name), source.lists]).toEqual([
+      '10',
+      ['early'],
+      2,
+    ]);
   });
 
   it('ends with the informer', async () => {
@@ -112,9 +123,25 @@ describe('informer: reach', () => {
 describe('informer: no hot loop', () => {
   it.each<[string, HandSource['script']]>([
     ['ends at once', ends],
-    ['breaks at once', () => { throw new Error('broken'); }],
-    ['brings one change and ends', async function* () { yield { type: 'modified', object: object('a', '2') }; }],
-    ['brings a bookmark and breaks', async function* () { yield { type: 'bookmark', resourceVersion: '2' }; throw new Error('broken'); }],
+    [
+      'breaks at once',
+      () => {
+        throw new Error('broken');
+      },
+    ],
+    [
+      'brings one change and ends',
+      async function* () {
+        yield { type: 'modified', object: object('a', '2') };
+      },
+    ],
+    [
+      'brings a bookmark and breaks',
+      async function* () {
+        yield { type: 'bookmark', resourceVersion: '2' };
+        throw new Error('broken');
+      },
+    ],
   ])('waits longer and longer for a watch that %s, again and again', async (_what, script) => {
     source.script = script;
     await informer.start();

@@ -63,7 +63,9 @@ export interface ListWatchInformer<T> {
 }
 
 /** An informer over any source; `start` starts it. */
-export function createListWatchInformer<T extends Identified>(options: ListWatchInformerOptions<T>): ListWatchInformer<T> {
+export function createListWatchInformer<T extends Identified>(
+  options: ListWatchInformerOptions<T>,
+): ListWatchInformer<T> {
   return new SourceInformer(options);
 }
 
@@ -216,7 +218,8 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
   #moveTo(resourceVersion: string, list = 0): void {
     this.#version = resourceVersion;
     const version = this.#waiters.size === 0 ? 0n : BigInt(resourceVersion);
-    for (const waiter of this.#waiters) if ((waiter.target !== undefined && version >= waiter.target) || list > waiter.lists) waiter.resolve();
+    for (const waiter of this.#waiters)
+      if ((waiter.target !== undefined && version >= waiter.target) || list > waiter.lists) waiter.resolve();
   }
 
   #set(name: string, object: T | undefined): void {

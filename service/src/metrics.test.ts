@@ -24,9 +24,16 @@ describe('createMetrics', () => {
 
   it('tells at each scrape what an observed gauge has then, and nothing of what it had', async () => {
     const { metrics, registry } = createMetrics();
-    const revisions = new Map([['f', 'one'], ['g', 'two']]);
-    metrics.gauge('info', 'Which.', ['name', 'revision']).observe(() => [...revisions].map(([name, revision]) => [{ name, revision }, 1]));
-    expect(await registry.metrics()).toContain('wherry_info{name="f",revision="one"} 1\nwherry_info{name="g",revision="two"} 1\n');
+    const revisions = new Map([
+      ['f', 'one'],
+      ['g', 'two'],
+    ]);
+    metrics
+      .gauge('info', 'Which.', ['name', 'revision'])
+      .observe(() => [...revisions].map(([name, revision]) => [{ name, revision }, 1]));
+    expect(await registry.metrics()).toContain(
+      'wherry_info{name="f",revision="one"} 1\nwherry_info{name="g",revision="two"} 1\n',
+    );
     revisions.delete('g');
     revisions.set('f', 'three');
     expect((await registry.metrics()).match(/^wherry_info.*$/gm)).toEqual(['wherry_info{name="f",revision="three"} 1']);
@@ -55,7 +62,9 @@ describe('createMetrics', () => {
       }
       const text = await registry.metrics();
       expect(text).toContain('# HELP wherry_leader One.\n# TYPE wherry_leader gauge\nwherry_leader 1\n');
-      expect(text).toContain('# HELP wherry_calls_total Calls.\n# TYPE wherry_calls_total counter\nwherry_calls_total{code="200",name="a"} 1\nwherry_calls_total{code="200",name="b"} 1\n\n');
+      expect(text).toContain(
+        '# HELP wherry_calls_total Calls.\n# TYPE wherry_calls_total counter\nwherry_calls_total{code="200",name="a"} 1\nwherry_calls_total{code="200",name="b"} 1\n\n',
+      );
       expect(text).toContain('wherry_running{name="b"} 1\n');
       expect(text.match(/^wherry_seconds_bucket\{le="0.5",name="."\} 1$/gm)).toHaveLength(2);
       expect(text.match(/^# TYPE /gm)).toHaveLength(4);

@@ -11,7 +11,10 @@ const SERIES_BUCKETS = BUCKETS.filter((seconds) => seconds >= 0.005);
 /** The Metrics port over prom-client, and the registry that `/metrics` prints. */
 export function createMetrics(): { metrics: Metrics; registry: MetricsRegistry } {
   const registry = new MetricsRegistry();
-  return { registry, metrics: { ...metricsIn(registry.common, BUCKETS), series: (labels) => seriesIn(registry, labels) } };
+  return {
+    registry,
+    metrics: { ...metricsIn(registry.common, BUCKETS), series: (labels) => seriesIn(registry, labels) },
+  };
 }
 
 /**

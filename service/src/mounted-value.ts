@@ -23,7 +23,14 @@ export interface MountedValueOptions<T> {
   clock: Clock;
 }
 
-export function watchMountedValue<T>({ first, read, isSame, onNews, onProblem, clock }: MountedValueOptions<T>): MountedValue<T> {
+export function watchMountedValue<T>({
+  first,
+  read,
+  isSame,
+  onNews,
+  onProblem,
+  clock,
+}: MountedValueOptions<T>): MountedValue<T> {
   const callbacks = new Set<(value: T) => void>();
   let current = first;
   let stopped = false;

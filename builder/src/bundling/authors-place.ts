@@ -6,7 +6,10 @@ import type { PluginInput } from './sources-plugin.ts';
 const PACKAGE = 'package:';
 
 /** Of an error in a package's file: the author's import that leads there. Undefined for every other error. */
-export async function authorsPlace(error: Message | undefined, { importedBy, files, packages }: PluginInput): Promise<SourceLocation | undefined> {
+export async function authorsPlace(
+  error: Message | undefined,
+  { importedBy, files, packages }: PluginInput,
+): Promise<SourceLocation | undefined> {
   const place = error?.location?.file ?? '';
   if (!place.startsWith(PACKAGE)) return undefined;
   const seen = new Set<string>();

@@ -9,7 +9,8 @@ async function artifactOf(handler: string, sources: Sources): Promise<string> {
   if ('failure' in result) throw new Error(result.failure.message);
   return result.artifact;
 }
-const run = async (handler: string, sources: Sources): Promise<unknown> => runArtifact(await artifactOf(handler, sources)).value;
+const run = async (handler: string, sources: Sources): Promise<unknown> =>
+  runArtifact(await artifactOf(handler, sources)).value;
 
 async function failureOf(code: string, files: Record<string, string> = {}, handler = 'h.ts'): Promise<object> {
   const result = await bundleFiles(`api/${handler}`, { api: { [handler]: code, ...files } });
@@ -21,36 +22,66 @@ afterAll(() => esbuild.stop());
 
 describe('what a build makes', () => {
   it.each([
-    ['./helper', 'helper.ts'], ['./helper.js', 'helper.ts'], ['./helper.js', 'helper.tsx'], ['./helper.mjs', 'helper.mts'], ['./helper.cjs', 'helper.cts'],
-    ['./helper.jsx', 'helper.tsx'], ['./helper', 'helper.mjs'], ['./helper', 'helper/index.ts'], ['./helper/', 'helper/index.js'], ['./a/../helper', 'helper.jsx'],
-    ['./helper.test', 'helper.test.ts'], ['./a b#%?é', 'a b#%?é.ts'], ['./__proto__', '__proto__.ts'],
+    ['./helper', 'helper.ts'],
+    ['./helper.js', 'helper.ts'],
+    ['./helper.js', 'helper.tsx'],
+    ['./helper.mjs', 'helper.mts'],
+    ['./helper.cjs', 'helper.cts'],
+    ['./helper.jsx', 'helper.tsx'],
+    ['./helper', 'helper.mjs'],
+    ['./helper', 'helper/index.ts'],
+    ['./helper/', 'helper/index.js'],
+    ['./a/../helper', 'helper.jsx'],
+    ['./helper.test', 'helper.test.ts'],
+    ['./a b#%?é', 'a b#%?é.ts'],
+    ['./__proto__', '__proto__.ts'],
   ])('finds %s in %s', async (specifier, file) => {
     const handler = `import { name } from '${specifier}';\nexport default () => name;\n`;
-    expect(await run('api/h.ts', { api: { 'h.ts': handler, [file]: "export const name: string = 'found';\n".replace(/: string/, /js/.test(file) ? '' : ': string') } })).toBe('found');
+    expect(
+      await run('api/h.ts', {
+        api: {
+          'h.ts': handler,
+          [file]: "export const name: string = 'found';\n".replace(/: string/, /js/.test(file) ? '' : ': string'),
+        },
+      }),
+    ).toBe('found');
   });
 
   it('prefers the file that is named, then TypeScript, then the file over the folder', async () => {
-    const files = { 'a.js': "export default 'a.js'", 'a.ts': "export default 'a.ts'", 'a/index.ts': "export default 'a/index.ts'" };
-    const handler = "import x from './a.js'; import y from './a'; import z from './a/'; export default () => [x, y, z];";
+    const files = {
+      'a.js': "export default 'a.js'",
+      'a.ts': "export default 'a.ts'",
+      'a/index.ts': "export default 'a/index.ts'",
+    };
+    const handler =
+      "import x from './a.js'; import y from './a'; import z from './a/'; export default () => [x, y, z];";
     expect(await run('api/h.ts', { api: { 'h.ts': handler, ...files } })).toEqual(['a.js', 'a.ts', 'a/index.ts']);
   });
 
   it('follows imports to and fro between sources', async () => {
-    expect(await run('api/v1/h.ts', {
-      api: { 'v1/h.ts': "export { default } from '../../shared/lib';", 'name.ts': "export const name = 'api';" },
-      shared: { 'lib.ts': "import { name } from '../api/name'; export default () => name;" },
-    })).toBe('api');
+    expect(
+      await run('api/v1/h.ts', {
+        api: { 'v1/h.ts': "export { default } from '../../shared/lib';", 'name.ts': "export const name = 'api';" },
+        shared: { 'lib.ts': "import { name } from '../api/name'; export default () => name;" },
+      }),
+    ).toBe('api');
   });
 
   it('imports data', async () => {
-    expect(await run('api/h.ts', {
-      api: {
-        'h.ts': `import json from './a.json'; import sql from './a.sql'; import md from './a.md'; import wasm from './a.wasm';
+    expect(
+      await run('api/h.ts', {
+        api: {
+          'h.ts': `import json from './a.json'; import sql from './a.sql'; import md from './a.md'; import wasm from './a.wasm';
           import bytes from './a.sql' with { type: 'bytes' }; import text from './a.json' with { type: 'text' }; import parsed from './b' with { type: 'json' };
           export default () => [json.a, sql, md, wasm instanceof Uint8Array, [...bytes], text, parsed];`,
-        'a.json': '{"a":1}', 'a.sql': 'é', 'a.md': '# a', 'a.wasm': 'w', b: '[2]',
-      },
-    })).toEqual([1, 'é', '# a', true, [0xc3, 0xa9], '{"a":1}', [2]]);
+          'a.json': '{"a":1}',
+          'a.sql': 'é',
+          'a.md': '# a',
+          'a.wasm': 'w',
+          b: '[2]',
+        },
+      }),
+    ).toEqual([1, 'é', '# a', true, [0xc3, 0xa9], '{"a":1}', [2]]);
   });
 
   it('has JSX from Hono, without any package', async () => {
@@ -58,18 +89,30 @@ describe('what a build makes', () => {
     expect(await run('api/h.tsx', { api: { 'h.tsx': handler } })).toBe('<p class="x"><b>é</b></p>');
   });
 
-  it('takes JSX options and language flags from the source\'s tsconfig.json', async () => {
-    const config = '{ // of this source\n "compilerOptions": { "jsx": "react", "jsxFactory": "h", "experimentalDecorators": true, }, }';
+  it("takes JSX options and language flags from the source's tsconfig.json", async () => {
+    const config =
+      '{ // of this source\n "compilerOptions": { "jsx": "react", "jsxFactory": "h", "experimentalDecorators": true, }, }';
     const handler = `const h = (...all) => all; const mark = (target, key) => { target.marked = key; };
       class A { @mark run() {} } export default () => [<a b="c"/>, new A().marked];`;
-    expect(await run('api/h.tsx', { api: { 'h.tsx': handler, 'tsconfig.json': config } })).toEqual([['a', { b: 'c' }], 'run']);
+    expect(await run('api/h.tsx', { api: { 'h.tsx': handler, 'tsconfig.json': config } })).toEqual([
+      ['a', { b: 'c' }],
+      'run',
+    ]);
   });
 
   it.each([
-    ['module.exports', 'const path = require("path"); module.exports = () => path.join(__dirname, typeof require("node:fs").statSync, __filename);'],
-    ['exports.default', 'exports.__esModule = true; const { join } = require("./join.cjs"); exports.default = () => join(__dirname, "function", __filename);'],
+    [
+      'module.exports',
+      'const path = require("path"); module.exports = () => path.join(__dirname, typeof require("node:fs").statSync, __filename);',
+    ],
+    [
+      'exports.default',
+      'exports.__esModule = true; const { join } = require("./join.cjs"); exports.default = () => join(__dirname, "function", __filename);',
+    ],
   ])('runs CommonJS: %s', async (_, code) => {
-    expect(await run('api/h.cjs', { api: { 'h.cjs': code, 'join.cjs': 'exports.join = require("path").join' } })).toBe('/app/function/app/handler.mjs');
+    expect(await run('api/h.cjs', { api: { 'h.cjs': code, 'join.cjs': 'exports.join = require("path").join' } })).toBe(
+      '/app/function/app/handler.mjs',
+    );
   });
 
   it('lets workers be that need no file, and comments say what they like', async () => {
@@ -82,17 +125,25 @@ describe('what a build makes', () => {
   it('leaves an author their own require, top-level await and import()', async () => {
     const handler = `import { createRequire } from 'node:module'; import sep from './sep.cjs'; const require = createRequire(import.meta.url);
       const { x } = await import('./x.ts'); export default async () => [require('node:path').sep, sep, x, import.meta.dirname, (await import('node:os')).EOL];`;
-    expect(await run('api/h.ts', { api: { 'h.ts': handler, 'x.ts': 'export const x = 1', 'sep.cjs': 'module.exports = require("path").sep' } })).toEqual(['/', '/', 1, '/app', '\n']);
+    expect(
+      await run('api/h.ts', {
+        api: { 'h.ts': handler, 'x.ts': 'export const x = 1', 'sep.cjs': 'module.exports = require("path").sep' },
+      }),
+    ).toEqual(['/', '/', 1, '/app', '\n']);
   });
 
-  it.each(['h.ts', 'lib/a b.ts', 'deep/é.ts'])('names the author\'s file and line in a stack: %s', async (file) => {
+  it.each(['h.ts', 'lib/a b.ts', 'deep/é.ts'])("names the author's file and line in a stack: %s", async (file) => {
     const code = "// é\nexport function fail(): never {\n  throw new Error('oh');\n}\nexport default fail;\n";
     const { stack } = runArtifact(await artifactOf(`api/${file}`, { api: { [file]: code } }));
     expect(decodeURI(stack ?? '')).toContain(`/app/api/${file}:3:9`);
   });
 
   it('keeps lines right where require is added', async () => {
-    const { stack } = runArtifact(await artifactOf('api/h.cjs', { api: { 'h.cjs': "const fs = require('fs');\nmodule.exports = () => {\n  throw new Error(typeof fs);\n};\n" } }));
+    const { stack } = runArtifact(
+      await artifactOf('api/h.cjs', {
+        api: { 'h.cjs': "const fs = require('fs');\nmodule.exports = () => {\n  throw new Error(typeof fs);\n};\n" },
+      }),
+    );
     expect(stack).toContain('/app/api/h.cjs:3:9');
   });
 
@@ -100,7 +151,9 @@ describe('what a build makes', () => {
     const sources = { api: { 'h.tsx': "import './a.js'; export default () => <a/>;", 'a.ts': 'console.log(1)' } };
     const artifact = await artifactOf('api/h.tsx', sources);
     expect(await artifactOf('api/h.tsx', sources)).toBe(artifact);
-    const map = JSON.parse(Buffer.from(/base64,(.*)\n$/.exec(artifact)![1]!, 'base64').toString()) as { sources: string[] };
+    const map = JSON.parse(Buffer.from(/base64,(.*)\n$/.exec(artifact)![1]!, 'base64').toString()) as {
+      sources: string[];
+    };
     for (const text of [artifact, ...map.sources]) expect(text).not.toMatch(/node_modules|\/work|\/home|\/root/);
     expect(map.sources).toEqual(expect.arrayContaining(['api/h.tsx', 'api/a.ts']));
   });
@@ -133,30 +186,53 @@ describe('what a build refuses', () => {
     // JavaScript: TypeScript would drop imports that are not used.
     const code = `\n${line}\nexport default () => 1;\n`;
     const failure = await failureOf(code, { 'lib.ts': 'export const a = 1', 'style.css': 'a {}' }, 'h.js');
-    expect(failure).toEqual({ reason, message: expect.stringContaining(says), location: { file: 'api/h.js', line: 2, column } });
+    expect(failure).toEqual({
+      reason,
+      message: expect.stringContaining(says),
+      location: { file: 'api/h.js', line: 2, column },
+    });
     expect(failure).toMatchObject({ message: expect.stringMatching(/^api\/h\.js:2:\d+: [^\n]*\.$/) });
   });
 
-  it.each(['export const a = 1;', 'console.log(1);', '', 'export default interface A {}'])('a handler without a default export: %s', async (code) => {
-    expect(await failureOf(code)).toMatchObject({ reason: 'ExportError', message: expect.stringMatching(/^api\/h\.ts has no default export.*export default async \(c, ctx\)/) });
-  });
+  it.each(['export const a = 1;', 'console.log(1);', '', 'export default interface A {}'])(
+    'a handler without a default export: %s',
+    async (code) => {
+      expect(await failureOf(code)).toMatchObject({
+        reason: 'ExportError',
+        message: expect.stringMatching(/^api\/h\.ts has no default export.*export default async \(c, ctx\)/),
+      });
+    },
+  );
 
   it('names line and column in JSON and in tsconfig.json', async () => {
     const config = '{\n  // é\n  "a": x\n}';
-    expect(await failureOf('export default 1', { 'tsconfig.json': config })).toMatchObject({ reason: 'SyntaxError', location: { file: 'api/tsconfig.json', line: 3, column: 8 } });
-    expect(await failureOf("import a from './a.json'; export default a", { 'a.json': '{\n "é": ,}' })).toMatchObject({ reason: 'SyntaxError', location: { file: 'api/a.json', line: 2, column: 7 } });
+    expect(await failureOf('export default 1', { 'tsconfig.json': config })).toMatchObject({
+      reason: 'SyntaxError',
+      location: { file: 'api/tsconfig.json', line: 3, column: 8 },
+    });
+    expect(await failureOf("import a from './a.json'; export default a", { 'a.json': '{\n "é": ,}' })).toMatchObject({
+      reason: 'SyntaxError',
+      location: { file: 'api/a.json', line: 2, column: 7 },
+    });
   });
 
   it('counts the errors that come after the first', async () => {
-    expect(await failureOf("import './a'; import './b'; import './c'; export default 1;")).toMatchObject({ message: expect.stringMatching(/"\.\/a".*\(and 2 more errors\)$/) });
+    expect(await failureOf("import './a'; import './b'; import './c'; export default 1;")).toMatchObject({
+      message: expect.stringMatching(/"\.\/a".*\(and 2 more errors\)$/),
+    });
   });
 
   it('a handler that is no code', async () => {
-    expect(await failureOf('x', {}, 'h.py')).toMatchObject({ reason: 'BuildFailed', message: expect.stringContaining('.ts, .tsx') });
+    expect(await failureOf('x', {}, 'h.py')).toMatchObject({
+      reason: 'BuildFailed',
+      message: expect.stringContaining('.ts, .tsx'),
+    });
   });
 
   it('says which files it had reached', async () => {
-    const { inputs } = await bundleFiles('api/h.ts', { api: { 'h.ts': "import './a'; export default 1;", 'a.ts': "import './gone';", 'other.ts': '' } });
+    const { inputs } = await bundleFiles('api/h.ts', {
+      api: { 'h.ts': "import './a'; export default 1;", 'a.ts': "import './gone';", 'other.ts': '' },
+    });
     expect(inputs.map(({ path }) => path)).toEqual(['a.ts', 'h.ts']);
   });
 });

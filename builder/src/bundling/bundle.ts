@@ -27,13 +27,22 @@ type Outcome = { artifact: string } | { failure: BuildFailure };
  * It reads sources through `files` and packages through `tools` alone, and does not throw for what authors can cause.
  * @param onPackages told what packages are read with, before the first of them is.
  */
-export async function bundle(order: BuildOrder, files: SourceFiles, tools: Tools, onPackages?: (input: PluginInput) => void): Promise<BundleResult> {
+export async function bundle(
+  order: BuildOrder,
+  files: SourceFiles,
+  tools: Tools,
+  onPackages?: (input: PluginInput) => void,
+): Promise<BundleResult> {
   const input = await inputOf(order, files, tools);
   const outcome = 'failure' in input ? input : await attempt(input, onPackages);
   return { ...outcome, inputs: files.inputs() };
 }
 
-async function inputOf(order: BuildOrder, files: SourceFiles, tools: Tools): Promise<PluginInput | { failure: BuildFailure }> {
+async function inputOf(
+  order: BuildOrder,
+  files: SourceFiles,
+  tools: Tools,
+): Promise<PluginInput | { failure: BuildFailure }> {
   const missing = handlerProblem(order, files);
   if (missing !== undefined) return { failure: missing };
   const language = await readLanguage(order.source, files, tools);
@@ -56,17 +65,28 @@ async function attempt(input: PluginInput, onPackages?: (input: PluginInput) => 
   return 'errors' in outcome ? { failure: await described(outcome.errors, second) } : outcome;
 }
 
-async function unpack({ name, version, integrity }: LockedPackage, { packages }: Tools): Promise<ReadonlyMap<string, Uint8Array>> {
+async function unpack(
+  { name, version, integrity }: LockedPackage,
+  { packages }: Tools,
+): Promise<ReadonlyMap<string, Uint8Array>> {
   const bytes = await packages.tarball(integrity);
   try {
     return await unpackTarball(bytes);
   } catch (error) {
-    if (error instanceof TarballError) throw new BuildProblem(error.isTooLarge ? 'PackageTooLarge' : 'PackageCorrupt', `The package ${name} ${version} cannot be used: ${error.message}.`);
+    if (error instanceof TarballError)
+      throw new BuildProblem(
+        error.isTooLarge ? 'PackageTooLarge' : 'PackageCorrupt',
+        `The package ${name} ${version} cannot be used: ${error.message}.`,
+      );
     throw error;
   }
 }
 
-function makeInput(order: BuildOrder, files: SourceFiles, { tools, language }: { tools: Tools; language: LanguageOptions }): PluginInput {
+function makeInput(
+  order: BuildOrder,
+  files: SourceFiles,
+  { tools, language }: { tools: Tools; language: LanguageOptions },
+): PluginInput {
   const none = packageFiles({}, () => Promise.reject(new Error('no package is known')));
   return {
     handler: `${order.source}/${order.path}`,
@@ -97,7 +117,9 @@ async function withPackages(input: PluginInput, layouts: Record<string, PackageL
 async function described(errors: readonly Message[], input: PluginInput): Promise<BuildFailure> {
   const failure = describeErrors(errors);
   const place = await authorsPlace(errors[0], input);
-  return place === undefined ? failure : { ...failure, location: place, message: `${place.file}:${place.line}:${place.column}: ${failure.message}` };
+  return place === undefined
+    ? failure
+    : { ...failure, location: place, message: `${place.file}:${place.line}:${place.column}: ${failure.message}` };
 }
 
 function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): BuildFailure | undefined {
@@ -114,7 +136,11 @@ function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): Build
   return { reason: 'BuildFailed', message };
 }
 
-async function readLanguage(source: string, files: SourceFiles, { esbuild }: Tools): Promise<LanguageOptions | { failure: BuildFailure }> {
+async function readLanguage(
+  source: string,
+  files: SourceFiles,
+  { esbuild }: Tools,
+): Promise<LanguageOptions | { failure: BuildFailure }> {
   const file = `${source}/tsconfig.json`;
   if (!files.has(file)) return languageOptions(undefined);
   const text = (await files.read(file)).toString('utf8');
@@ -125,6 +151,9 @@ async function readLanguage(source: string, files: SourceFiles, { esbuild }: Too
   }
   // Node does not say where; esbuild does.
   const json = { loader: 'json', sourcefile: `app:${file}`, logLevel: 'silent' } as const;
-  const errors = await esbuild.transform(withoutComments(text), json).then(() => [], (error: { errors?: Message[] }) => error.errors ?? []);
+  const errors = await esbuild.transform(withoutComments(text), json).then(
+    () => [],
+    (error: { errors?: Message[] }) => error.errors ?? [],
+  );
   return { failure: { ...describeErrors(errors), reason: 'SyntaxError' } };
 }

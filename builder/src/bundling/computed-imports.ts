@@ -43,6 +43,8 @@ export async function computedImports(
   } catch (error) {
     const { errors } = error as { errors?: Message[] };
     if (!Array.isArray(errors)) throw error;
-    return errors.filter(({ id, text }) => COMPUTED.includes(id) && !ANY_REQUIRE.test(text)).map(({ id, text, location }) => ({ id, text, location }));
+    return errors
+      .filter(({ id, text }) => COMPUTED.includes(id) && !ANY_REQUIRE.test(text))
+      .map(({ id, text, location }) => ({ id, text, location }));
   }
 }

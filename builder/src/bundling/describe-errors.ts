@@ -19,7 +19,8 @@ export function describeErrors(errors: readonly Message[]): BuildFailure {
   if (first === undefined) return { reason: 'BuildFailed', message: 'The code could not be built.' };
   const location = locationOf(first);
   const place = location === undefined ? '' : `${location.file}:${location.line}:${location.column}: `;
-  const more = errors.length === 1 ? '' : ` (and ${errors.length - 1} more ${errors.length === 2 ? 'error' : 'errors'})`;
+  const more =
+    errors.length === 1 ? '' : ` (and ${errors.length - 1} more ${errors.length === 2 ? 'error' : 'errors'})`;
   const { reason, text } = classify(first);
   return { reason, message: `${place}${clip(text)}${more}`, ...(location && { location }) };
 }

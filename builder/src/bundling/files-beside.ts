@@ -3,7 +3,7 @@ const PATTERNS: { pattern: RegExp; where: (code: string) => boolean; text: strin
   {
     pattern: /\bnew\s+(?:\w+\.)?Worker\s*\((?![^;]*\beval\s*:)/g,
     where: (code) => code.includes('worker_threads'),
-    text: 'new Worker() cannot load a file: the function is one module. Do the work in the handler, or pass the worker\'s code itself, with { eval: true }.',
+    text: "new Worker() cannot load a file: the function is one module. Do the work in the handler, or pass the worker's code itself, with { eval: true }.",
   },
   {
     pattern: /\bnew\s+URL\s*\(\s*(['"`])\.{1,2}\/[^'"`]*\1\s*,\s*import\.meta\.url/g,

@@ -1,7 +1,8 @@
 import { fileOf } from './module-kind.ts';
 
 /** `require` of Node's own modules, which an ES module does not have by itself. */
-const REQUIRE = 'import{createRequire as __wherryCreateRequire}from"node:module";const require=__wherryCreateRequire(import.meta.url);';
+const REQUIRE =
+  'import{createRequire as __wherryCreateRequire}from"node:module";const require=__wherryCreateRequire(import.meta.url);';
 
 /**
  * The artifact's text: esbuild's module, and its source map inline, whose sources are relative to the artifact
@@ -16,4 +17,8 @@ export function finishArtifact(code: string, mapText: string): string {
   return `${start}${code}//# sourceMappingURL=data:application/json;base64,${base64}\n`;
 }
 
-const sourceUrl = (source: string): string => fileOf(source.replace(/^(?:app|package):/, '')).split('/').map(encodeURIComponent).join('/');
+const sourceUrl = (source: string): string =>
+  fileOf(source.replace(/^(?:app|package):/, ''))
+    .split('/')
+    .map(encodeURIComponent)
+    .join('/');

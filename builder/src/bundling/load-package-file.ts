@@ -11,7 +11,11 @@ export interface PackageLoadRooms extends LoadRooms {
 }
 
 /** A file of a package, made safe to bundle. A kind that nobody knows is JavaScript, as Node takes it for `require`. */
-export async function loadPackageFile(path: string, attributes: Record<string, string>, rooms: PackageLoadRooms): Promise<OnLoadResult> {
+export async function loadPackageFile(
+  path: string,
+  attributes: Record<string, string>,
+  rooms: PackageLoadRooms,
+): Promise<OnLoadResult> {
   const bytes = await rooms.packages.read(path);
   if (bytes.byteLength > rooms.maxBytes) return tooLarge(path, rooms.maxBytes);
   const kind = loaderOf(path, attributes);

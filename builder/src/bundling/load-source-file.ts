@@ -18,10 +18,15 @@ export interface LoadRooms {
   maxBytes: number;
 }
 
-const SOURCE_MAP = 'A source map cannot be read from a file. Remove this comment, or put the map into it as a data: URL.';
+const SOURCE_MAP =
+  'A source map cannot be read from a file. Remove this comment, or put the map into it as a data: URL.';
 
 /** A file of an author's. What it may not do is an error at its place. */
-export async function loadSourceFile(path: string, attributes: Record<string, string>, rooms: LoadRooms): Promise<OnLoadResult> {
+export async function loadSourceFile(
+  path: string,
+  attributes: Record<string, string>,
+  rooms: LoadRooms,
+): Promise<OnLoadResult> {
   const kind = loaderOf(path, attributes);
   if ('problem' in kind) throw new Error(kind.problem);
   if (rooms.files.sizeOf(path) > rooms.maxBytes) return tooLarge(path, rooms.maxBytes);
@@ -42,13 +47,23 @@ type Code = Parameters<typeof computedImports>[0];
 async function unsupported(file: Code, { tools, language }: LoadRooms): Promise<NonNullable<OnLoadResult['errors']>> {
   const map = fileSourceMap(file.code);
   const found = map === null ? fileBeside(file.code) : { index: map.index, text: SOURCE_MAP };
-  if (found !== undefined) return [{ ...refusal('ImportNotSupported', found.text), location: placeOf(file, found.index) }];
+  if (found !== undefined)
+    return [{ ...refusal('ImportNotSupported', found.text), location: placeOf(file, found.index) }];
   if (!mayComputeImports(file.code)) return [];
-  if ((await withoutModuleRequire(file, tools.esbuild)) === undefined) return computedImports(file, tools.esbuild, language);
-  return [{ ...refusal('ImportNotSupported', `${COMPUTED_ADVICE}.`), location: placeOf(file, file.code.search(/\bmodule\b(?!\.exports)|$/)) }];
+  if ((await withoutModuleRequire(file, tools.esbuild)) === undefined)
+    return computedImports(file, tools.esbuild, language);
+  return [
+    {
+      ...refusal('ImportNotSupported', `${COMPUTED_ADVICE}.`),
+      location: placeOf(file, file.code.search(/\bmodule\b(?!\.exports)|$/)),
+    },
+  ];
 }
 
-function placeOf({ path, code }: Code, index: number): { file: string; line: number; column: number; lineText: string } {
+function placeOf(
+  { path, code }: Code,
+  index: number,
+): { file: string; line: number; column: number; lineText: string } {
   const before = code.slice(0, index).split('\n');
   const start = before.at(-1) ?? '';
   const lineText = start + (code.slice(index).split('\n')[0] ?? '');

@@ -27,7 +27,9 @@ export function loaderOf(file: string, attributes: Record<string, string>): { lo
   const { type } = attributes;
   if (type !== undefined) {
     const loader = Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
-    return loader === undefined ? { problem: `the type ${JSON.stringify(type)} is not one of json, text and bytes` } : { loader };
+    return loader === undefined
+      ? { problem: `the type ${JSON.stringify(type)} is not one of json, text and bytes` }
+      : { loader };
   }
   const extension = /\.([^./]+)$/.exec(file)?.[1]?.toLowerCase() ?? '';
   const loader = Object.hasOwn(BY_EXTENSION, extension) ? BY_EXTENSION[extension] : undefined;

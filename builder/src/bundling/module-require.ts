@@ -10,11 +10,24 @@ const CALL = /\bmodule\.require\((?!"[^"\\]*"\)|'[^'\\]*'\)|`[^`\\$]*`\))/g;
  * call for `require()` when it bundles, and only then: it does not tell of it beforehand. So it is looked for in the code
  * as esbuild itself writes it, without comments, parentheses and escapes that could hide it.
  */
-export async function withoutModuleRequire(file: { code: string; loader: Loader }, esbuild: typeof Esbuild): Promise<string | undefined> {
+export async function withoutModuleRequire(
+  file: { code: string; loader: Loader },
+  esbuild: typeof Esbuild,
+): Promise<string | undefined> {
   if (!MAY_CALL.test(file.code.replace(/\bmodule\.exports\b/g, ''))) return undefined;
-  const options = { loader: file.loader, minifyWhitespace: true, minifySyntax: true, legalComments: 'none', logLevel: 'silent', jsx: 'preserve' } as const;
+  const options = {
+    loader: file.loader,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'none',
+    logLevel: 'silent',
+    jsx: 'preserve',
+  } as const;
   // What does not parse is told by the bundling.
-  const written = await esbuild.transform(file.code, options).then(({ code }) => code, () => '');
+  const written = await esbuild.transform(file.code, options).then(
+    ({ code }) => code,
+    () => '',
+  );
   const without = written.replace(CALL, 'module.__wherryRequire(');
   return without === written ? undefined : without;
 }

@@ -26,7 +26,8 @@ describe('what lies outside the sources (B2)', () => {
       'canary.js.map': JSON.stringify(map),
       'package.json': JSON.stringify({ name: CANARY, exports: './canary.js' }),
       'tsconfig.json': JSON.stringify({ compilerOptions: { jsxImportSource: CANARY } }),
-    })) writeFileSync(path.join(folder, name), text);
+    }))
+      writeFileSync(path.join(folder, name), text);
     mkdirSync(path.join(folder, 'node_modules', 'canary'), { recursive: true });
     writeFileSync(path.join(folder, 'node_modules', 'canary', 'index.js'), `module.exports = '${CANARY}';`);
     symlinkSync(path.join(folder, 'canary.ts'), path.join(folder, 'link.ts'));
@@ -64,10 +65,45 @@ describe('what lies outside the sources (B2)', () => {
     (s) => `/// <reference path=${s} />\nexport default new URL(${s}, import.meta.url);`,
   ];
 
-  const names = ['canary', 'canary.ts', 'canary.js', 'canary.json', 'canary.txt', 'canary.js.map', 'link.ts', 'can', 'node_modules/canary', ''];
+  const names = [
+    'canary',
+    'canary.ts',
+    'canary.js',
+    'canary.json',
+    'canary.txt',
+    'canary.js.map',
+    'link.ts',
+    'can',
+    'node_modules/canary',
+    '',
+  ];
   const spelling = fc.oneof(
-    fc.constantFrom(...['', './', '../', '../../../../../../../../', '/', '//', 'file://', 'FILE://', 'file:', 'file://localhost', './/', '.\\', '/proc/self/cwd/', '~/', '%2e%2e/', '..%2f', 'data:text/javascript,'].flatMap((prefix) => [prefix, `${prefix}FOLDER/`])),
-    fc.array(fc.constantFrom('.', '..', '/', '\\', '%2f', '%2e', 'FOLDER', ':', 'file', '\0', '?', '#'), { maxLength: 8 }).map((parts) => parts.join('')),
+    fc.constantFrom(
+      ...[
+        '',
+        './',
+        '../',
+        '../../../../../../../../',
+        '/',
+        '//',
+        'file://',
+        'FILE://',
+        'file:',
+        'file://localhost',
+        './/',
+        '.\\',
+        '/proc/self/cwd/',
+        '~/',
+        '%2e%2e/',
+        '..%2f',
+        'data:text/javascript,',
+      ].flatMap((prefix) => [prefix, `${prefix}FOLDER/`]),
+    ),
+    fc
+      .array(fc.constantFrom('.', '..', '/', '\\', '%2f', '%2e', 'FOLDER', ':', 'file', '\0', '?', '#'), {
+        maxLength: 8,
+      })
+      .map((parts) => parts.join('')),
   );
 
   const outside = (text: string): string => {
@@ -91,25 +127,46 @@ describe('what lies outside the sources (B2)', () => {
     );
   }, 90_000);
 
-  it.each(forms.map((form, index) => [index, form] as const))('B2: form %i with the path, the URL and the relative path', async (_, form) => {
-    for (const name of names) {
-      const file = path.join(folder, name);
-      for (const spelled of [file, pathToFileURL(file).href, `./${name}`, path.relative('/app/api', file), `../..${file}`]) {
-        expectNothing(await bundleFiles({ 'handler.ts': form(JSON.stringify(spelled)) }));
+  it.each(forms.map((form, index) => [index, form] as const))(
+    'B2: form %i with the path, the URL and the relative path',
+    async (_, form) => {
+      for (const name of names) {
+        const file = path.join(folder, name);
+        for (const spelled of [
+          file,
+          pathToFileURL(file).href,
+          `./${name}`,
+          path.relative('/app/api', file),
+          `../..${file}`,
+        ]) {
+          expectNothing(await bundleFiles({ 'handler.ts': form(JSON.stringify(spelled)) }));
+        }
       }
-    }
-  });
+    },
+  );
 
   it('B2: a tsconfig.json does not extend it', async () => {
     for (const extended of [`${folder}/canary.json`, '../../canary.json', './canary.json', 'canary']) {
-      const config = JSON.stringify({ extends: extended, compilerOptions: { baseUrl: folder, paths: { x: ['./canary.ts'] } } });
-      expectNothing(await bundleFiles({ 'handler.tsx': 'export default () => <a/>;', 'tsconfig.json': config }, 'handler.tsx'));
-      expectNothing(await bundleFiles({ 'handler.ts': "import x from 'x';\nexport default x;", 'tsconfig.json': config }));
+      const config = JSON.stringify({
+        extends: extended,
+        compilerOptions: { baseUrl: folder, paths: { x: ['./canary.ts'] } },
+      });
+      expectNothing(
+        await bundleFiles({ 'handler.tsx': 'export default () => <a/>;', 'tsconfig.json': config }, 'handler.tsx'),
+      );
+      expectNothing(
+        await bundleFiles({ 'handler.ts': "import x from 'x';\nexport default x;", 'tsconfig.json': config }),
+      );
     }
   });
 
   it('B2: a source map inside a comment does not name it for reading', async () => {
-    const map = { version: 3, sources: [pathToFileURL(`${folder}/canary.txt`).href, `${folder}/canary.txt`], names: [], mappings: 'AAAA,ACAA' };
+    const map = {
+      version: 3,
+      sources: [pathToFileURL(`${folder}/canary.txt`).href, `${folder}/canary.txt`],
+      names: [],
+      mappings: 'AAAA,ACAA',
+    };
     const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
     const result = await bundleFiles({ 'handler.ts': `export default () => 1;\n//# sourceMappingURL=${url}\n` });
     expect('artifact' in result).toBe(true);

@@ -11,7 +11,10 @@ export const isAsk = (error: Message): boolean => (error.detail as Partial<Detai
  * Which packages the first pass asked for, by source; undefined when it had other errors too. A source without a
  * package.json and without `npm:` imports asks for none: in its imports there is nothing to look up.
  */
-export async function readAsks(errors: readonly Message[], settingsOf: (source: string) => Promise<SourceSettings>): Promise<PackageAsks | undefined> {
+export async function readAsks(
+  errors: readonly Message[],
+  settingsOf: (source: string) => Promise<SourceSettings>,
+): Promise<PackageAsks | undefined> {
   const asks: PackageAsks = {};
   for (const error of errors) {
     const { ask } = (error.detail ?? {}) as Partial<Detail>;
@@ -23,7 +26,9 @@ export async function readAsks(errors: readonly Message[], settingsOf: (source: 
     if (specifier === undefined || known.some((one) => one.specifier === specifier)) continue;
     known.push({ specifier, ...(locationOf(error) ?? { file: source, line: 1, column: 1 }) });
   }
-  return Object.fromEntries(Object.entries(asks).map(([source, asked]) => [source, asked.sort((a, b) => (a.specifier < b.specifier ? -1 : 1))]));
+  return Object.fromEntries(
+    Object.entries(asks).map(([source, asked]) => [source, asked.sort((a, b) => (a.specifier < b.specifier ? -1 : 1))]),
+  );
 }
 
 /** Has the tarballs come that were asked for by name, side by side: esbuild asks for one import of a file after the other. */

@@ -20,13 +20,17 @@ export async function packageCode(
   if (!mayExpand(plain, file.loader)) return { code: plain, computed: false };
   const code = (await withoutModuleRequire({ ...file, code: plain }, esbuild)) ?? plain;
   const found = await computedImports({ ...file, code }, esbuild, language);
-  return found.length === 0 ? { code, computed: code !== plain } : { code: withoutComputedImports(code, found), computed: true };
+  return found.length === 0
+    ? { code, computed: code !== plain }
+    : { code: withoutComputedImports(code, found), computed: true };
 }
 
 /** Comments that esbuild would follow: data, which would name strange files in stack traces, and `file:` URLs. */
 const MAP_COMMENT = /(^[^'"`\n]*\/[/*])[#@](?= sourceMappingURL=)|(\/[/*])[#@](?= sourceMappingURL=\s*file:)/gim;
 const withoutSourceMaps = (code: string): string =>
-  code.includes('sourceMappingURL=') ? code.replace(MAP_COMMENT, (_, start?: string, other?: string) => `${start ?? other ?? ''} `) : code;
+  code.includes('sourceMappingURL=')
+    ? code.replace(MAP_COMMENT, (_, start?: string, other?: string) => `${start ?? other ?? ''} `)
+    : code;
 
 /**
  * What in JavaScript may follow the two words where no path is put together: one string without escapes or one name, and
@@ -51,7 +55,12 @@ function withoutComputedImports(code: string, found: PartialMessage[]): string {
   for (const { location, id } of found.toReversed()) {
     const { line = 1, column = 0, length = 0 } = location ?? {};
     const index = 2 * (line - 1);
-    lines[index] = renamed(lines[index] ?? '', column, length, id === 'unsupported-dynamic-import' ? 'Import' : 'Require');
+    lines[index] = renamed(
+      lines[index] ?? '',
+      column,
+      length,
+      id === 'unsupported-dynamic-import' ? 'Import' : 'Require',
+    );
   }
   return `${Buffer.from(lines.join(''), 'latin1').toString('utf8')}\n${AT_RUN_TIME}`;
 }
@@ -62,4 +71,5 @@ const renamed = (line: string, column: number, length: number, name: string): st
   `${line.slice(0, column)}__wherry${name}${line.slice(column + length)}`;
 
 /** Functions, which are there before the file's first line runs. A path that is a name is not expanded. */
-const AT_RUN_TIME = 'function __wherryRequire(path) { return require(path); }\nfunction __wherryImport(path) { return import(path); }\n';
+const AT_RUN_TIME =
+  'function __wherryRequire(path) { return require(path); }\nfunction __wherryImport(path) { return import(path); }\n';

@@ -35,7 +35,8 @@ type Load = (locked: LockedPackage) => Promise<ReadonlyMap<string, Uint8Array>>;
 export function packageFiles(layouts: Record<string, PackageLayout>, load: Load): PackageFiles {
   const packages = new Map<string, LockedPackage>(
     Object.entries(layouts).flatMap(([source, layout]) =>
-      Object.entries(layout.packages).map(([folder, locked]) => [`${source}/${folder}`, locked] as const)),
+      Object.entries(layout.packages).map(([folder, locked]) => [`${source}/${folder}`, locked] as const),
+    ),
   );
   const outer = new Set([...packages.keys()].flatMap((folder) => [folder, ...above(folder)]));
   const unpacked = new Map<string, Promise<Unpacked>>();
@@ -65,7 +66,8 @@ export function packageFiles(layouts: Record<string, PackageLayout>, load: Load)
     return packages.has(folder) ? { folder, manifest: {} } : manifestAt(above(folder)[0] ?? '');
   }
 
-  const manifestAt = (folder: string): ReturnType<typeof manifestIn> => remember(manifests, folder, () => manifestIn(folder));
+  const manifestAt = (folder: string): ReturnType<typeof manifestIn> =>
+    remember(manifests, folder, () => manifestIn(folder));
 
   return {
     hasSource: (source) => Object.hasOwn(layouts, source),

@@ -20,14 +20,23 @@ export interface PackageRooms {
 
 /** Packages whose one purpose is to load a native add-on. */
 const NATIVE_LOADERS = new Set([
-  'bindings', 'node-gyp-build', 'node-gyp-build-optional-packages', 'node-pre-gyp', '@mapbox/node-pre-gyp', 'nbind', 'ffi-napi', 'pkg-prebuilds',
+  'bindings',
+  'node-gyp-build',
+  'node-gyp-build-optional-packages',
+  'node-pre-gyp',
+  '@mapbox/node-pre-gyp',
+  'nbind',
+  'ffi-napi',
+  'pkg-prebuilds',
 ]);
 
 /** How an import asks for a module. */
-export const styleOf = (kind: ImportKind): ImportStyle => (kind === 'require-call' || kind === 'require-resolve' ? 'require' : 'import');
+export const styleOf = (kind: ImportKind): ImportStyle =>
+  kind === 'require-call' || kind === 'require-resolve' ? 'require' : 'import';
 
 /** The package that a specifier names; undefined for one that names none. */
-export const packageName = (specifier: string): string | undefined => /^(?:@[^/\\%]+\/)?[^./@#\\%:][^/\\%:]*/.exec(specifier)?.[0];
+export const packageName = (specifier: string): string | undefined =>
+  /^(?:@[^/\\%]+\/)?[^./@#\\%:][^/\\%:]*/.exec(specifier)?.[0];
 
 /** @param importer the package's file in which the specifier stands. */
 export async function resolveInPackage(
@@ -59,7 +68,8 @@ async function find(
   if (/^\.{1,2}(?:\/|$)/.test(specifier)) return findRelative(specifier, folder, own, { packages, resolver });
   if (specifier.startsWith('#')) return within(await resolver.resolve(specifier, folder, style), packages);
   const name = packageName(specifier);
-  if (name === undefined) return { problem: 'packages can import packages, their own files and the modules of Node.js' };
+  if (name === undefined)
+    return { problem: 'packages can import packages, their own files and the modules of Node.js' };
   return findPackage(specifier, folder, style, { packages, resolver });
 }
 
@@ -79,7 +89,10 @@ export async function findPackage(
   // A tarball that cannot be used says so here; to the resolver it would be a file that is not there.
   await packages.kindOf(`${target}/package.json`);
   const found = await resolver.resolve(specifier, folder, style);
-  if ('file' in found) return packages.folderOf(found.file) === target ? found : { problem: `${describe(packages, target)} leads out of its own files` };
+  if ('file' in found)
+    return packages.folderOf(found.file) === target
+      ? found
+      : { problem: `${describe(packages, target)} leads out of its own files` };
   return { problem: `${describe(packages, target)}: ${found.problem}` };
 }
 
@@ -89,12 +102,18 @@ function ownName(name: string, folder: string, packages: PackageFiles): string |
   return own !== undefined && packages.locked(own)?.name === name ? own : undefined;
 }
 
-async function findRelative(specifier: string, folder: string, own: string, { packages, resolver }: PackageRooms): Promise<{ file: string } | { problem: string }> {
+async function findRelative(
+  specifier: string,
+  folder: string,
+  own: string,
+  { packages, resolver }: PackageRooms,
+): Promise<{ file: string } | { problem: string }> {
   const path = join(folder, specifier);
   // Not even its neighbour in node_modules, nor the code of the author.
   if (path !== own && !path.startsWith(`${own}/`)) return { problem: 'it leads out of the package' };
   if (!specifier.endsWith('/')) {
-    for (const file of [path, `${path}.js`, `${path}.json`]) if ((await packages.kindOf(file)) === 'file') return sameOwner(file, own, packages);
+    for (const file of [path, `${path}.js`, `${path}.json`])
+      if ((await packages.kindOf(file)) === 'file') return sameOwner(file, own, packages);
   }
   const found = await resolver.resolve(specifier, folder, 'require');
   return 'file' in found ? sameOwner(found.file, own, packages) : found;
@@ -116,7 +135,9 @@ function join(folder: string, specifier: string): string {
 }
 
 const nativeAddOn = (specifier: string, found: { file: string } | { problem: string }): boolean =>
-  specifier.endsWith('.node') || ('file' in found && found.file.endsWith('.node')) || NATIVE_LOADERS.has(packageName(specifier) ?? '');
+  specifier.endsWith('.node') ||
+  ('file' in found && found.file.endsWith('.node')) ||
+  NATIVE_LOADERS.has(packageName(specifier) ?? '');
 
 const isOptional = (packages: PackageFiles, file: string): boolean => {
   const folder = packages.folderOf(file);

@@ -23,19 +23,27 @@ export function packageResolver(disk: VirtualDisk): PackageResolver {
   const known = new Map<string, Promise<{ file: string } | { problem: string }>>();
 
   function resolverFor(style: ImportStyle): Resolver {
-    const resolver = resolvers.get(style) ?? enhancedResolve.ResolverFactory.createResolver({
-      fileSystem: disk as unknown as Parameters<typeof enhancedResolve.ResolverFactory.createResolver>[0]['fileSystem'],
-      conditionNames: ['node', style],
-      mainFields: ['main', 'module'],
-      extensions: EXTENSIONS,
-      symlinks: false,
-      pnpApi: null,
-    });
+    const resolver =
+      resolvers.get(style) ??
+      enhancedResolve.ResolverFactory.createResolver({
+        fileSystem: disk as unknown as Parameters<
+          typeof enhancedResolve.ResolverFactory.createResolver
+        >[0]['fileSystem'],
+        conditionNames: ['node', style],
+        mainFields: ['main', 'module'],
+        extensions: EXTENSIONS,
+        symlinks: false,
+        pnpApi: null,
+      });
     resolvers.set(style, resolver);
     return resolver;
   }
 
-  function find(specifier: string, folder: string, style: ImportStyle): Promise<{ file: string } | { problem: string }> {
+  function find(
+    specifier: string,
+    folder: string,
+    style: ImportStyle,
+  ): Promise<{ file: string } | { problem: string }> {
     const { promise, resolve } = Promise.withResolvers<{ file: string } | { problem: string }>();
     resolverFor(style).resolve({}, `/${folder}`, specifier, {}, (error, file) => {
       if (typeof file === 'string') resolve({ file: file.replace(/^\//, '') });

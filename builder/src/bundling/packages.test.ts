@@ -14,9 +14,14 @@ const run = async (...[files, packages, handler]: Parameters<typeof artifactOf>)
   return value;
 };
 /** What a handler of one line gives. */
-const value = (line: string, packages: Packages, more: Record<string, string> = {}): Promise<unknown> => run({ 'h.ts': line, ...more }, packages);
+const value = (line: string, packages: Packages, more: Record<string, string> = {}): Promise<unknown> =>
+  run({ 'h.ts': line, ...more }, packages);
 
-async function failureOf(files: Record<string, string>, packages: Packages | FakePackageRoom = {}, handler = 'h.ts'): Promise<object> {
+async function failureOf(
+  files: Record<string, string>,
+  packages: Packages | FakePackageRoom = {},
+  handler = 'h.ts',
+): Promise<object> {
   const result = await bundleFiles(`api/${handler}`, { api: files }, packages);
   if ('artifact' in result) throw new Error('it was built');
   return result.failure;
@@ -35,7 +40,10 @@ describe('packages in a build', () => {
     ["import { sub } from 'a/sub.js'; export default () => sub;", 'a/sub'],
     ["const a = require('a'); export default () => a;", 'a'],
     ["export default async () => (await import('a')).default;", 'a'],
-    ["import type { X } from 'gone'; import { type Y } from 'gone-too'; export default () => 1 as unknown as X | Y;", 1],
+    [
+      "import type { X } from 'gone'; import { type Y } from 'gone-too'; export default () => 1 as unknown as X | Y;",
+      1,
+    ],
   ])('listed in package.json: %s', async (line, expected) => {
     expect(await value(line, A, MANIFEST)).toBe(expected);
   });
@@ -50,15 +58,36 @@ describe('packages in a build', () => {
     ["import b from 'npm:@s/b/sub'; export default () => b;", '@s/b/sub'],
     ["import a from 'npm:a@1'; import again from 'a'; export default () => a === again;", true],
   ])('by npm: specifier: %s', async (line, expected) => {
-    expect(await value(line, { ...A, 'node_modules/@s/b': { 'index.js': "module.exports = '@s/b'", 'sub.mjs': "export default '@s/b/sub'", 'package.json': json({ name: '@s/b', version: '1.0.0', main: 'index', exports: { '.': './index.js', './sub': './sub.mjs' } }) } })).toBe(expected);
+    expect(
+      await value(line, {
+        ...A,
+        'node_modules/@s/b': {
+          'index.js': "module.exports = '@s/b'",
+          'sub.mjs': "export default '@s/b/sub'",
+          'package.json': json({
+            name: '@s/b',
+            version: '1.0.0',
+            main: 'index',
+            exports: { '.': './index.js', './sub': './sub.mjs' },
+          }),
+        },
+      }),
+    ).toBe(expected);
   });
 
   it('asks for nothing where nothing is imported, and only for what the handler reaches', async () => {
     const room = new FakePackageRoom(A);
-    await bundleFiles('api/h.ts', { api: { 'h.ts': 'export default () => 1;', 'other.ts': "import 'npm:a@1';", ...MANIFEST } }, room);
+    await bundleFiles(
+      'api/h.ts',
+      { api: { 'h.ts': 'export default () => 1;', 'other.ts': "import 'npm:a@1';", ...MANIFEST } },
+      room,
+    );
     expect(room.resolved).toEqual([]);
     const sources: SourceTexts = {
-      api: { 'h.ts': "import '../lib/l.ts';\nimport a from 'npm:a@1';\nimport 'npm:a@1';\nexport default a;", 'other.ts': "import 'npm:x';" },
+      api: {
+        'h.ts': "import '../lib/l.ts';\nimport a from 'npm:a@1';\nimport 'npm:a@1';\nexport default a;",
+        'other.ts': "import 'npm:x';",
+      },
       lib: { 'l.ts': "  import x from 'a';\nx;", ...MANIFEST },
     };
     await bundleFiles('api/h.ts', sources, room);
@@ -78,17 +107,32 @@ describe('packages in a build', () => {
 
   it('finds the version that lies nearest, as Node does', async () => {
     const version = (v: string): Record<string, string> => ({ 'index.js': `module.exports = '${v}';` });
-    expect(await value("import b from 'npm:b'; import c from 'npm:c'; export default () => [b, c];", {
-      'node_modules/a': version('1'),
-      'node_modules/b': { 'index.js': "module.exports = require('a');" },
-      'node_modules/c': { 'lib/index.js': "module.exports = require('a');", 'package.json': json({ main: 'lib' }) },
-      'node_modules/c/node_modules/a': version('2'),
-    })).toEqual(['1', '2']);
+    expect(
+      await value("import b from 'npm:b'; import c from 'npm:c'; export default () => [b, c];", {
+        'node_modules/a': version('1'),
+        'node_modules/b': { 'index.js': "module.exports = require('a');" },
+        'node_modules/c': { 'lib/index.js': "module.exports = require('a');", 'package.json': json({ main: 'lib' }) },
+        'node_modules/c/node_modules/a': version('2'),
+      }),
+    ).toEqual(['1', '2']);
   });
 
   it('each source has packages of its own', async () => {
-    const result = await bundleFiles('api/h.ts', { api: { 'h.ts': "import '../lib/l.ts'; import 'a'; export default 1;", ...MANIFEST }, lib: { 'l.ts': "import a from 'a'; a;" } }, A);
-    expect(result).toMatchObject({ failure: { reason: 'ImportNotFound', message: expect.stringContaining('source lib has no package.json that lists a'), location: { file: 'lib/l.ts', line: 1, column: 15 } } });
+    const result = await bundleFiles(
+      'api/h.ts',
+      {
+        api: { 'h.ts': "import '../lib/l.ts'; import 'a'; export default 1;", ...MANIFEST },
+        lib: { 'l.ts': "import a from 'a'; a;" },
+      },
+      A,
+    );
+    expect(result).toMatchObject({
+      failure: {
+        reason: 'ImportNotFound',
+        message: expect.stringContaining('source lib has no package.json that lists a'),
+        location: { file: 'lib/l.ts', line: 1, column: 15 },
+      },
+    });
   });
 
   it.each([
@@ -101,14 +145,34 @@ describe('packages in a build', () => {
     ['import x from "npm:p/private"; export default () => x;', 'private'],
     ['import x from "npm:p/array"; export default () => x;', 'deep'],
   ])('follows exports, imports and conditions: %s', async (line, expected) => {
-    expect(await value(line, { 'node_modules/p': {
-      'package.json': json({ name: 'p', version: '1.0.0', type: 'module', imports: { '#private': { node: './private.js', default: './wrong.js' } }, exports: {
-        '.': { browser: './wrong.js', types: './x.d.ts', import: './i.js', require: './r.cjs' },
-        './star/*': './s/*.js', './nested': { node: { import: './i.js' }, default: './wrong.js' }, './self': './self.js', './private': './p.js', './array': ['./s/deep.js'], './hidden': null,
-      } }),
-      'i.js': "export default 'import';", 'r.cjs': "module.exports = 'require';", 's/deep.js': "export default 'deep';", 'wrong.js': "export default 'wrong';",
-      'self.js': "export { default } from 'p';", 'p.js': "export { default } from '#private';", 'private.js': "export default 'private';",
-    } })).toBe(expected);
+    expect(
+      await value(line, {
+        'node_modules/p': {
+          'package.json': json({
+            name: 'p',
+            version: '1.0.0',
+            type: 'module',
+            imports: { '#private': { node: './private.js', default: './wrong.js' } },
+            exports: {
+              '.': { browser: './wrong.js', types: './x.d.ts', import: './i.js', require: './r.cjs' },
+              './star/*': './s/*.js',
+              './nested': { node: { import: './i.js' }, default: './wrong.js' },
+              './self': './self.js',
+              './private': './p.js',
+              './array': ['./s/deep.js'],
+              './hidden': null,
+            },
+          }),
+          'i.js': "export default 'import';",
+          'r.cjs': "module.exports = 'require';",
+          's/deep.js': "export default 'deep';",
+          'wrong.js': "export default 'wrong';",
+          'self.js': "export { default } from 'p';",
+          'p.js': "export { default } from '#private';",
+          'private.js': "export default 'private';",
+        },
+      }),
+    ).toBe(expected);
   });
 
   it.each([
@@ -117,8 +181,23 @@ describe('packages in a build', () => {
     ['module alone', { 'package.json': json({ module: 'm.js' }), 'm.js': "export default 'm';" }],
     ['no package.json of note', { 'index.js': "module.exports = 'm';" }],
     ['index.json', { 'index.json': '"m"' }],
-    ['an ES module without extensions', { 'package.json': json({ type: 'module', main: 'i.js' }), 'i.js': "import { m } from './lib'; export default m;", 'lib/index.js': "export * from './m';", 'lib/m.js': "export const m = 'm';" }],
-    ['a folder with a package.json of its own', { 'index.js': "module.exports = require('./sub');", 'sub/package.json': json({ main: './deep/x.js' }), 'sub/deep/x.js': "module.exports = 'm';" }],
+    [
+      'an ES module without extensions',
+      {
+        'package.json': json({ type: 'module', main: 'i.js' }),
+        'i.js': "import { m } from './lib'; export default m;",
+        'lib/index.js': "export * from './m';",
+        'lib/m.js': "export const m = 'm';",
+      },
+    ],
+    [
+      'a folder with a package.json of its own',
+      {
+        'index.js': "module.exports = require('./sub');",
+        'sub/package.json': json({ main: './deep/x.js' }),
+        'sub/deep/x.js': "module.exports = 'm';",
+      },
+    ],
     ['TypeScript', { 'package.json': json({ main: 'm.ts' }), 'm.ts': "const m: string = 'm'; export default m;" }],
     ['a byte order mark', { 'index.js': "\uFEFFmodule.exports = 'm';", 'package.json': '\uFEFF{"main":"index.js"}' }],
     ['a shebang', { 'index.js': "#!/usr/bin/env node\nmodule.exports = 'm';" }],
@@ -126,66 +205,146 @@ describe('packages in a build', () => {
     expect(await value("import m from 'npm:m'; export default () => m;", { 'node_modules/m': files })).toBe('m');
   });
 
-  it('lets CommonJS and ES modules import each other by Node\'s rules', async () => {
+  it("lets CommonJS and ES modules import each other by Node's rules", async () => {
     const esm = { type: 'module', exports: './i.js' };
-    expect(await value("import e from 'npm:e'; import plain from 'npm:c'; export default () => [...e, plain];", {
-      'node_modules/e': { 'package.json': json(esm), 'i.js': "import c, { named } from 'c'; import * as all from 'c'; export default [typeof c, c.default, named, Object.keys(all).sort()];" },
-      // To an ES module of Node's, the default import of this is the whole of it; to bundled code, its `default`.
-      'node_modules/c': { 'index.js': "exports.__esModule = true; exports.default = 'd'; exports.named = require('m').m;" },
-      'node_modules/m': { 'package.json': json(esm), 'i.js': "export const m = 'n';" },
-    })).toEqual(['object', 'd', 'n', ['__esModule', 'default', 'named'], 'd']);
+    expect(
+      await value("import e from 'npm:e'; import plain from 'npm:c'; export default () => [...e, plain];", {
+        'node_modules/e': {
+          'package.json': json(esm),
+          'i.js':
+            "import c, { named } from 'c'; import * as all from 'c'; export default [typeof c, c.default, named, Object.keys(all).sort()];",
+        },
+        // To an ES module of Node's, the default import of this is the whole of it; to bundled code, its `default`.
+        'node_modules/c': {
+          'index.js': "exports.__esModule = true; exports.default = 'd'; exports.named = require('m').m;",
+        },
+        'node_modules/m': { 'package.json': json(esm), 'i.js': "export const m = 'n';" },
+      }),
+    ).toEqual(['object', 'd', 'n', ['__esModule', 'default', 'named'], 'd']);
   });
 
   it('runs what packages use of Node: its modules, __dirname, NODE_ENV, require.resolve', async () => {
-    expect(await value("import n from 'npm:n'; export default () => n;", { 'node_modules/n': {
-      'index.js': `const { join } = require('path'); const fs = require('node:fs');
+    expect(
+      await value("import n from 'npm:n'; export default () => n;", {
+        'node_modules/n': {
+          'index.js': `const { join } = require('path'); const fs = require('node:fs');
         if (process.env.NODE_ENV !== 'production') { require('./gone'); module.exports = require('also-gone'); }
         else module.exports = [join(__dirname, 'x'), __filename, typeof fs.readFileSync, require.resolve('node:fs'), typeof require.main, typeof module.require('fs').statSync];`,
-    } })).toEqual(['/app/x', '/app/handler.mjs', 'function', 'node:fs', 'undefined', 'function']);
+        },
+      }),
+    ).toEqual(['/app/x', '/app/handler.mjs', 'function', 'node:fs', 'undefined', 'function']);
   });
 
   it('imports data of packages', async () => {
-    expect(await value("import d from 'npm:d'; import md from 'npm:d/a.md'; import bytes from 'npm:d/a.md' with { type: 'bytes' }; export default () => [...d, md, bytes.length];", { 'node_modules/d': {
-      'index.js': "const wasm = require('./a.wasm'); const j = require('./j'); module.exports = [j.a, wasm.length, require('./package.json').version, require('./bin/tool')];",
-      'j.json': '{"a":1}', 'a.wasm': new Uint8Array([0, 1, 2]), 'a.md': '# é', 'bin/tool': "module.exports = 'no extension';",
-    } })).toEqual([1, 3, '1.0.0', 'no extension', '# é', 4]);
+    expect(
+      await value(
+        "import d from 'npm:d'; import md from 'npm:d/a.md'; import bytes from 'npm:d/a.md' with { type: 'bytes' }; export default () => [...d, md, bytes.length];",
+        {
+          'node_modules/d': {
+            'index.js':
+              "const wasm = require('./a.wasm'); const j = require('./j'); module.exports = [j.a, wasm.length, require('./package.json').version, require('./bin/tool')];",
+            'j.json': '{"a":1}',
+            'a.wasm': new Uint8Array([0, 1, 2]),
+            'a.md': '# é',
+            'bin/tool': "module.exports = 'no extension';",
+          },
+        },
+      ),
+    ).toEqual([1, 3, '1.0.0', 'no extension', '# é', 4]);
   });
 
   it.each([
-    ['react by pragma', { 'h.tsx': '/** @jsxImportSource react */\nexport default () => <p a="b">x</p>;', ...MANIFEST }],
-    ['by tsconfig.json', { 'h.tsx': 'export default () => <p a="b">x</p>;', 'tsconfig.json': json({ compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'react' } }), ...MANIFEST }],
+    [
+      'react by pragma',
+      { 'h.tsx': '/** @jsxImportSource react */\nexport default () => <p a="b">x</p>;', ...MANIFEST },
+    ],
+    [
+      'by tsconfig.json',
+      {
+        'h.tsx': 'export default () => <p a="b">x</p>;',
+        'tsconfig.json': json({ compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'react' } }),
+        ...MANIFEST,
+      },
+    ],
     ['by npm: specifier', { 'h.tsx': '/** @jsxImportSource npm:react@1 */\nexport default () => <p a="b">x</p>;' }],
   ])('JSX: %s', async (_, files) => {
     const react = { 'jsx-runtime.js': "exports.jsx = (type, props) => ['react', type, props];" };
-    expect(await run(files, { 'node_modules/react': react }, 'h.tsx')).toEqual(['react', 'p', { a: 'b', children: 'x' }]);
+    expect(await run(files, { 'node_modules/react': react }, 'h.tsx')).toEqual([
+      'react',
+      'p',
+      { a: 'b', children: 'x' },
+    ]);
   });
 
-  it('JSX is the platform\'s Hono, and the source\'s own where it has one', async () => {
-    const own = { 'node_modules/hono': { 'jsx/jsx-runtime.js': "exports.jsx = () => 'own';", 'index.js': '', 'package.json': json({ exports: { '.': './index.js', './jsx/jsx-runtime': './jsx/jsx-runtime.js' } }) } };
+  it("JSX is the platform's Hono, and the source's own where it has one", async () => {
+    const own = {
+      'node_modules/hono': {
+        'jsx/jsx-runtime.js': "exports.jsx = () => 'own';",
+        'index.js': '',
+        'package.json': json({ exports: { '.': './index.js', './jsx/jsx-runtime': './jsx/jsx-runtime.js' } }),
+      },
+    };
     const file = 'export default () => String(<p/>);';
     expect(await run({ 'h.tsx': file, ...MANIFEST }, own, 'h.tsx')).toBe('<p></p>');
-    expect(await run({ 'h.tsx': file, 'package.json': json({ dependencies: { hono: '4' } }) }, own, 'h.tsx')).toBe('own');
+    expect(await run({ 'h.tsx': file, 'package.json': json({ dependencies: { hono: '4' } }) }, own, 'h.tsx')).toBe(
+      'own',
+    );
     expect(await run({ 'h.tsx': `import 'npm:hono@4';\n${file}` }, own, 'h.tsx')).toBe('own');
   });
 
   it('renames by paths, baseUrl, imports of package.json and its own name', async () => {
-    expect(await run({
-      'src/h.ts': "import a from '@/x'; import b from 'lib/y'; import c from '~'; import d from '#z'; import e from 'me/z'; import f from '@long/x'; import g from 'a'; export default () => [a, b, c, d, e, f, g];",
-      'src/x.ts': "export default '@/x'", 'src/lib/y.ts': "export default 'y'", 'src/tilde.ts': "export default '~'", 'z.ts': "export default 'z'", 'src/long/x.ts': "export default 'long'",
-      'tsconfig.json': '{ // as editors read it\n "compilerOptions": { "baseUrl": "./src", "paths": { "@/*": ["./gone/*", "./*"], "@long/*": ["long/*"], "~": ["tilde.ts"] }, } }',
-      'package.json': json({ name: 'me', type: 'module', imports: { '#z': './z.ts' }, exports: { './z': './z.ts' }, dependencies: { a: '1' } }),
-    }, A, 'src/h.ts')).toEqual(['@/x', 'y', '~', 'z', 'z', 'long', 'a']);
+    expect(
+      await run(
+        {
+          'src/h.ts':
+            "import a from '@/x'; import b from 'lib/y'; import c from '~'; import d from '#z'; import e from 'me/z'; import f from '@long/x'; import g from 'a'; export default () => [a, b, c, d, e, f, g];",
+          'src/x.ts': "export default '@/x'",
+          'src/lib/y.ts': "export default 'y'",
+          'src/tilde.ts': "export default '~'",
+          'z.ts': "export default 'z'",
+          'src/long/x.ts': "export default 'long'",
+          'tsconfig.json':
+            '{ // as editors read it\n "compilerOptions": { "baseUrl": "./src", "paths": { "@/*": ["./gone/*", "./*"], "@long/*": ["long/*"], "~": ["tilde.ts"] }, } }',
+          'package.json': json({
+            name: 'me',
+            type: 'module',
+            imports: { '#z': './z.ts' },
+            exports: { './z': './z.ts' },
+            dependencies: { a: '1' },
+          }),
+        },
+        A,
+        'src/h.ts',
+      ),
+    ).toEqual(['@/x', 'y', '~', 'z', 'z', 'long', 'a']);
   });
 
   it('drops what is not used where the package says that it may', async () => {
-    const effects = { 'package.json': json({ sideEffects: ['./loud.js', '*.css.js'] }), 'index.js': "export { quiet } from './quiet.js'; export { loud } from './loud.js'; import './x.css.js'; export const one = 1;", 'quiet.js': "globalThis.quietOne = 1; export const quiet = 1;", 'loud.js': "globalThis.loudOne = 1; export const loud = 1;", 'x.css.js': 'globalThis.cssOne = 1;' };
-    const artifact = await artifactOf({ 'h.ts': "import { one } from 'npm:s'; export default () => one;" }, { 'node_modules/s': effects });
+    const effects = {
+      'package.json': json({ sideEffects: ['./loud.js', '*.css.js'] }),
+      'index.js':
+        "export { quiet } from './quiet.js'; export { loud } from './loud.js'; import './x.css.js'; export const one = 1;",
+      'quiet.js': 'globalThis.quietOne = 1; export const quiet = 1;',
+      'loud.js': 'globalThis.loudOne = 1; export const loud = 1;',
+      'x.css.js': 'globalThis.cssOne = 1;',
+    };
+    const artifact = await artifactOf(
+      { 'h.ts': "import { one } from 'npm:s'; export default () => one;" },
+      { 'node_modules/s': effects },
+    );
     expect(['quietOne', 'loudOne', 'cssOne'].map((name) => artifact.includes(name))).toEqual([false, true, true]);
   });
 
   it('names files of packages in a stack by their place in node_modules', async () => {
-    const packages = { 'node_modules/t': { 'package.json': json({ type: 'module', main: './lib/t.js' }), 'lib/t.js': '// é\nexport const fail = () => {\n  throw new Error("oh");\n};\n//# sourceMappingURL=t.js.map' } };
-    const { stack } = runArtifact(await artifactOf({ 'h.ts': "import { fail } from 'npm:t';\n\nexport default () => fail();\n" }, packages));
+    const packages = {
+      'node_modules/t': {
+        'package.json': json({ type: 'module', main: './lib/t.js' }),
+        'lib/t.js': '// é\nexport const fail = () => {\n  throw new Error("oh");\n};\n//# sourceMappingURL=t.js.map',
+      },
+    };
+    const { stack } = runArtifact(
+      await artifactOf({ 'h.ts': "import { fail } from 'npm:t';\n\nexport default () => fail();\n" }, packages),
+    );
     expect(stack).toContain('/app/api/node_modules/t/lib/t.js:3:9');
     expect(stack).toContain('/app/api/h.ts:3:22');
   });
@@ -198,27 +357,47 @@ describe('packages in a build', () => {
 
 describe('what packages may do without being refused', () => {
   it('imports that cannot be had fail when they are reached, and not before', async () => {
-    expect(await value("import o from 'npm:o'; export default () => o();", { 'node_modules/o': { 'index.js': `
+    expect(
+      await value("import o from 'npm:o'; export default () => o();", {
+        'node_modules/o': {
+          'index.js': `
       const tried = []; const attempt = (f) => { try { f(); tried.push('there'); } catch (error) { tried.push(error.code); } };
       attempt(() => require('not-installed')); attempt(() => require('not-installed/sub')); attempt(() => require('./gone.js')); attempt(() => require('cloudflare:sockets'));
       const name = './x'; attempt(() => require(name)); attempt(() => require('./locale/' + name)); attempt(() => require(\`./\${name}.js\`)); attempt(() => module.require('./l/' + name));
       tried.push(require('pa' + 'th').sep);
       module.exports = async () => { await import('gone-too').catch((error) => tried.push(error.code)); await import('./l/' + name + '.js').catch((error) => tried.push(error.code)); return tried; };`,
-    } })).toEqual([...Array(7).fill('MODULE_NOT_FOUND'), null, '/', 'MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND']);
+        },
+      }),
+    ).toEqual([...Array(7).fill('MODULE_NOT_FOUND'), null, '/', 'MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND']);
   });
 
   it('computed imports leave the literal ones and the lines of their file alone', async () => {
-    const code = "'use strict';\r\n/* é */ const { a } = require('./a'), f = (n) => require('./l/' + n), é = require; exports.strict = (function () { return this; })();\u2028exports.f = (n) => import(`./l/${n}`); exports.a = a;\nexports.fail = () => {\n  throw new Error('oh');\n};\n";
+    const code =
+      "'use strict';\r\n/* é */ const { a } = require('./a'), f = (n) => require('./l/' + n), é = require; exports.strict = (function () { return this; })();\u2028exports.f = (n) => import(`./l/${n}`); exports.a = a;\nexports.fail = () => {\n  throw new Error('oh');\n};\n";
     const packages = { 'node_modules/c': { 'index.js': code, 'a.js': "exports.a = 'literal';" } };
-    expect(await value("import c from 'npm:c'; export default () => [c.a, c.strict === undefined];", packages)).toEqual(['literal', true]);
-    const { stack } = runArtifact(await artifactOf({ 'h.ts': "import c from 'npm:c'; export default () => c.fail();" }, packages));
+    expect(await value("import c from 'npm:c'; export default () => [c.a, c.strict === undefined];", packages)).toEqual(
+      ['literal', true],
+    );
+    const { stack } = runArtifact(
+      await artifactOf({ 'h.ts': "import c from 'npm:c'; export default () => c.fail();" }, packages),
+    );
     expect(stack).toMatch(/node_modules\/c\/index\.js:[56]:9/);
   });
 
   it('a native add-on that is optional, or whose failure is caught, does not hinder', async () => {
     const native = { 'index.js': "module.exports = require('./build/Release/x.node');" };
-    const packages = { 'node_modules/n': { 'index.js': "let native = 'js'; try { native = require('optional-native'); } catch {} try { native = require('./crypto.node'); } catch {} module.exports = native;" }, 'node_modules/optional-native': native };
-    const result = await bundleFiles('api/h.ts', { api: { 'h.ts': "import n from 'npm:n'; export default () => n;" } }, new FakePackageRoom(packages, { optional: ['node_modules/optional-native'] }));
+    const packages = {
+      'node_modules/n': {
+        'index.js':
+          "let native = 'js'; try { native = require('optional-native'); } catch {} try { native = require('./crypto.node'); } catch {} module.exports = native;",
+      },
+      'node_modules/optional-native': native,
+    };
+    const result = await bundleFiles(
+      'api/h.ts',
+      { api: { 'h.ts': "import n from 'npm:n'; export default () => n;" } },
+      new FakePackageRoom(packages, { optional: ['node_modules/optional-native'] }),
+    );
     expect('artifact' in result && runArtifact(result.artifact).value).toBe('js');
   });
 });
@@ -227,30 +406,73 @@ type Refused = [line: string, files: Record<string, string>, reason: string, col
 
 describe('what is refused about packages', () => {
   it.each<Refused>([
-    ["import x from 'a';", {}, 'ImportNotFound', 15, 'source api has no package.json that lists a. Add one, or import "npm:a"'],
-    ["import x from 'gone';", MANIFEST, 'ImportNotFound', 15, 'gone is not among the dependencies of api/package.json. Add it there, or import "npm:gone"'],
-    ["import x from 'dev/sub';", { 'package.json': json({ devDependencies: { dev: '1' } }) }, 'ImportNotFound', 15, 'dev is among the devDependencies of api/package.json. Move it'],
+    [
+      "import x from 'a';",
+      {},
+      'ImportNotFound',
+      15,
+      'source api has no package.json that lists a. Add one, or import "npm:a"',
+    ],
+    [
+      "import x from 'gone';",
+      MANIFEST,
+      'ImportNotFound',
+      15,
+      'gone is not among the dependencies of api/package.json. Add it there, or import "npm:gone"',
+    ],
+    [
+      "import x from 'dev/sub';",
+      { 'package.json': json({ devDependencies: { dev: '1' } }) },
+      'ImportNotFound',
+      15,
+      'dev is among the devDependencies of api/package.json. Move it',
+    ],
     ["import x from 'a/gone';", MANIFEST, 'ImportNotFound', 15, 'a 1.0.0: it has no such file'],
     ["import x from 'npm:a/gone';", {}, 'ImportNotFound', 15, 'a 1.0.0: it has no such file'],
-    ["import x from 'npm:closed/inner';", {}, 'ImportNotFound', 15, 'closed 1.0.0: "./inner" is not exported under the conditions'],
+    [
+      "import x from 'npm:closed/inner';",
+      {},
+      'ImportNotFound',
+      15,
+      'closed 1.0.0: "./inner" is not exported under the conditions',
+    ],
     ["import { gone } from 'npm:esm';", {}, 'ImportNotFound', 10, '"gone"'],
     ["import x from '#gone';", MANIFEST, 'ImportNotFound', 15, '#gone'],
     ["import x from 'npm:';", {}, 'PackageRefused', 15, 'npm:<name>@<version>'],
     ["import x from 'npm:a@file:../x';", {}, 'PackageRefused', 15, 'only packages of the registry'],
     ["import x from 'npm:a@https://x.test/a.tgz';", {}, 'PackageRefused', 15, 'cannot be had'],
     ["import x from 'jsr:@std/path';", MANIFEST, 'ImportNotSupported', 15, 'not fetched from the network'],
-    ["const f = (x) => import(x);", MANIFEST, 'ImportNotSupported', 18, 'written out'],
-    ["import x from 'npm:native';", {}, 'ImportNotSupported', 15, 'api/node_modules/native/lib/i.js:2:26: The package native is a native add-on, which cannot run here'],
+    ['const f = (x) => import(x);', MANIFEST, 'ImportNotSupported', 18, 'written out'],
+    [
+      "import x from 'npm:native';",
+      {},
+      'ImportNotSupported',
+      15,
+      'api/node_modules/native/lib/i.js:2:26: The package native is a native add-on, which cannot run here',
+    ],
     ["import x from 'npm:gyp';", {}, 'ImportNotSupported', 15, 'The package gyp is a native add-on'],
     ["import x from 'npm:user';", {}, 'ImportNotSupported', 15, 'The package native is a native add-on'],
-    ["import x from 'npm:peer';", {}, 'ImportNotFound', 15, 'api/node_modules/peer/i.mjs:1:8: Cannot import "missing-peer" in peer 1.0.0: there is no package missing-peer'],
+    [
+      "import x from 'npm:peer';",
+      {},
+      'ImportNotFound',
+      15,
+      'api/node_modules/peer/i.mjs:1:8: Cannot import "missing-peer" in peer 1.0.0: there is no package missing-peer',
+    ],
     ["import x from 'npm:broken';", {}, 'SyntaxError', 15, 'api/node_modules/broken/index.js:2:11: '],
   ])('%s', async (line, files, ...[reason, column, says]) => {
     const packages: Packages = {
       ...A,
-      'node_modules/closed': { 'package.json': json({ name: 'closed', version: '1.0.0', exports: { '.': './i.js' } }), 'i.js': '', 'inner.js': '' },
+      'node_modules/closed': {
+        'package.json': json({ name: 'closed', version: '1.0.0', exports: { '.': './i.js' } }),
+        'i.js': '',
+        'inner.js': '',
+      },
       'node_modules/esm': { 'package.json': json({ type: 'module' }), 'index.js': 'export const here = 1;' },
-      'node_modules/native': { 'package.json': json({ main: 'lib/i.js' }), 'lib/i.js': "\nmodule.exports = require('../build/native.node');" },
+      'node_modules/native': {
+        'package.json': json({ main: 'lib/i.js' }),
+        'lib/i.js': "\nmodule.exports = require('../build/native.node');",
+      },
       'node_modules/gyp': { 'index.js': "module.exports = require('node-gyp-build')(__dirname);" },
       'node_modules/node-gyp-build': {},
       'node_modules/user': { 'index.js': "exports.n = require('native');" },
@@ -258,19 +480,29 @@ describe('what is refused about packages', () => {
       'node_modules/broken': { 'index.js': "// é\nvar ' = 1;" },
     };
     const failure = await failureOf({ 'h.js': `\n${line}\nexport default () => x;\n`, ...files }, packages, 'h.js');
-    expect(failure).toEqual({ reason, message: expect.stringContaining(says), location: { file: 'api/h.js', line: 2, column } });
+    expect(failure).toEqual({
+      reason,
+      message: expect.stringContaining(says),
+      location: { file: 'api/h.js', line: 2, column },
+    });
     expect(failure).toMatchObject({ message: expect.stringMatching(/^api\/h\.js:2:\d+: [^\n]*$/) });
   });
 
   it('what else is wrong is told before any registry is asked', async () => {
     const room = new FakePackageRoom(A);
-    expect(await failureOf({ 'h.ts': "import a from 'npm:a';\nimport './gone.ts';\nexport default a;" }, room)).toMatchObject({ reason: 'ImportNotFound', location: { line: 2 } });
+    expect(
+      await failureOf({ 'h.ts': "import a from 'npm:a';\nimport './gone.ts';\nexport default a;" }, room),
+    ).toMatchObject({ reason: 'ImportNotFound', location: { line: 2 } });
     expect(room.resolved).toEqual([]);
   });
 
   it('a tarball that cannot be used names its package', async () => {
     const room = new FakePackageRoom(A);
     room.tarball = async () => Buffer.from('no tarball');
-    expect(await failureOf({ 'h.ts': "import a from 'npm:a';\nexport default a;" }, room)).toMatchObject({ reason: 'PackageCorrupt', message: expect.stringContaining('a 1.0.0'), location: { file: 'api/h.ts', line: 1, column: 15 } });
+    expect(await failureOf({ 'h.ts': "import a from 'npm:a';\nexport default a;" }, room)).toMatchObject({
+      reason: 'PackageCorrupt',
+      message: expect.stringContaining('a 1.0.0'),
+      location: { file: 'api/h.ts', line: 1, column: 15 },
+    });
   });
 });

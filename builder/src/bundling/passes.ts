@@ -43,7 +43,8 @@ export async function runPass(input: PluginInput): Promise<PassOutcome> {
 }
 
 function outcomeOf(handler: string, result: BuildResult<typeof OPTIONS>, maxBytes: number): PassOutcome {
-  if (exportsNothing(handler, result.metafile)) return { failure: { reason: 'ExportError', message: exportAdvice(handler) } };
+  if (exportsNothing(handler, result.metafile))
+    return { failure: { reason: 'ExportError', message: exportAdvice(handler) } };
   const text = (name: string): string => result.outputFiles.find(({ path }) => path.endsWith(name))?.text ?? '';
   const size = result.outputFiles.reduce((sum, { contents }) => sum + contents.byteLength, 0);
   // The map grows by a third when it goes in; the service checks the exact size.

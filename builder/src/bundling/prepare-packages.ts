@@ -17,20 +17,33 @@ const TOP_FOLDER = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/;
  */
 export function preparePackages(given: WarmPackages, tools: Tools): Preparation {
   // Sources with language options of their own are few: their packages are read again.
-  return { key: preparedKey(given.layouts, languageOptions(undefined), given.maxBytes), ready: prepare(given, tools).catch(() => undefined) };
+  return {
+    key: preparedKey(given.layouts, languageOptions(undefined), given.maxBytes),
+    ready: prepare(given, tools).catch(() => undefined),
+  };
 }
 
-async function prepare({ layouts, tarballs, maxBytes }: WarmPackages, tools: Tools): Promise<PreparedPackages | undefined> {
+async function prepare(
+  { layouts, tarballs, maxBytes }: WarmPackages,
+  tools: Tools,
+): Promise<PreparedPackages | undefined> {
   const [source, layout] = Object.entries(layouts)[0] ?? [];
   if (source === undefined || layout === undefined) return undefined;
   const files = handlerOf(topPackages(layout, tarballs));
   const trees: BuildOrder['trees'] = {
-    [source]: Object.fromEntries(Object.entries(files).map(([path, content]) => [path, [path, Buffer.byteLength(content)]])),
+    [source]: Object.fromEntries(
+      Object.entries(files).map(([path, content]) => [path, [path, Buffer.byteLength(content)]]),
+    ),
   };
   let input: PluginInput | undefined;
   const order: BuildOrder = { type: 'build', source, path: 'warm.js', trees, maxBytes };
   const own: Tools = { ...tools, packages: { ...tools.packages, layouts: () => Promise.resolve(layouts) } };
-  await bundle(order, sourceFiles(trees, async (path) => Buffer.from(files[path] ?? '')), own, (second) => (input = second));
+  await bundle(
+    order,
+    sourceFiles(trees, async (path) => Buffer.from(files[path] ?? '')),
+    own,
+    (second) => (input = second),
+  );
   return input && { packages: input.packages, loaded: await readable(input.loaded) };
 }
 

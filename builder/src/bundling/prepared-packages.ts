@@ -18,5 +18,8 @@ export interface Preparation {
 }
 
 /** Everything that decides what the files of packages become. */
-export const preparedKey = (layouts: Record<string, PackageLayout>, language: LanguageOptions, maxBytes: number): string =>
-  JSON.stringify([layouts, language, maxBytes]);
+export const preparedKey = (
+  layouts: Record<string, PackageLayout>,
+  language: LanguageOptions,
+  maxBytes: number,
+): string => JSON.stringify([layouts, language, maxBytes]);

@@ -26,8 +26,14 @@ const WRITTEN_AS: Record<string, string[]> = {
 
 /** Kinds of specifier that no build takes, and what to do instead. The first that matches counts. */
 const UNSUPPORTED: [kind: RegExp, advice: string][] = [
-  [/^(?:https?|jsr):/i, 'code is not fetched from the network. Add the file to a source and import it by a relative path'],
-  [/^(?:[a-z]:[\\/]|[\\/]|file:)/i, 'files are imported by relative paths that begin with ./ or ../, sources lying side by side'],
+  [
+    /^(?:https?|jsr):/i,
+    'code is not fetched from the network. Add the file to a source and import it by a relative path',
+  ],
+  [
+    /^(?:[a-z]:[\\/]|[\\/]|file:)/i,
+    'files are imported by relative paths that begin with ./ or ../, sources lying side by side',
+  ],
   [/^[a-z][a-z0-9+.-]*:/i, 'imports of this kind are not supported. Import a file by a relative path'],
   [/\\/, 'write / in place of \\'],
   [/\.node$/i, 'native add-ons cannot run here. Use a WebAssembly or JavaScript version'],
@@ -57,7 +63,8 @@ function npmImport(specifier: string): Resolution {
 }
 
 /** The file of the sources that a path means, with the extensions and index files that an import may leave out. */
-export const sourceFile = (path: string, files: Files): string | undefined => candidates(path, path.endsWith('/')).find((file) => files.has(file));
+export const sourceFile = (path: string, files: Files): string | undefined =>
+  candidates(path, path.endsWith('/')).find((file) => files.has(file));
 
 const refuse = (refused: FailureReason, specifier: string, why: string): Resolution => ({
   refused,
@@ -85,9 +92,12 @@ function candidates(path: string, isFolder: boolean): string[] {
 function missing(specifier: string, path: string, files: Files): Resolution {
   const [source = '', ...rest] = path.split('/');
   if (source === '') return refuse('ImportNotFound', specifier, 'it leads to the folder of all sources, not to a file');
-  if (!files.hasSource(source)) return refuse('ImportNotFound', specifier, `there is no source ${source}, or it has no code yet`);
+  if (!files.hasSource(source))
+    return refuse('ImportNotFound', specifier, `there is no source ${source}, or it has no code yet`);
   const file = rest.join('/') || 'index.ts';
-  const similar = candidates(path, false).map((name) => files.otherCase(name)).find((name) => name !== undefined);
+  const similar = candidates(path, false)
+    .map((name) => files.otherCase(name))
+    .find((name) => name !== undefined);
   const hint = similar === undefined ? '' : ` (there is ${similar}: upper and lower case count)`;
   const tried = /\.[^/]*$/.test(file) ? file : `${file}, with any extension`;
   return refuse('ImportNotFound', specifier, `source ${source} has no file ${tried}${hint}`);

@@ -28,7 +28,10 @@ export interface SourceRooms extends PackageRooms {
 type Found = { file: string } | { hono: string } | { builtin: string } | { errors: PartialMessage[] };
 
 /** Where an import in an author's file leads. */
-export async function resolveInSource(asked: SourceImport, rooms: SourceRooms): Promise<OnResolveResult & { file?: string }> {
+export async function resolveInSource(
+  asked: SourceImport,
+  rooms: SourceRooms,
+): Promise<OnResolveResult & { file?: string }> {
   const found = await find(asked, rooms);
   if ('errors' in found) return found;
   if ('builtin' in found) return { path: found.builtin, external: true };
@@ -69,13 +72,23 @@ async function findBare(asked: SourceImport, rooms: SourceRooms): Promise<Found>
   if (name === undefined) return notFound(asked, 'files are imported by relative paths that begin with ./ or ../');
   const hono = honoEntry(specifier);
   // The platform's, unless the source has a Hono of its own.
-  if (hono !== undefined && (rooms.packagesKnown ? rooms.packages.find('hono', source) : settings.listed('hono')) === undefined) return { hono };
+  if (
+    hono !== undefined &&
+    (rooms.packagesKnown ? rooms.packages.find('hono', source) : settings.listed('hono')) === undefined
+  )
+    return { hono };
   if (!rooms.packagesKnown) return ask(asked, name, undefined);
-  if (rooms.packages.find(name, source) === undefined) return (await ofOwnName(asked, rooms)) ?? unlisted(asked, name, settings);
+  if (rooms.packages.find(name, source) === undefined)
+    return (await ofOwnName(asked, rooms)) ?? unlisted(asked, name, settings);
   return inPackage(asked, specifier, rooms);
 }
 
-async function inMapping(source: string, specifier: string, settings: SourceSettings, files: SourceFiles): Promise<{ file: string } | undefined> {
+async function inMapping(
+  source: string,
+  specifier: string,
+  settings: SourceSettings,
+  files: SourceFiles,
+): Promise<{ file: string } | undefined> {
   for (const place of mappedPaths(specifier, settings.mapping)) {
     const file = sourceFile(`${source}/${place}`, files);
     if (file !== undefined) return { file };
@@ -89,11 +102,16 @@ async function findPrivate(asked: SourceImport, settings: SourceSettings, rooms:
   if (!settings.hasManifest) return notFound(asked, `source ${source} has no package.json whose imports could name it`);
   const found = await rooms.resolver.resolve(asked.specifier, source, styleOf(asked.kind));
   if ('file' in found && isOf(source, found.file, rooms)) return found;
-  return rooms.packagesKnown ? notFound(asked, 'problem' in found ? found.problem : 'it leads out of the source') : ask(asked, asked.specifier, undefined);
+  return rooms.packagesKnown
+    ? notFound(asked, 'problem' in found ? found.problem : 'it leads out of the source')
+    : ask(asked, asked.specifier, undefined);
 }
 
 /** A source may import itself by the name in its package.json. */
-async function ofOwnName({ specifier, importer, kind }: SourceImport, rooms: SourceRooms): Promise<{ file: string } | undefined> {
+async function ofOwnName(
+  { specifier, importer, kind }: SourceImport,
+  rooms: SourceRooms,
+): Promise<{ file: string } | undefined> {
   const source = sourceOf(importer);
   const found = await rooms.resolver.resolve(specifier, source, styleOf(kind));
   return 'file' in found && rooms.files.has(found.file) && isOf(source, found.file, rooms) ? found : undefined;
@@ -111,13 +129,23 @@ function unlisted(asked: SourceImport, name: string, settings: SourceSettings): 
   const source = sourceOf(asked.importer);
   const field = settings.listed(name);
   const advice = `or import ${JSON.stringify(`npm:${asked.specifier}`)}`;
-  if (field === 'devDependencies') return notFound(asked, `${name} is among the devDependencies of ${source}/package.json. Move it to its dependencies`);
-  if (settings.hasManifest) return notFound(asked, `${name} is not among the dependencies of ${source}/package.json. Add it there, ${advice}`);
+  if (field === 'devDependencies')
+    return notFound(
+      asked,
+      `${name} is among the devDependencies of ${source}/package.json. Move it to its dependencies`,
+    );
+  if (settings.hasManifest)
+    return notFound(asked, `${name} is not among the dependencies of ${source}/package.json. Add it there, ${advice}`);
   return notFound(asked, `source ${source} has no package.json that lists ${name}. Add one, ${advice}`);
 }
 
 const ask = (asked: SourceImport, name: string, specifier: string | undefined): { errors: PartialMessage[] } => ({
-  errors: [packageAsk({ source: sourceOf(asked.importer), specifier, name }, `Cannot import ${JSON.stringify(asked.specifier)}: its packages are not known.`)],
+  errors: [
+    packageAsk(
+      { source: sourceOf(asked.importer), specifier, name },
+      `Cannot import ${JSON.stringify(asked.specifier)}: its packages are not known.`,
+    ),
+  ],
 });
 
 const notFound = ({ specifier }: SourceImport, why: string): { errors: PartialMessage[] } => ({

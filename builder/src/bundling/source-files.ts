@@ -22,7 +22,9 @@ export interface SourceFiles {
 export function sourceFiles(trees: BuildOrder['trees'], fetchBlob: (digest: Digest) => Promise<Buffer>): SourceFiles {
   const files = new Map<string, BuildInput & { size: number }>(
     Object.entries(trees).flatMap(([source, tree]) =>
-      Object.entries(tree).map(([path, [digest, size]]) => [`${source}/${path}`, { source, path, digest, size }] as const),
+      Object.entries(tree).map(
+        ([path, [digest, size]]) => [`${source}/${path}`, { source, path, digest, size }] as const,
+      ),
     ),
   );
   const sources = new Set(Object.keys(trees));

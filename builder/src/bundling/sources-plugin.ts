@@ -27,16 +27,25 @@ export function sourcesPlugin(input: PluginInput): Plugin {
     name: 'sources',
     setup(build) {
       build.onResolve({ filter: /.*/ }, (args) => resolve(args, input).catch(told));
-      build.onLoad({ filter: /.*/, namespace: 'entry' }, () => ({ contents: entryModule(input.handler), loader: 'js' }));
-      build.onLoad({ filter: /.*/, namespace: 'app' }, (args) => load(args, input, () => loadSourceFile(fileOf(args.path), args.with, input)));
-      build.onLoad({ filter: /.*/, namespace: 'package' }, (args) => load(args, input, () => loadPackageFile(fileOf(args.path), args.with, input)));
+      build.onLoad({ filter: /.*/, namespace: 'entry' }, () => ({
+        contents: entryModule(input.handler),
+        loader: 'js',
+      }));
+      build.onLoad({ filter: /.*/, namespace: 'app' }, (args) =>
+        load(args, input, () => loadSourceFile(fileOf(args.path), args.with, input)),
+      );
+      build.onLoad({ filter: /.*/, namespace: 'package' }, (args) =>
+        load(args, input, () => loadPackageFile(fileOf(args.path), args.with, input)),
+      );
       build.onLoad({ filter: /.*/, namespace: 'throws' }, ({ path }) => ({ contents: throwing(path), loader: 'js' }));
       build.onLoad({ filter: /.*/, namespace: 'hono' }, async ({ path }) => ({
         contents: await readHonoFile(input.tools.honoFolder, path),
         loader: 'js',
       }));
       // Whatever came past the namespaces above would be read from the disk.
-      build.onLoad({ filter: /.*/ }, () => ({ errors: [refusal('BuildFailed', 'A file outside the sources was asked for.')] }));
+      build.onLoad({ filter: /.*/ }, () => ({
+        errors: [refusal('BuildFailed', 'A file outside the sources was asked for.')],
+      }));
     },
   };
 }
@@ -57,15 +66,22 @@ const throwing = (text: string): string =>
 async function resolve(args: OnResolveArgs, input: PluginInput): Promise<OnResolveResult | undefined> {
   if (args.kind === 'entry-point') return { path: input.handler, namespace: 'entry' };
   if (args.namespace === 'entry') return named(input.handler, input);
-  if (args.namespace === 'hono') return { path: honoImport(args.path, args.importer), namespace: 'hono', sideEffects: false };
+  if (args.namespace === 'hono')
+    return { path: honoImport(args.path, args.importer), namespace: 'hono', sideEffects: false };
   if (args.namespace === 'package') return inPackage(args, input);
-  const { file, ...answer } = await resolveInSource({ specifier: args.path, importer: fileOf(args.importer), kind: args.kind, with: args.with }, input);
+  const { file, ...answer } = await resolveInSource(
+    { specifier: args.path, importer: fileOf(args.importer), kind: args.kind, with: args.with },
+    input,
+  );
   if (file === undefined) return answer;
   return remember(await named(file, input), args, input);
 }
 
 async function inPackage(args: OnResolveArgs, input: PluginInput): Promise<OnResolveResult | undefined> {
-  const found = await resolveInPackage({ specifier: args.path, importer: fileOf(args.importer), kind: args.kind }, input);
+  const found = await resolveInPackage(
+    { specifier: args.path, importer: fileOf(args.importer), kind: args.kind },
+    input,
+  );
   // Without an answer esbuild makes it an error, or leaves it alone where a failure is caught. It has no folder to look in.
   if (found === 'native') return undefined;
   if ('builtin' in found) return { path: found.builtin, external: true };
@@ -75,21 +91,36 @@ async function inPackage(args: OnResolveArgs, input: PluginInput): Promise<OnRes
 }
 
 /** A file's name for esbuild, and what its package.json says of it. */
-async function named(file: string, { files, packages, settingsOf }: PluginInput): Promise<OnResolveResult & { path: string }> {
+async function named(
+  file: string,
+  { files, packages, settingsOf }: PluginInput,
+): Promise<OnResolveResult & { path: string }> {
   if (packages.folderOf(file) === undefined || files.has(file)) {
     const { type } = await settingsOf(file.slice(0, file.indexOf('/')));
     return { path: moduleName(file, type), namespace: 'app' };
   }
   const { folder, manifest } = await packages.manifestOf(file);
-  return { path: moduleName(file, manifest.type), namespace: 'package', sideEffects: sideEffectsOf(file.slice(folder.length + 1), manifest.sideEffects) };
+  return {
+    path: moduleName(file, manifest.type),
+    namespace: 'package',
+    sideEffects: sideEffectsOf(file.slice(folder.length + 1), manifest.sideEffects),
+  };
 }
 
-function remember<T extends { path: string }>(answer: T, { path: specifier, importer }: OnResolveArgs, { importedBy }: PluginInput): T {
+function remember<T extends { path: string }>(
+  answer: T,
+  { path: specifier, importer }: OnResolveArgs,
+  { importedBy }: PluginInput,
+): T {
   if (!importedBy.has(answer.path)) importedBy.set(answer.path, { importer, specifier });
   return answer;
 }
 
-function load({ namespace, path, with: attributes }: OnLoadArgs, { loaded }: PluginInput, read: () => Promise<OnLoadResult>): Promise<OnLoadResult> {
+function load(
+  { namespace, path, with: attributes }: OnLoadArgs,
+  { loaded }: PluginInput,
+  read: () => Promise<OnLoadResult>,
+): Promise<OnLoadResult> {
   const key = JSON.stringify([namespace, path, attributes]);
   const result = loaded.get(key) ?? read();
   loaded.set(key, result);

@@ -16,7 +16,10 @@ const STRING_OR_LAST_COMMA = /("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g;
 export function languageOptions(text: string | undefined): LanguageOptions {
   const options = compilerOptions(text);
   const flags = FLAGS.filter((name) => typeof options[name] === 'boolean').map((name) => [name, options[name]]);
-  return { ...jsxOptions(options), tsconfigRaw: { compilerOptions: Object.fromEntries(flags) as Record<string, unknown> } };
+  return {
+    ...jsxOptions(options),
+    tsconfigRaw: { compilerOptions: Object.fromEntries(flags) as Record<string, unknown> },
+  };
 }
 
 /** The part of a tsconfig.json that renames imports. */
@@ -49,7 +52,13 @@ export function mappedPaths(specifier: string, { baseUrl, paths }: PathMapping):
 function fromPattern(specifier: string, paths: PathMapping['paths']): string[] {
   const found = Object.keys(paths)
     .map((pattern) => ({ pattern, parts: pattern.split('*') }))
-    .filter(({ parts: [start = '', end] }) => end !== undefined && specifier.length >= start.length + end.length && specifier.startsWith(start) && specifier.endsWith(end))
+    .filter(
+      ({ parts: [start = '', end] }) =>
+        end !== undefined &&
+        specifier.length >= start.length + end.length &&
+        specifier.startsWith(start) &&
+        specifier.endsWith(end),
+    )
     .sort((a, b) => (b.parts[0] ?? '').length - (a.parts[0] ?? '').length)[0];
   if (found === undefined) return [];
   const [start = '', end = ''] = found.parts;
@@ -68,7 +77,8 @@ function below(folder: string, path: string): string | undefined {
   return segments.join('/');
 }
 
-const strings = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
+const strings = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 
 function compilerOptions(text: string | undefined): Record<string, unknown> {
   return asRecord(asRecord(text === undefined ? {} : JSON.parse(withoutComments(text)))['compilerOptions']);
@@ -84,7 +94,10 @@ function jsxOptions(options: Record<string, unknown>): JsxOptions {
 /** JSON of JSON with comments and last commas, which become spaces: an error's line and column stay right. */
 export function withoutComments(text: string): string {
   const blank = (match: string, string?: string): string => string ?? match.replace(/[^\n]/g, ' ');
-  return text.replace(/^\uFEFF/, '').replace(STRING_OR_COMMENT, blank).replace(STRING_OR_LAST_COMMA, blank);
+  return text
+    .replace(/^\uFEFF/, '')
+    .replace(STRING_OR_COMMENT, blank)
+    .replace(STRING_OR_LAST_COMMA, blank);
 }
 
 const asRecord = (value: unknown): Record<string, unknown> =>

@@ -8,4 +8,5 @@
 export const mayComputeImports = (code: string): boolean => /require|\\u|import(?!\s*[\w$*{'"]|\.meta\b)/.test(code);
 
 /** 2. A comment that names a source map by a `file:` URL. The comment, if there is one. */
-export const fileSourceMap = (code: string): RegExpExecArray | null => /\/[/*][#@] sourceMappingURL=\s*file:/i.exec(code);
+export const fileSourceMap = (code: string): RegExpExecArray | null =>
+  /\/[/*][#@] sourceMappingURL=\s*file:/i.exec(code);

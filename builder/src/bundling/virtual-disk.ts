@@ -33,7 +33,11 @@ export function virtualDisk(sources: SourceFiles, packages: PackageFiles): Virtu
 
   return {
     stat: (path, callback) => settle(stat(inside(path)), callback),
-    readJson: (path, callback) => settle(read(inside(path)).then((bytes) => parseJson(bytes) as object), callback),
+    readJson: (path, callback) =>
+      settle(
+        read(inside(path)).then((bytes) => parseJson(bytes) as object),
+        callback,
+      ),
     readFile: (path, callback) => settle(read(inside(path)), callback),
     readlink: (path, callback) => callback(missing(path)),
     readdir: (path, callback) => callback(missing(path)),

@@ -16,8 +16,12 @@ const LOCKED = { name: 'warm', version: '1.0.0', integrity: 'warm' };
  * the order asks for, and needs half the time.
  * @param wanted whether there is still time; asked between the rounds.
  */
-export async function warmUp({ esbuild, honoFolder }: Pick<Tools, 'esbuild' | 'honoFolder'>, wanted: () => boolean): Promise<void> {
-  const code = "import all from 'npm:warm@1'; import * as one from 'npm:warm@1/one'; export default () => <p>{all}{one}</p>;";
+export async function warmUp(
+  { esbuild, honoFolder }: Pick<Tools, 'esbuild' | 'honoFolder'>,
+  wanted: () => boolean,
+): Promise<void> {
+  const code =
+    "import all from 'npm:warm@1'; import * as one from 'npm:warm@1/one'; export default () => <p>{all}{one}</p>;";
   const bytes = Buffer.from(code);
   const trees: BuildOrder['trees'] = { warm: { 'h.tsx': ['', bytes.byteLength] } };
   const order: BuildOrder = { type: 'build', source: 'warm', path: 'h.tsx', trees, maxBytes: 10_000_000 };
@@ -27,18 +31,29 @@ export async function warmUp({ esbuild, honoFolder }: Pick<Tools, 'esbuild' | 'h
     tarball: () => Promise.resolve(packed),
   };
   for (let round = 0; round < ROUNDS && wanted(); round += 1) {
-    await bundle(order, sourceFiles(trees, () => Promise.resolve(bytes)), { esbuild, honoFolder, packages });
+    await bundle(
+      order,
+      sourceFiles(trees, () => Promise.resolve(bytes)),
+      { esbuild, honoFolder, packages },
+    );
   }
 }
 
 function warmPackage(): Record<string, string> {
   const files: Record<string, string> = {
-    'package.json': JSON.stringify({ name: 'warm', version: '1.0.0', type: 'module', sideEffects: ['./m1.js'], exports: { '.': './m0.js', './one': { import: './m1.js' }, './c': './c.cjs' } }),
+    'package.json': JSON.stringify({
+      name: 'warm',
+      version: '1.0.0',
+      type: 'module',
+      sideEffects: ['./m1.js'],
+      exports: { '.': './m0.js', './one': { import: './m1.js' }, './c': './c.cjs' },
+    }),
     'c.cjs': "exports.fs = require('fs'); exports.a = (x) => require('./' + x);\n//# sourceMappingURL=c.cjs.map\n",
   };
   for (let n = 0; n < MODULES; n += 1) {
     const next = n + 1 < MODULES ? `import next from './m${n + 1}.js';` : "import * as next from 'warm/c';";
-    files[`m${n}.js`] = `${next}\nexport const value${n} = { text: 'value', next };\nexport function call${n}(...all) {\n  return all.map((one) => [one, value${n}]);\n}\nexport default call${n}(next);\n`;
+    files[`m${n}.js`] =
+      `${next}\nexport const value${n} = { text: 'value', next };\nexport function call${n}(...all) {\n  return all.map((one) => [one, value${n}]);\n}\nexport default call${n}(next);\n`;
   }
   return files;
 }

@@ -8,7 +8,10 @@ const asks = (manifest: object, lock?: object, specifiers: string[] = []): Resol
   ...(lock && { lock: JSON.stringify(lock, undefined, 2) }),
   specifiers: specifiers.map((specifier) => ({ specifier, file: 'api/a.ts', line: 3, column: 4 })),
 });
-const lockOf = (folder: string, entry: object): object => ({ lockfileVersion: 3, packages: { '': {}, [folder]: entry } });
+const lockOf = (folder: string, entry: object): object => ({
+  lockfileVersion: 3,
+  packages: { '': {}, [folder]: entry },
+});
 
 describe('readAsks', () => {
   it.each([
@@ -20,35 +23,66 @@ describe('readAsks', () => {
     [{ dependencies: { evil: 'git@github.com:a/b.git' } }, 'is a git repository'],
     [{ dependencies: { evil: 'git+ssh://git@example.com/a' } }, 'is a git repository'],
     [{ dependencies: { evil: 'owner/evil' } }, 'is a git repository'],
-    [{ optionalDependencies: { evil: 'https://example.com/evil.tgz' } }, 'evil in optionalDependencies cannot be had: "https://example.com/evil.tgz" is a URL'],
+    [
+      { optionalDependencies: { evil: 'https://example.com/evil.tgz' } },
+      'evil in optionalDependencies cannot be had: "https://example.com/evil.tgz" is a URL',
+    ],
     [{ peerDependencies: { evil: 'github:owner/evil' } }, 'evil in peerDependencies'],
     [{ dependencies: { evil: 'link:../evil' } }, 'a protocol that only other package managers know'],
     [{ dependencies: { evil: 'workspace:*' } }, 'a protocol that only other package managers know'],
     [{ dependencies: { evil: 'npm:x@file:../y' } }, 'aliases only work for registry deps'],
     [{ dependencies: { a: '1' }, overrides: { a: { evil: 'file:x' } } }, 'evil in overrides cannot be had'],
-    [{ dependencies: { a: '1' }, overrides: { 'evil@^1': { '.': 'git+ssh://example.com/x' } } }, 'evil in overrides cannot be had'],
+    [
+      { dependencies: { a: '1' }, overrides: { 'evil@^1': { '.': 'git+ssh://example.com/x' } } },
+      'evil in overrides cannot be had',
+    ],
     [{ devDependencies: { evil: 'file:x' }, overrides: { evil: '$evil' } }, 'evil in overrides cannot be had'],
     [{ workspaces: ['packages/*'] }, '"workspaces" cannot be had'],
   ])('B3: refuses the manifest %j by name', (manifest, message) => {
     expect(readAsks(asks(manifest))).toEqual({
-      failure: { reason: 'PackageRefused', retry: false, message: expect.stringContaining(message), location: { file: 'api/package.json', line: expect.any(Number), column: expect.any(Number) } },
+      failure: {
+        reason: 'PackageRefused',
+        retry: false,
+        message: expect.stringContaining(message),
+        location: { file: 'api/package.json', line: expect.any(Number), column: expect.any(Number) },
+      },
     });
   });
 
   it.each([
     ['node_modules/evil', { version: '1.0.0' }, 'the lock has no integrity for it'],
-    ['node_modules/evil', { version: '1.0.0', integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, 'its integrity is no SHA-512'],
+    [
+      'node_modules/evil',
+      { version: '1.0.0', integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' },
+      'its integrity is no SHA-512',
+    ],
     ['node_modules/evil', { version: '1.0.0', integrity: 'sha512-short' }, 'its integrity is no SHA-512'],
-    ['node_modules/evil', { version: '1.0.0', integrity: INTEGRITY, resolved: 'git+ssh://git@github.com/a/b.git#1234' }, 'it comes from git+ssh:'],
-    ['node_modules/evil', { version: '1.0.0', integrity: INTEGRITY, resolved: 'file:../evil.tgz' }, 'it comes from file:'],
+    [
+      'node_modules/evil',
+      { version: '1.0.0', integrity: INTEGRITY, resolved: 'git+ssh://git@github.com/a/b.git#1234' },
+      'it comes from git+ssh:',
+    ],
+    [
+      'node_modules/evil',
+      { version: '1.0.0', integrity: INTEGRITY, resolved: 'file:../evil.tgz' },
+      'it comes from file:',
+    ],
     ['node_modules/evil', { resolved: '../evil', link: true }, 'it is a link to a folder'],
     ['node_modules/a/node_modules/evil', { version: 'file:../evil', integrity: INTEGRITY }, 'is no version'],
     ['packages/evil', { version: '1.0.0', integrity: INTEGRITY }, 'it is a folder of the project'],
     ['node_modules/../../evil', { version: '1.0.0', integrity: INTEGRITY }, 'cannot be had'],
-    ['node_modules/evil', { version: '1.0.0', integrity: INTEGRITY, dependencies: { worse: 'git+https://example.com/w.git' } }, 'it needs worse: '],
+    [
+      'node_modules/evil',
+      { version: '1.0.0', integrity: INTEGRITY, dependencies: { worse: 'git+https://example.com/w.git' } },
+      'it needs worse: ',
+    ],
   ])('B3: refuses a lock with %s %j by name', (folder, entry, message) => {
     const { failure } = readAsks(asks({}, lockOf(folder, entry))) as { failure: { reason: string; message: string } };
-    expect(failure).toMatchObject({ reason: 'PackageRefused', message: expect.stringContaining(`api/package-lock.json: ${folder} `), retry: false });
+    expect(failure).toMatchObject({
+      reason: 'PackageRefused',
+      message: expect.stringContaining(`api/package-lock.json: ${folder} `),
+      retry: false,
+    });
     expect(failure.message).toContain(message);
   });
 
@@ -57,11 +91,15 @@ describe('readAsks', () => {
     ['{ "dependencies": { "a": 1 } }', 'dependencies.a is not valid'],
     ['[]', 'is not valid'],
   ])('says what is wrong with the manifest %s', (manifest, message) => {
-    expect(readAsks({ ...asks({}), manifest })).toMatchObject({ failure: { reason: 'ManifestInvalid', message: expect.stringContaining(message) } });
+    expect(readAsks({ ...asks({}), manifest })).toMatchObject({
+      failure: { reason: 'ManifestInvalid', message: expect.stringContaining(message) },
+    });
   });
 
   it('says which lock is too old', () => {
-    expect(readAsks(asks({}, { lockfileVersion: 1, dependencies: {} }))).toMatchObject({ failure: { reason: 'ManifestInvalid', message: expect.stringContaining('of version 1') } });
+    expect(readAsks(asks({}, { lockfileVersion: 1, dependencies: {} }))).toMatchObject({
+      failure: { reason: 'ManifestInvalid', message: expect.stringContaining('of version 1') },
+    });
   });
 
   it.each([
@@ -74,20 +112,53 @@ describe('readAsks', () => {
     ['npm:UPPER CASE', 'cannot be had'],
   ])('refuses the specifier %s where it stands', (specifier, message) => {
     expect(readAsks(asks({}, undefined, [specifier]))).toEqual({
-      failure: { reason: 'PackageRefused', retry: false, message: expect.stringContaining(message), location: { file: 'api/a.ts', line: 3, column: 4 } },
+      failure: {
+        reason: 'PackageRefused',
+        retry: false,
+        message: expect.stringContaining(message),
+        location: { file: 'api/a.ts', line: 3, column: 4 },
+      },
     });
   });
 
   it('does not look at what is for development, published or run', () => {
-    const manifest = { name: 'x', scripts: { install: 'x' }, devDependencies: { a: 'file:..' }, bundleDependencies: ['a'], dependencies: { ok: '^1.0.0', alias: 'npm:@s/b@2', latest: 'latest', any: '' } };
+    const manifest = {
+      name: 'x',
+      scripts: { install: 'x' },
+      devDependencies: { a: 'file:..' },
+      bundleDependencies: ['a'],
+      dependencies: { ok: '^1.0.0', alias: 'npm:@s/b@2', latest: 'latest', any: '' },
+    };
     expect(readAsks(asks(manifest))).toMatchObject({ plan: { root: { dependencies: manifest.dependencies } } });
   });
 
   it('reads specifiers as Deno and npm write them', () => {
-    const { plan } = readAsks(asks({ dependencies: { own: '^1.0.0' } }, undefined, ['npm:own', 'npm:own@^1.0.0/sub', 'npm:own@2', 'npm:/free@1/a/b.js', 'npm:@s/scoped', 'npm:constructor@1'])) as Extract<ReturnType<typeof readAsks>, { plan: unknown }>;
+    const { plan } = readAsks(
+      asks({ dependencies: { own: '^1.0.0' } }, undefined, [
+        'npm:own',
+        'npm:own@^1.0.0/sub',
+        'npm:own@2',
+        'npm:/free@1/a/b.js',
+        'npm:@s/scoped',
+        'npm:constructor@1',
+      ]),
+    ) as Extract<ReturnType<typeof readAsks>, { plan: unknown }>;
     const alias = plan.folders['own@2']!;
-    expect(plan.folders).toEqual({ own: 'own', 'own@^1.0.0': 'own', 'own@2': alias, 'free@1': 'free', '@s/scoped': '@s/scoped', 'constructor@1': 'constructor' });
-    expect(plan.root.dependencies).toEqual({ own: '^1.0.0', [alias]: 'npm:own@2', free: '1', '@s/scoped': '*', constructor: '1' });
+    expect(plan.folders).toEqual({
+      own: 'own',
+      'own@^1.0.0': 'own',
+      'own@2': alias,
+      'free@1': 'free',
+      '@s/scoped': '@s/scoped',
+      'constructor@1': 'constructor',
+    });
+    expect(plan.root.dependencies).toEqual({
+      own: '^1.0.0',
+      [alias]: 'npm:own@2',
+      free: '1',
+      '@s/scoped': '*',
+      constructor: '1',
+    });
   });
 });
 
@@ -95,7 +166,11 @@ describe('asksOf', () => {
   const before = asksOf(asks({ dependencies: { a: '1' } }, undefined, ['npm:b@1', 'npm:c']));
 
   it('stays when nothing of it changes: the place and order of imports, and what else is in the manifest', () => {
-    const moved = asks({ version: '2.0.0', scripts: { test: 'x' }, dependencies: { a: '1' } }, undefined, ['npm:c', 'npm:b@1/sub', 'npm:b@1']);
+    const moved = asks({ version: '2.0.0', scripts: { test: 'x' }, dependencies: { a: '1' } }, undefined, [
+      'npm:c',
+      'npm:b@1/sub',
+      'npm:b@1',
+    ]);
     expect(asksOf({ ...moved, base: '{}' })).toBe(before);
   });
 

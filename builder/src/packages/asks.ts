@@ -11,16 +11,25 @@ import { planInstall, readSpecifiers, type InstallPlan } from './plan-install.ts
 const VERSION = 1;
 
 /** What a source asks for, checked (B3) before anything acts on it. */
-export function readAsks(request: ResolveRequest): { plan: InstallPlan; lock?: Record<string, LockEntry> } | { failure: PackageFailure } {
+export function readAsks(
+  request: ResolveRequest,
+): { plan: InstallPlan; lock?: Record<string, LockEntry> } | { failure: PackageFailure } {
   const { source, specifiers, lockFile = 'package-lock.json' } = request;
-  const manifest = request.manifest === undefined ? { manifest: NO_MANIFEST } : checkManifest(`${source}/package.json`, request.manifest);
+  const manifest =
+    request.manifest === undefined
+      ? { manifest: NO_MANIFEST }
+      : checkManifest(`${source}/package.json`, request.manifest);
   if ('failure' in manifest) return manifest;
   // A lock says nothing without the manifest that it belongs to.
-  const lock = request.lock === undefined || request.manifest === undefined ? { packages: undefined } : checkLock(`${source}/${lockFile}`, request.lock);
+  const lock =
+    request.lock === undefined || request.manifest === undefined
+      ? { packages: undefined }
+      : checkLock(`${source}/${lockFile}`, request.lock);
   if ('failure' in lock) return lock;
   for (const { specifier, file, line, column } of specifiers) {
     const read = npmSpecifier(specifier);
-    if ('problem' in read) return { failure: packageFailure('PackageRefused', `${file}: ${read.problem}.`, { file, line, column }) };
+    if ('problem' in read)
+      return { failure: packageFailure('PackageRefused', `${file}: ${read.problem}.`, { file, line, column }) };
   }
   const plan = planInstall(manifest.manifest, readSpecifiers(specifiers), lock.packages);
   return lock.packages === undefined ? { plan } : { plan, lock: lock.packages };
@@ -31,6 +40,11 @@ export function asksOf(request: ResolveRequest): Digest {
   const { source, manifest, lock, specifiers } = request;
   const checked = manifest === undefined ? undefined : checkManifest(`${source}/package.json`, manifest);
   const asked = specifiers.map((one) => readSpecifiers([one])[0]?.asked ?? one.specifier);
-  const parts = [VERSION, checked && 'manifest' in checked ? checked.manifest : (manifest ?? null), lock === undefined ? null : sha256(lock), [...new Set(asked)].sort()];
+  const parts = [
+    VERSION,
+    checked && 'manifest' in checked ? checked.manifest : (manifest ?? null),
+    lock === undefined ? null : sha256(lock),
+    [...new Set(asked)].sort(),
+  ];
   return sha256(JSON.stringify(parts));
 }

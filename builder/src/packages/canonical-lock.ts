@@ -7,7 +7,15 @@ import { nameOfFolder, type LockEntry } from './check-lock.ts';
 const lockSchema = z.object({
   lockfileVersion: z.literal(3),
   wherry: z.object({ version: z.literal(1), folders: z.record(z.string(), z.string()) }),
-  packages: z.record(z.string(), z.looseObject({ name: z.string().optional(), version: z.string().optional(), integrity: z.string().optional(), optional: z.boolean().optional() })),
+  packages: z.record(
+    z.string(),
+    z.looseObject({
+      name: z.string().optional(),
+      version: z.string().optional(),
+      integrity: z.string().optional(),
+      optional: z.boolean().optional(),
+    }),
+  ),
 });
 
 /** The same resolution gives the same text, whatever the order of its parts. */
@@ -37,9 +45,16 @@ export function layoutOf(lock: string): PackageLayout {
   const { packages, wherry } = parsed.data;
   const layout: PackageLayout = { packages: {}, folders: {} };
   for (const [folder, { name, version = '', integrity = '', optional }] of Object.entries(packages)) {
-    if (folder !== '') layout.packages[folder] = { name: name ?? nameOfFolder(folder), version, integrity, ...(optional === true && { optional }) };
+    if (folder !== '')
+      layout.packages[folder] = {
+        name: name ?? nameOfFolder(folder),
+        version,
+        integrity,
+        ...(optional === true && { optional }),
+      };
   }
-  for (const [asked, folder] of Object.entries(wherry.folders)) layout.folders[asked] = folderOf(folder, layout.packages);
+  for (const [asked, folder] of Object.entries(wherry.folders))
+    layout.folders[asked] = folderOf(folder, layout.packages);
   return layout;
 }
 
@@ -48,7 +63,9 @@ function folderOf(folder: string, packages: PackageLayout['packages']): string {
   const found = packages[`node_modules/${folder}`];
   if (found === undefined || found.name === folder) return folder;
   const same = packages[`node_modules/${found.name}`]?.integrity === found.integrity;
-  const nested = Object.keys(packages).some((path) => path.startsWith(`node_modules/${folder}/`) || path.startsWith(`node_modules/${found.name}/`));
+  const nested = Object.keys(packages).some(
+    (path) => path.startsWith(`node_modules/${folder}/`) || path.startsWith(`node_modules/${found.name}/`),
+  );
   return same && !nested ? found.name : folder;
 }
 

@@ -28,15 +28,17 @@ export type LockEntry = z.infer<typeof lockEntrySchema>;
 
 const lockSchema = z.object({
   lockfileVersion: z.number(),
-  packages: z.record(
-    z.string(),
-    lockEntrySchema.extend({
-      resolved: z.union([z.string(), z.boolean()]).exactOptional(),
-      link: z.boolean().exactOptional(),
-      dev: z.boolean().exactOptional(),
-      inBundle: z.boolean().exactOptional(),
-    }),
-  ).exactOptional(),
+  packages: z
+    .record(
+      z.string(),
+      lockEntrySchema.extend({
+        resolved: z.union([z.string(), z.boolean()]).exactOptional(),
+        link: z.boolean().exactOptional(),
+        dev: z.boolean().exactOptional(),
+        inBundle: z.boolean().exactOptional(),
+      }),
+    )
+    .exactOptional(),
 });
 type ForeignEntry = NonNullable<z.infer<typeof lockSchema>['packages']>[string];
 
@@ -48,29 +50,60 @@ const VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
  * The addresses in it are not used: each version is asked from the configured registry, and must have the lock's integrity.
  * Entries for development, and those that lie inside another package's tarball, are left out.
  */
-export function checkLock(file: string, text: string): { packages: Record<string, LockEntry> } | { failure: PackageFailure } {
+export function checkLock(
+  file: string,
+  text: string,
+): { packages: Record<string, LockEntry> } | { failure: PackageFailure } {
   const read = readLock(file, text);
   if ('failure' in read) return read;
-  const taken = Object.entries(read.packages).filter(([folder, entry]) => folder !== '' && entry.dev !== true && entry.inBundle !== true);
+  const taken = Object.entries(read.packages).filter(
+    ([folder, entry]) => folder !== '' && entry.dev !== true && entry.inBundle !== true,
+  );
   for (const [folder, entry] of taken) {
     const problem = entryProblem(folder, entry);
-    if (problem !== undefined) return { failure: packageFailure('PackageRefused', `${file}: ${folder} cannot be had: ${problem}.`, placeOfKey(file, text, folder)) };
+    if (problem !== undefined)
+      return {
+        failure: packageFailure(
+          'PackageRefused',
+          `${file}: ${folder} cannot be had: ${problem}.`,
+          placeOfKey(file, text, folder),
+        ),
+      };
   }
-  const entries = taken.map(([folder, entry]) => [folder, { ...lockEntrySchema.parse(entry), integrity: strongestIntegrity(entry.integrity ?? '') ?? '' }] as const);
+  const entries = taken.map(
+    ([folder, entry]) =>
+      [
+        folder,
+        { ...lockEntrySchema.parse(entry), integrity: strongestIntegrity(entry.integrity ?? '') ?? '' },
+      ] as const,
+  );
   return { packages: Object.fromEntries(entries) };
 }
 
-function readLock(file: string, text: string): { packages: Record<string, ForeignEntry> } | { failure: PackageFailure } {
+function readLock(
+  file: string,
+  text: string,
+): { packages: Record<string, ForeignEntry> } | { failure: PackageFailure } {
   const json = parseJson(file, text);
   if ('failure' in json) return json;
   const parsed = lockSchema.safeParse(json.value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    return { failure: packageFailure('ManifestInvalid', `${file}: ${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}.`) };
+    return {
+      failure: packageFailure(
+        'ManifestInvalid',
+        `${file}: ${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}.`,
+      ),
+    };
   }
   const { lockfileVersion, packages } = parsed.data;
   if (packages !== undefined && lockfileVersion >= 2) return { packages };
-  return { failure: packageFailure('ManifestInvalid', `${file} is of version ${lockfileVersion}. Write it anew with npm 7 or later (npm install --package-lock-only).`) };
+  return {
+    failure: packageFailure(
+      'ManifestInvalid',
+      `${file} is of version ${lockfileVersion}. Write it anew with npm 7 or later (npm install --package-lock-only).`,
+    ),
+  };
 }
 
 function entryProblem(folder: string, entry: ForeignEntry): string | undefined {
@@ -78,7 +111,12 @@ function entryProblem(folder: string, entry: ForeignEntry): string | undefined {
   if (!FOLDER.test(folder)) return 'it is a folder of the project';
   const { version = '' } = entry;
   if (!VERSION.test(version)) return `${JSON.stringify(version)} is no version`;
-  return addressProblem(entry.resolved) ?? specProblem(entry.name ?? nameOfFolder(folder), version) ?? integrityProblem(entry.integrity) ?? dependencyProblem(entry);
+  return (
+    addressProblem(entry.resolved) ??
+    specProblem(entry.name ?? nameOfFolder(folder), version) ??
+    integrityProblem(entry.integrity) ??
+    dependencyProblem(entry)
+  );
 }
 
 function addressProblem(resolved: ForeignEntry['resolved']): string | undefined {
@@ -87,12 +125,17 @@ function addressProblem(resolved: ForeignEntry['resolved']): string | undefined 
 }
 
 function integrityProblem(integrity: string | undefined): string | undefined {
-  if (integrity === undefined || integrity === '') return 'the lock has no integrity for it. Write the lock anew (npm install --package-lock-only)';
+  if (integrity === undefined || integrity === '')
+    return 'the lock has no integrity for it. Write the lock anew (npm install --package-lock-only)';
   if (strongestIntegrity(integrity) !== undefined) return undefined;
   return 'its integrity is no SHA-512. Write the lock anew (npm install --package-lock-only)';
 }
 
-function dependencyProblem({ dependencies = {}, peerDependencies = {}, optionalDependencies = {} }: ForeignEntry): string | undefined {
+function dependencyProblem({
+  dependencies = {},
+  peerDependencies = {},
+  optionalDependencies = {},
+}: ForeignEntry): string | undefined {
   for (const [name, spec] of Object.entries({ ...dependencies, ...peerDependencies, ...optionalDependencies })) {
     const problem = specProblem(name, spec);
     if (problem !== undefined) return `it needs ${name}: ${problem}`;
@@ -101,4 +144,5 @@ function dependencyProblem({ dependencies = {}, peerDependencies = {}, optionalD
 }
 
 /** The name that the last folder of a path has. */
-export const nameOfFolder = (folder: string): string => folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
+export const nameOfFolder = (folder: string): string =>
+  folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);

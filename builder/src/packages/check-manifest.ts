@@ -19,7 +19,13 @@ const manifestSchema = z.object({
 /** What of a package.json decides which packages are had. Development's own are not among them. */
 export type SourceManifest = Omit<z.infer<typeof manifestSchema>, 'workspaces'>;
 
-export const NO_MANIFEST: SourceManifest = { dependencies: {}, optionalDependencies: {}, peerDependencies: {}, peerDependenciesMeta: {}, overrides: {} };
+export const NO_MANIFEST: SourceManifest = {
+  dependencies: {},
+  optionalDependencies: {},
+  peerDependencies: {},
+  peerDependenciesMeta: {},
+  overrides: {},
+};
 
 /**
  * Reads a package.json, and refuses what does not come from the registry (B3), before anything acts on it.
@@ -32,29 +38,50 @@ export function checkManifest(file: string, text: string): { manifest: SourceMan
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const key = issue?.path.findLast((part) => typeof part === 'string') ?? '';
-    return { failure: packageFailure('ManifestInvalid', `${file}: ${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}.`, placeOfKey(file, text, key)) };
+    return {
+      failure: packageFailure(
+        'ManifestInvalid',
+        `${file}: ${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}.`,
+        placeOfKey(file, text, key),
+      ),
+    };
   }
   const { workspaces, ...manifest } = parsed.data;
-  const overrides = withoutReferences(manifest.overrides, (json.value as { devDependencies?: unknown }).devDependencies);
+  const overrides = withoutReferences(
+    manifest.overrides,
+    (json.value as { devDependencies?: unknown }).devDependencies,
+  );
   const found = { ...manifest, overrides: overrides as SourceManifest['overrides'] };
   const refused = refusedIn(found, workspaces);
   if (refused === undefined) return { manifest: found };
-  return { failure: packageFailure('PackageRefused', `${file}: ${refused.text}.`, placeOfKey(file, text, refused.key)) };
+  return {
+    failure: packageFailure('PackageRefused', `${file}: ${refused.text}.`, placeOfKey(file, text, refused.key)),
+  };
 }
 
 /** The value of a JSON text, which may begin with a byte order mark. */
 export function parseJson(file: string, text: string): { value: unknown } | { failure: PackageFailure } {
-  if (text.length > MAX_TEXT_LENGTH) return { failure: packageFailure('ManifestInvalid', `${file} is longer than ${MAX_TEXT_LENGTH} characters.`) };
+  if (text.length > MAX_TEXT_LENGTH)
+    return { failure: packageFailure('ManifestInvalid', `${file} is longer than ${MAX_TEXT_LENGTH} characters.`) };
   try {
     return { value: JSON.parse(text.replace(/^\uFEFF/, '')) };
   } catch (error) {
-    return { failure: packageFailure('ManifestInvalid', `${file} is not JSON: ${(error as Error).message}.`, { file, line: 1, column: 1 }) };
+    return {
+      failure: packageFailure('ManifestInvalid', `${file} is not JSON: ${(error as Error).message}.`, {
+        file,
+        line: 1,
+        column: 1,
+      }),
+    };
   }
 }
 
 function refusedIn(manifest: SourceManifest, workspaces: unknown): { key: string; text: string } | undefined {
   if (workspaces !== undefined) {
-    return { key: 'workspaces', text: '"workspaces" cannot be had. Make each a source of its own and import it by a relative path' };
+    return {
+      key: 'workspaces',
+      text: '"workspaces" cannot be had. Make each a source of its own and import it by a relative path',
+    };
   }
   for (const kind of ['dependencies', 'optionalDependencies', 'peerDependencies'] as const) {
     for (const [name, spec] of Object.entries(manifest[kind])) {
@@ -88,7 +115,9 @@ function overrideProblem(key: string, spec: string, parent: string): string | un
 /** `$name` may speak of a development dependency, which is not installed: what it asks for takes its place. */
 function withoutReferences(value: unknown, development: unknown): unknown {
   if (typeof value === 'string') {
-    const spec: unknown = value.startsWith('$') ? (development as Record<string, unknown> | undefined)?.[value.slice(1)] : undefined;
+    const spec: unknown = value.startsWith('$')
+      ? (development as Record<string, unknown> | undefined)?.[value.slice(1)]
+      : undefined;
     return typeof spec === 'string' ? spec : value;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -10,7 +10,13 @@ import { connectInstaller } from './install/connect-installer.ts';
 import { startConfiguredChild } from './install/install-child.ts';
 import { createInstaller, type Installer } from './install/installer.ts';
 import { packageFailure, placeOfKey } from './package-failure.ts';
-import { PackageError, type PackageRoom, type RegistryOptions, type ResolveRequest, type ResolveResult } from './package-room.ts';
+import {
+  PackageError,
+  type PackageRoom,
+  type RegistryOptions,
+  type ResolveRequest,
+  type ResolveResult,
+} from './package-room.ts';
 import { readSpecifiers } from './plan-install.ts';
 import { createTarballCache } from './tarball-cache.ts';
 import { createTarballs } from './tarballs.ts';
@@ -55,15 +61,29 @@ export interface PackageRoomOptions {
 }
 
 /** What alone talks to a registry: a process of its own, with the token (B1). */
-export function createRegistryInstaller(options: { registry: RegistryOptions; limits?: Partial<PackageLimits>; identity?: BuildIdentity; clock: Clock; logger: Logger }): Installer {
+export function createRegistryInstaller(options: {
+  registry: RegistryOptions;
+  limits?: Partial<PackageLimits>;
+  identity?: BuildIdentity;
+  clock: Clock;
+  logger: Logger;
+}): Installer {
   const limits = { ...LIMITS, ...options.limits };
-  return createInstaller({ ...options, timeoutMs: limits.timeoutMs, start: () => startConfiguredChild({ ...options, limits }) });
+  return createInstaller({
+    ...options,
+    timeoutMs: limits.timeoutMs,
+    start: () => startConfiguredChild({ ...options, limits }),
+  });
 }
 
 function installerOf(options: PackageRoomOptions, timeoutMs: number): Installer {
   const { registry, ...rest } = options;
   if (!('socket' in registry)) return createRegistryInstaller({ ...rest, registry });
-  return createInstaller({ ...rest, timeoutMs, start: (signal) => connectInstaller({ ...rest, path: registry.socket }, signal) });
+  return createInstaller({
+    ...rest,
+    timeoutMs,
+    start: (signal) => connectInstaller({ ...rest, path: registry.socket }, signal),
+  });
 }
 
 /** Packages from one registry, kept as tarballs. A process of its own talks to the registry and puts the tree together (B3). */
@@ -71,7 +91,12 @@ export function createPackageRoom(options: PackageRoomOptions): PackageRoom & { 
   const { clock, logger, metrics } = options;
   const limits = { ...LIMITS, ...options.limits };
   const installer = installerOf(options, limits.timeoutMs);
-  const cache = createTarballCache({ directory: path.join(options.cacheDirectory, 'tarballs'), maxBytes: limits.cacheBytes, clock, logger });
+  const cache = createTarballCache({
+    directory: path.join(options.cacheDirectory, 'tarballs'),
+    maxBytes: limits.cacheBytes,
+    clock,
+    logger,
+  });
   const tarballs = createTarballs({ cache, installer, metrics });
   const resolutions = metrics.counter('npm_resolutions_total', 'Resolutions of npm packages, by outcome.', ['outcome']);
   const stopping = new AbortController();
@@ -82,7 +107,10 @@ export function createPackageRoom(options: PackageRoomOptions): PackageRoom & { 
     if ('failure' in asks) return { ok: false, ...asks.failure };
     const { plan, lock } = asks;
     const base = request.base === undefined ? {} : packagesOf(request.base);
-    const answer = await installer.ask({ type: 'resolve', own: plan.own, root: plan.root, ...(lock && { lock }), base }, AbortSignal.any([signal, stopping.signal]));
+    const answer = await installer.ask(
+      { type: 'resolve', own: plan.own, root: plan.root, ...(lock && { lock }), base },
+      AbortSignal.any([signal, stopping.signal]),
+    );
     if ('packages' in answer) return { ok: true, lock: canonicalLock(plan, answer.packages), asks: asksOf(request) };
     const { reason, message, packages } = 'failure' in answer ? answer.failure : NONSENSE;
     return { ok: false, ...placed(packageFailure(reason, message, placeOf(packages, request))) };
@@ -99,7 +127,8 @@ export function createPackageRoom(options: PackageRoomOptions): PackageRoom & { 
     async tarball(integrity, lock, signal) {
       signal.throwIfAborted();
       const wanted = Object.values(layoutOf(lock).packages).find((one) => one.integrity === integrity);
-      if (wanted === undefined) throw new PackageError(packageFailure('PackageRefused', 'The lock names no tarball of this integrity.'));
+      if (wanted === undefined)
+        throw new PackageError(packageFailure('PackageRefused', 'The lock names no tarball of this integrity.'));
       return tarballs.get(wanted, signal);
     },
     async stop() {
@@ -110,11 +139,20 @@ export function createPackageRoom(options: PackageRoomOptions): PackageRoom & { 
   };
 }
 
-const NONSENSE = { reason: 'InstallFailed', message: 'The install process gave another answer than asked for.', packages: [] as string[] } as const;
+const NONSENSE = {
+  reason: 'InstallFailed',
+  message: 'The install process gave another answer than asked for.',
+  packages: [] as string[],
+} as const;
 
 /** The import or the line of the manifest that the failure goes back to, as near as can be told. */
-function placeOf(packages: readonly string[], { source, manifest, specifiers }: ResolveRequest): SourceLocation | undefined {
-  const imports = new Map(specifiers.flatMap((one) => readSpecifiers([one]).map(({ name }) => [name, one] as const)).reverse());
+function placeOf(
+  packages: readonly string[],
+  { source, manifest, specifiers }: ResolveRequest,
+): SourceLocation | undefined {
+  const imports = new Map(
+    specifiers.flatMap((one) => readSpecifiers([one]).map(({ name }) => [name, one] as const)).reverse(),
+  );
   const file = `${source}/package.json`;
   for (const name of packages) {
     const found = imports.get(name);

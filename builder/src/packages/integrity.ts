@@ -9,7 +9,10 @@ type Algorithm = keyof typeof ALGORITHMS;
  * Options (`?…`) are dropped; of several hashes of one kind, the first is taken.
  */
 export function strongestIntegrity(text: string): string | undefined {
-  const hashes = text.trim().split(/\s+/).map((hash) => hash.replace(/\?.*$/s, ''));
+  const hashes = text
+    .trim()
+    .split(/\s+/)
+    .map((hash) => hash.replace(/\?.*$/s, ''));
   return (Object.keys(ALGORITHMS) as Algorithm[]).flatMap((algorithm) => {
     const hash = hashes.find((one) => one.startsWith(`${algorithm}-`));
     return hash !== undefined && isDigest(algorithm, hash.slice(algorithm.length + 1)) ? [hash] : [];

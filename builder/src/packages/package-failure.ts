@@ -1,10 +1,19 @@
 import type { SourceLocation } from '@wherry/core/ports/builder.ts';
 import type { PackageFailure, PackageFailureReason } from './package-room.ts';
 
-const HEALS: ReadonlySet<PackageFailureReason> = new Set(['RegistryUnavailable', 'PackageCorrupt', 'InstallTimeout', 'InstallFailed']);
+const HEALS: ReadonlySet<PackageFailureReason> = new Set([
+  'RegistryUnavailable',
+  'PackageCorrupt',
+  'InstallTimeout',
+  'InstallFailed',
+]);
 
 /** A failure; whether to try again follows from its reason. */
-export function packageFailure(reason: PackageFailureReason, message: string, location?: SourceLocation): PackageFailure {
+export function packageFailure(
+  reason: PackageFailureReason,
+  message: string,
+  location?: SourceLocation,
+): PackageFailure {
   return { reason, message, ...(location && { location }), retry: HEALS.has(reason) };
 }
 

@@ -20,8 +20,14 @@ export interface InstallPlan {
  * of several ways, the manifest's own or else the first has that folder, and the others have folders made up for them.
  * A specifier without a version takes whichever is there. What the author's lock has in a folder stays there.
  */
-export function planInstall(manifest: SourceManifest, specifiers: readonly NpmSpecifier[], lock: Record<string, LockEntry> = {}): InstallPlan {
-  const asked = [...new Map(specifiers.map((one) => [one.asked, one])).values()].sort((a, b) => (a.asked < b.asked ? -1 : 1));
+export function planInstall(
+  manifest: SourceManifest,
+  specifiers: readonly NpmSpecifier[],
+  lock: Record<string, LockEntry> = {},
+): InstallPlan {
+  const asked = [...new Map(specifiers.map((one) => [one.asked, one])).values()].sort((a, b) =>
+    a.asked < b.asked ? -1 : 1,
+  );
   const { dependencies, optionalDependencies, peerDependencies } = manifest;
   const taken = new Map(Object.entries({ ...peerDependencies, ...dependencies, ...optionalDependencies }));
   const added: [string, string][] = [];
@@ -31,7 +37,10 @@ export function planInstall(manifest: SourceManifest, specifiers: readonly NpmSp
     added.push([folder, spec]);
   };
   // Those without a version come last: by then it is known whether anything else asks.
-  for (const { name, range, asked: key } of [...asked.filter(({ range }) => range !== ''), ...asked.filter(({ range }) => range === '')]) {
+  for (const { name, range, asked: key } of [
+    ...asked.filter(({ range }) => range !== ''),
+    ...asked.filter(({ range }) => range === ''),
+  ]) {
     const there = taken.get(name);
     const isFree = there === undefined && fits(lock[`node_modules/${name}`], name, range);
     const folder = isFree || range === '' || there === range ? name : aliasFolder(name, key);
@@ -63,7 +72,8 @@ function fits(locked: LockEntry | undefined, name: string, range: string): boole
   }
 }
 
-const aliasFolder = (name: string, asked: string): string => `${name.replace(/^@/, '').replace('/', '.').toLowerCase()}-${sha256(asked).slice(0, 12)}`;
+const aliasFolder = (name: string, asked: string): string =>
+  `${name.replace(/^@/, '').replace('/', '.').toLowerCase()}-${sha256(asked).slice(0, 12)}`;
 
 const withoutEmpty = (manifest: SourceManifest): RootManifest =>
   Object.fromEntries(Object.entries(manifest).filter(([, value]) => Object.keys(value).length > 0));

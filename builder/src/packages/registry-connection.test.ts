@@ -68,11 +68,15 @@ describe('a registry with a certificate of its own', () => {
   beforeAll(() => {
     const subject = ['-subj', '/CN=registry', '-addext', 'subjectAltName=IP:127.0.0.1'];
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', file('key.pem')];
-    execFileSync('openssl', ['req', '-x509', ...key, '-out', file('cert.pem'), '-days', '2', ...subject], { stdio: 'ignore' });
+    execFileSync('openssl', ['req', '-x509', ...key, '-out', file('cert.pem'), '-days', '2', ...subject], {
+      stdio: 'ignore',
+    });
   });
   beforeEach(async () => {
     const certificate = { key: readFileSync(file('key.pem')), cert: readFileSync(file('cert.pem')) };
-    const server = createTlsServer(certificate, (asked, answer) => handOn(asked, answer, { 'x-forwarded-proto': 'https' }));
+    const server = createTlsServer(certificate, (asked, answer) =>
+      handOn(asked, answer, { 'x-forwarded-proto': 'https' }),
+    );
     url = `https://127.0.0.1:${await listening(server)}/`;
   });
   afterAll(() => rmSync(folder, { recursive: true }));

@@ -36,14 +36,31 @@ describe('createPackageRoom, when the registry fails', () => {
     ['fails', (_request, response) => (response.writeHead(500).end(), true), 'it answered 500'],
     ['is overloaded', (_request, response) => (response.writeHead(429).end(), true), 'it answered 429'],
     ['does not answer', () => true, 'it does not answer in time'],
-    ['stops in the middle', (_request, response) => (response.write('{"versions'), true), 'it stopped in the middle of its answer'],
+    [
+      'stops in the middle',
+      (_request, response) => (response.write('{"versions'), true),
+      'it stopped in the middle of its answer',
+    ],
     ['cuts the connection', (_request, response) => (response.destroy(), true), 'it cut the connection'],
     ['speaks of something else', (_request, response) => (response.end('<html>'), true), 'its answer is not JSON'],
-    ['goes in circles', (request, response) => (response.writeHead(302, { location: request.url }).end(), true), 'it redirects in circles'],
-    ['goes to a file', (_request, response) => (response.writeHead(302, { location: 'file:///etc/passwd' }).end(), true), 'it redirects to file:'],
+    [
+      'goes in circles',
+      (request, response) => (response.writeHead(302, { location: request.url }).end(), true),
+      'it redirects in circles',
+    ],
+    [
+      'goes to a file',
+      (_request, response) => (response.writeHead(302, { location: 'file:///etc/passwd' }).end(), true),
+      'it redirects to file:',
+    ],
   ])('says so when it %s, and that it may be better later', async (_name, meddle, why) => {
     proxy.meddle = (request, response) => request.url === '/inner' && meddle(request, response);
-    expect(await bench.resolve(MANIFEST)).toMatchObject({ ok: false, reason: 'RegistryUnavailable', retry: true, message: expect.stringContaining(`did not give inner: ${why}`) });
+    expect(await bench.resolve(MANIFEST)).toMatchObject({
+      ok: false,
+      reason: 'RegistryUnavailable',
+      retry: true,
+      message: expect.stringContaining(`did not give inner: ${why}`),
+    });
     proxy.meddle = () => false;
     expect(await bench.resolve(MANIFEST)).toMatchObject({ ok: true });
   });
@@ -51,7 +68,11 @@ describe('createPackageRoom, when the registry fails', () => {
   it('does not take an optional package for absent because the registry failed', async () => {
     await registry.publish({ name: 'easy', version: '1.0.0', optionalDependencies: { inner: '1.0.0' } });
     proxy.meddle = (request, response) => request.url === '/inner' && (response.writeHead(503).end(), true);
-    expect(await bench.resolve({ dependencies: { easy: '1.0.0' } })).toMatchObject({ ok: false, reason: 'RegistryUnavailable', retry: true });
+    expect(await bench.resolve({ dependencies: { easy: '1.0.0' } })).toMatchObject({
+      ok: false,
+      reason: 'RegistryUnavailable',
+      retry: true,
+    });
   });
 
   it.each([
@@ -71,7 +92,11 @@ describe('createPackageRoom, when the registry fails', () => {
 
   it('B3: does not take a tarball that was tampered with, whatever size it has', async () => {
     proxy.meddle = (request, response) => request.url?.endsWith('.tgz') === true && (response.end('tampered'), true);
-    await expect(tarball()).rejects.toMatchObject({ reason: 'PackageCorrupt', retry: true, message: expect.stringContaining('inner@1.0.0') });
+    await expect(tarball()).rejects.toMatchObject({
+      reason: 'PackageCorrupt',
+      retry: true,
+      message: expect.stringContaining('inner@1.0.0'),
+    });
     proxy.meddle = () => false;
     expect((await tarball()).length).toBeGreaterThan(100);
   });
@@ -95,7 +120,9 @@ describe('createPackageRoom, when the registry fails', () => {
 
   it('B3: gives the token to the registry alone, not to where it redirects or keeps its tarballs', async () => {
     const elsewhere = await startMeddlingProxy(registry.url);
-    proxy.meddle = (request, response) => request.url?.endsWith('.tgz') === true && (response.writeHead(302, { location: new URL(request.url, elsewhere.url).href }).end(), true);
+    proxy.meddle = (request, response) =>
+      request.url?.endsWith('.tgz') === true &&
+      (response.writeHead(302, { location: new URL(request.url, elsewhere.url).href }).end(), true);
     expect((await tarball()).length).toBeGreaterThan(100);
     expect(proxy.requests.every(({ headers }) => headers.authorization === 'Bearer canary-token')).toBe(true);
     expect(elsewhere.requests).toHaveLength(1);
@@ -114,7 +141,9 @@ describe('createPackageRoom, when the registry fails', () => {
     }).listen(0, '127.0.0.1');
     await once(tunnel, 'listening');
     const { port } = tunnel.address() as { port: number };
-    const behind = await roomBench({ registry: { url: 'https://registry.example/', proxy: `http://127.0.0.1:${port}` } });
+    const behind = await roomBench({
+      registry: { url: 'https://registry.example/', proxy: `http://127.0.0.1:${port}` },
+    });
     expect(await behind.resolve(MANIFEST)).toMatchObject({ ok: false, reason: 'RegistryUnavailable' });
     expect(connections[0]).toBe('CONNECT registry.example:443 HTTP/1.1');
     await behind.stop();

@@ -40,7 +40,9 @@ describe('createTarballCache', () => {
   it('is one cache for all who use the folder, also at the same time', async () => {
     const bytes = randomBytes(KIB);
     const other = createTarballCache({ directory, maxBytes: 100 * KIB, clock, logger });
-    await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? cache : other).write(integrityOf(bytes), bytes)));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? cache : other).write(integrityOf(bytes), bytes)),
+    );
     expect(await other.read(integrityOf(bytes))).toEqual(bytes);
     expect(await readdir(directory)).toHaveLength(1);
     expect(logger.lines).toEqual([]);

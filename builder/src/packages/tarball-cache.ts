@@ -21,7 +21,12 @@ export interface TarballCache {
   write(integrity: string, bytes: Buffer): Promise<void>;
 }
 
-export function createTarballCache(options: { directory: string; maxBytes: number; clock: Clock; logger: Logger }): TarballCache {
+export function createTarballCache(options: {
+  directory: string;
+  maxBytes: number;
+  clock: Clock;
+  logger: Logger;
+}): TarballCache {
   const { directory, maxBytes, clock, logger } = options;
   let sweeping: Promise<void> | undefined;
   /** Written since the folder was last looked through; at first, it was never. */

@@ -12,8 +12,20 @@ export interface Tarballs {
   stop(): Promise<void>;
 }
 
-export function createTarballs({ cache, installer, metrics }: { cache: TarballCache; installer: Installer; metrics: Metrics }): Tarballs {
-  const counter = metrics.counter('npm_tarballs_total', 'Tarballs of npm packages that builds asked for, by where they came from.', ['from']);
+export function createTarballs({
+  cache,
+  installer,
+  metrics,
+}: {
+  cache: TarballCache;
+  installer: Installer;
+  metrics: Metrics;
+}): Tarballs {
+  const counter = metrics.counter(
+    'npm_tarballs_total',
+    'Tarballs of npm packages that builds asked for, by where they came from.',
+    ['from'],
+  );
   const stopping = new AbortController();
   const running = new Map<string, Promise<Buffer>>();
 
@@ -25,7 +37,9 @@ export function createTarballs({ cache, installer, metrics }: { cache: TarballCa
     if ('failure' in answer) throw new PackageError(packageFailure(answer.failure.reason, answer.failure.message));
     // The process that fetched it has looked already, but handles what strangers send.
     if (!('bytes' in answer) || !matchesIntegrity(answer.bytes, integrity)) {
-      throw new PackageError(packageFailure('PackageCorrupt', `${name}@${version} does not have the integrity ${integrity}.`));
+      throw new PackageError(
+        packageFailure('PackageCorrupt', `${name}@${version} does not have the integrity ${integrity}.`),
+      );
     }
     await cache.write(integrity, answer.bytes);
     return answer.bytes;
@@ -45,7 +59,9 @@ export function createTarballs({ cache, installer, metrics }: { cache: TarballCa
       const aborted = Promise.withResolvers<never>();
       const abort = (): void => aborted.reject(signal.reason as Error);
       signal.addEventListener('abort', abort, { once: true });
-      return Promise.race([fetchOnce(wanted), aborted.promise]).finally(() => signal.removeEventListener('abort', abort));
+      return Promise.race([fetchOnce(wanted), aborted.promise]).finally(() =>
+        signal.removeEventListener('abort', abort),
+      );
     },
     async stop() {
       stopping.abort(new Error('the room of packages is stopping'));

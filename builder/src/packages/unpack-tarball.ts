@@ -10,7 +10,14 @@ export interface UnpackLimits {
 }
 
 const BLOCK = 512;
-const EXTRA: ReadonlySet<string> = new Set(['ExtendedHeader', 'OldExtendedHeader', 'NextFileHasLongPath', 'OldGnuLongPath', 'NextFileHasLongLinkpath', 'GlobalExtendedHeader']);
+const EXTRA: ReadonlySet<string> = new Set([
+  'ExtendedHeader',
+  'OldExtendedHeader',
+  'NextFileHasLongPath',
+  'OldGnuLongPath',
+  'NextFileHasLongLinkpath',
+  'GlobalExtendedHeader',
+]);
 const FILES: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile']);
 
 const MIB = 1024 * 1024;
@@ -35,7 +42,10 @@ export class TarballError extends Error {
  * thread.
  * @throws TarballError when an entry would leave the package, when a limit is passed, or when the bytes are no tarball.
  */
-export async function unpackTarball(bytes: Uint8Array, limits: UnpackLimits = LIMITS): Promise<Map<string, Uint8Array>> {
+export async function unpackTarball(
+  bytes: Uint8Array,
+  limits: UnpackLimits = LIMITS,
+): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
   for (const entry of entries(await decompressed(bytes, limits.bytes))) {
     const path = pathOf(entry);
@@ -56,7 +66,7 @@ interface Entry {
 function* entries(tar: Buffer): Generator<Entry> {
   /** What extra entries say about the one that follows them. */
   let next: HeaderData = {};
-  for (let offset = 0; offset + BLOCK <= tar.length; ) {
+  for (let offset = 0; offset + BLOCK <= tar.length;) {
     const entry = entryAt(tar, offset, next);
     offset += BLOCK + Math.ceil((entry?.body.length ?? 0) / BLOCK) * BLOCK;
     // Two empty blocks end an archive; what comes after them is passed over, as by npm.
@@ -73,7 +83,9 @@ function* entries(tar: Buffer): Generator<Entry> {
 function entryAt(tar: Buffer, offset: number, next: HeaderData): Entry | undefined {
   const header = new Header(tar, offset);
   if (header.nullBlock) return undefined;
-  const { path = '', size = 0 } = EXTRA.has(header.type) ? header : { path: next.path ?? header.path, size: next.size ?? header.size };
+  const { path = '', size = 0 } = EXTRA.has(header.type)
+    ? header
+    : { path: next.path ?? header.path, size: next.size ?? header.size };
   const start = offset + BLOCK;
   if (!header.cksumValid || start + size > tar.length) throw new TarballError('its tarball is damaged');
   return { type: header.type, path, body: tar.subarray(start, start + size) };
@@ -87,11 +99,15 @@ function extra({ type, body }: Entry, before: HeaderData): HeaderData {
 }
 
 async function decompressed(bytes: Uint8Array, limit: number): Promise<Buffer> {
-  const tooLarge = new TarballError(`its tarball unpacks to more than ${Math.round(limit / MIB)} MiB`, { isTooLarge: true });
+  const tooLarge = new TarballError(`its tarball unpacks to more than ${Math.round(limit / MIB)} MiB`, {
+    isTooLarge: true,
+  });
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   if (!isGzip && bytes.length > limit) throw tooLarge;
   try {
-    return isGzip ? await promisify(gunzip)(bytes, { maxOutputLength: limit, chunkSize: MIB }) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return isGzip
+      ? await promisify(gunzip)(bytes, { maxOutputLength: limit, chunkSize: MIB })
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge;
     throw new TarballError(`its tarball is damaged (${(error as Error).message})`);
@@ -102,6 +118,7 @@ async function decompressed(bytes: Uint8Array, limit: number): Promise<Buffer> {
 function pathOf({ type, path }: Entry): string | undefined {
   if (!FILES.has(type)) return undefined;
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.');
-  if (path.startsWith('/') || segments.includes('..') || path.includes('\0')) throw new TarballError(`its tarball has an entry that leaves the package, ${JSON.stringify(path)}`);
+  if (path.startsWith('/') || segments.includes('..') || path.includes('\0'))
+    throw new TarballError(`its tarball has an entry that leaves the package, ${JSON.stringify(path)}`);
   return segments.length < 2 || path.endsWith('/') ? undefined : segments.slice(1).join('/');
 }

@@ -74,7 +74,11 @@ export function buildBench(options: Partial<ProcessBuilderOptions> = {}): BuildB
 export async function makeRequest(content: ContentStore, handler: string, sources: Sources): Promise<BuildRequest> {
   const trees = new Map<string, TreeManifest>();
   for (const [source, files] of Object.entries(sources)) {
-    const entries = Object.entries(files).map(async ([path, data]) => ({ path, ...(await content.put(Buffer.from(data))), mtime: 0 }));
+    const entries = Object.entries(files).map(async ([path, data]) => ({
+      path,
+      ...(await content.put(Buffer.from(data))),
+      mtime: 0,
+    }));
     trees.set(source, { files: await Promise.all(entries) });
   }
   const slash = handler.indexOf('/');
@@ -103,7 +107,9 @@ function processes(): ProcessInfo[] {
 
 /** Leaders of the building processes that run now, as children of this process; others that lead a group are none. */
 export const buildLeaders = (): number[] =>
-  processes().flatMap(({ pid, parent, group }) => (parent === process.pid && pid === group && builds(pid) ? [pid] : []));
+  processes().flatMap(({ pid, parent, group }) =>
+    parent === process.pid && pid === group && builds(pid) ? [pid] : [],
+  );
 
 function builds(pid: number): boolean {
   try {
@@ -114,4 +120,5 @@ function builds(pid: number): boolean {
 }
 
 /** Who lives in a process group. */
-export const groupMembers = (group: number): number[] => processes().flatMap((one) => (one.group === group ? [one.pid] : []));
+export const groupMembers = (group: number): number[] =>
+  processes().flatMap((one) => (one.group === group ? [one.pid] : []));

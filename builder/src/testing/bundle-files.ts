@@ -11,16 +11,32 @@ import { FakePackageRoom, type Packages } from './fake-package-room.ts';
 export type SourceTexts = Record<string, Record<string, string>>;
 
 /** Bundles in this process, whose files esbuild could all read. End with `esbuild.stop()`. */
-export async function bundleFiles(handler: string, sources: SourceTexts, packages: Packages | FakePackageRoom = {}): Promise<BundleResult> {
+export async function bundleFiles(
+  handler: string,
+  sources: SourceTexts,
+  packages: Packages | FakePackageRoom = {},
+): Promise<BundleResult> {
   const room = packages instanceof FakePackageRoom ? packages : new FakePackageRoom(packages);
-  const blobs = new Map(Object.values(sources).flatMap((files) => Object.values(files).map((text) => [sha256(text), Buffer.from(text)])));
+  const blobs = new Map(
+    Object.values(sources).flatMap((files) => Object.values(files).map((text) => [sha256(text), Buffer.from(text)])),
+  );
   const manifest = (files: Record<string, string>): BuildOrder['trees'][string] =>
     Object.fromEntries(Object.entries(files).map(([path, text]) => [path, [sha256(text), Buffer.byteLength(text)]]));
   const trees = Object.fromEntries(Object.entries(sources).map(([source, files]) => [source, manifest(files)]));
   const slash = handler.indexOf('/');
-  const order: BuildOrder = { type: 'build', source: handler.slice(0, slash), path: handler.slice(slash + 1), trees, maxBytes: 1_000_000 };
+  const order: BuildOrder = {
+    type: 'build',
+    source: handler.slice(0, slash),
+    path: handler.slice(slash + 1),
+    trees,
+    maxBytes: 1_000_000,
+  };
   const read = async (digest: string): Promise<Buffer> => blobs.get(digest) ?? Buffer.alloc(0);
-  return bundle(order, sourceFiles(trees, read), { esbuild, honoFolder: installation().honoFolder, packages: serviceOf(room) });
+  return bundle(order, sourceFiles(trees, read), {
+    esbuild,
+    honoFolder: installation().honoFolder,
+    packages: serviceOf(room),
+  });
 }
 
 function serviceOf(room: FakePackageRoom): Parameters<typeof bundle>[2]['packages'] {

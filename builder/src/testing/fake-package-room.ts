@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { npmSpecifier } from '../packages/npm-specifier.ts';
-import { PackageError, type PackageFailure, type PackageLayout, type PackageRoom, type ResolveRequest, type ResolveResult } from '../packages/package-room.ts';
+import {
+  PackageError,
+  type PackageFailure,
+  type PackageLayout,
+  type PackageRoom,
+  type ResolveRequest,
+  type ResolveResult,
+} from '../packages/package-room.ts';
 import { makeTarball, type PackageContents } from './make-tarball.ts';
 
 /** Files by folder: `node_modules/a`, `node_modules/a/node_modules/b`. A package.json is made where there is none. */
@@ -43,11 +50,17 @@ export class FakePackageRoom implements PackageRoom {
     this.resolved.push(request);
     if (this.#failure !== undefined) return { ok: false, ...this.#failure };
     this.#lock ??= await this.#makeLock();
-    const folders = Object.fromEntries(request.specifiers.map(({ specifier }) => {
-      const npm = npmSpecifier(specifier);
-      return 'asked' in npm ? [npm.asked, npm.name] : [specifier, specifier];
-    }));
-    return { ok: true, asks: this.asks(request), lock: JSON.stringify({ packages: JSON.parse(this.#lock) as object, folders }) };
+    const folders = Object.fromEntries(
+      request.specifiers.map(({ specifier }) => {
+        const npm = npmSpecifier(specifier);
+        return 'asked' in npm ? [npm.asked, npm.name] : [specifier, specifier];
+      }),
+    );
+    return {
+      ok: true,
+      asks: this.asks(request),
+      lock: JSON.stringify({ packages: JSON.parse(this.#lock) as object, folders }),
+    };
   }
 
   layout(lock: string): PackageLayout {

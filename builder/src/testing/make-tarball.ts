@@ -8,7 +8,9 @@ export type PackageContents = Record<string, string | Uint8Array>;
 export async function makeTarball(files: PackageContents): Promise<Buffer> {
   const entries = Object.entries(files).map(([name, content]) => {
     const path = `package/${name}`;
-    return typeof content === 'string' && content.startsWith('-> ') ? { path, type: 'SymbolicLink' as const, linkpath: content.slice(3) } : { path, content };
+    return typeof content === 'string' && content.startsWith('-> ')
+      ? { path, type: 'SymbolicLink' as const, linkpath: content.slice(3) }
+      : { path, content };
   });
   return gzipSync(makeTar(entries));
 }

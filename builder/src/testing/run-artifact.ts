@@ -20,7 +20,10 @@ try {
 
 /** Loads an artifact as the runtime does, at `/app/handler.mjs`, and calls its default export without arguments. */
 export function runArtifact(artifact: string): { value?: unknown; stack?: string } {
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', LOADER], { input: artifact, encoding: 'utf8' });
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', LOADER], {
+    input: artifact,
+    encoding: 'utf8',
+  });
   if (stdout === '') throw new Error(stderr);
   return JSON.parse(stdout) as { value?: unknown; stack?: string };
 }

@@ -6,7 +6,7 @@ const RULES: [broken: (path: string) => boolean, problem: string][] = [
   [(path) => path === '', 'must not be empty'],
   [(path) => Buffer.byteLength(path) > MAX_PATH_BYTES, `must be at most ${MAX_PATH_BYTES} bytes`],
   [(path) => !path.isWellFormed(), 'must be well-formed Unicode'],
-   
+
   [(path) => /[\0-\x1f\x7f]/.test(path), 'must not hold control characters'],
   [(path) => path.includes('\\'), 'must not hold a backslash'],
   [(path) => path.startsWith('/'), 'must not be absolute'],

@@ -16,15 +16,33 @@ interface Given {
   deleted?: boolean;
 }
 
-function fn({ name, route = '/a', methods = ['GET'], created = 0, holds = 'never', enabled = true, deleted = false }: Given): FunctionResource {
+function fn({
+  name,
+  route = '/a',
+  methods = ['GET'],
+  created = 0,
+  holds = 'never',
+  enabled = true,
+  deleted = false,
+}: Given): FunctionResource {
   const condition = {
-    type: 'RouteAccepted', status: 'True' as const, reason: 'Accepted', message: '', lastTransitionTime: '', observedGeneration: holds === 'now' ? 2 : 1,
+    type: 'RouteAccepted',
+    status: 'True' as const,
+    reason: 'Accepted',
+    message: '',
+    lastTransitionTime: '',
+    observedGeneration: holds === 'now' ? 2 : 1,
   };
   return {
     apiVersion: 'wherry.dev/v1alpha1',
     kind: 'Function',
     metadata: {
-      name, namespace: 'wherry', uid: name, resourceVersion: '1', generation: 2, creationTimestamp: '2026-01-01T00:00:00Z',
+      name,
+      namespace: 'wherry',
+      uid: name,
+      resourceVersion: '1',
+      generation: 2,
+      creationTimestamp: '2026-01-01T00:00:00Z',
       annotations: { [CREATED_AT]: String(created) },
       ...(deleted ? { deletionTimestamp: '2026-01-02T00:00:00Z' } : {}),
     },
@@ -34,41 +52,127 @@ function fn({ name, route = '/a', methods = ['GET'], created = 0, holds = 'never
 }
 
 const decide = (...given: Given[]): Record<string, string> =>
-  Object.fromEntries(Array.from(acceptRoutes(given.map(fn)), ([name, decision]) => [name, decision.accepted ? 'has it' : decision.holder]));
+  Object.fromEntries(
+    Array.from(acceptRoutes(given.map(fn)), ([name, decision]) => [
+      name,
+      decision.accepted ? 'has it' : decision.holder,
+    ]),
+  );
 
 describe('acceptRoutes', () => {
   it.each<[string, Given[], Record<string, string>]>([
-    ['the earlier created-at has it', [{ name: 'a', created: 2 }, { name: 'b', created: 1 }], { a: 'b', b: 'has it' }],
-    ['of the same age the smaller name', [{ name: 'b' }, { name: 'a' }], { a: 'has it', b: 'a' }],
-    ['who holds it keeps it, however young', [{ name: 'a', created: 1 }, { name: 'b', created: 2, holds: 'now' }], { a: 'b', b: 'has it' }],
-    ['an edit does not lose it to one that waits', [{ name: 'a', created: 1 }, { name: 'b', created: 2, holds: 'before' }], { a: 'b', b: 'has it' }],
     [
-      'an older function that is edited onto it does not take it',
-      [{ name: 'a', created: 1, holds: 'before' }, { name: 'b', created: 2, holds: 'now' }],
+      'the earlier created-at has it',
+      [
+        { name: 'a', created: 2 },
+        { name: 'b', created: 1 },
+      ],
       { a: 'b', b: 'has it' },
     ],
-    ['other methods do not conflict', [{ name: 'a', methods: ['GET'] }, { name: 'b', methods: ['POST'] }], { a: 'has it', b: 'has it' }],
+    ['of the same age the smaller name', [{ name: 'b' }, { name: 'a' }], { a: 'has it', b: 'a' }],
+    [
+      'who holds it keeps it, however young',
+      [
+        { name: 'a', created: 1 },
+        { name: 'b', created: 2, holds: 'now' },
+      ],
+      { a: 'b', b: 'has it' },
+    ],
+    [
+      'an edit does not lose it to one that waits',
+      [
+        { name: 'a', created: 1 },
+        { name: 'b', created: 2, holds: 'before' },
+      ],
+      { a: 'b', b: 'has it' },
+    ],
+    [
+      'an older function that is edited onto it does not take it',
+      [
+        { name: 'a', created: 1, holds: 'before' },
+        { name: 'b', created: 2, holds: 'now' },
+      ],
+      { a: 'b', b: 'has it' },
+    ],
+    [
+      'other methods do not conflict',
+      [
+        { name: 'a', methods: ['GET'] },
+        { name: 'b', methods: ['POST'] },
+      ],
+      { a: 'has it', b: 'has it' },
+    ],
     [
       'GET does not stand for HEAD, nor any method for OPTIONS',
-      [{ name: 'a', methods: ['GET'] }, { name: 'b', methods: ['HEAD', 'OPTIONS'] }],
+      [
+        { name: 'a', methods: ['GET'] },
+        { name: 'b', methods: ['HEAD', 'OPTIONS'] },
+      ],
       { a: 'has it', b: 'has it' },
     ],
     [
       'all of its methods or none: what a refused one would have had is free',
-      [{ name: 'a', methods: ['GET'] }, { name: 'b', methods: ['GET', 'POST'], created: 1 }, { name: 'c', methods: ['POST'], created: 2 }],
+      [
+        { name: 'a', methods: ['GET'] },
+        { name: 'b', methods: ['GET', 'POST'], created: 1 },
+        { name: 'c', methods: ['POST'], created: 2 },
+      ],
       { a: 'has it', b: 'a', c: 'has it' },
     ],
-    ['parameters have no names', [{ name: 'a', route: '/u/:id' }, { name: 'b', route: '/u/:name' }], { a: 'has it', b: 'a' }],
-    ['escapes are what they mean', [{ name: 'a', route: '/%61' }, { name: 'b', route: '/a' }], { a: 'has it', b: 'a' }],
+    [
+      'parameters have no names',
+      [
+        { name: 'a', route: '/u/:id' },
+        { name: 'b', route: '/u/:name' },
+      ],
+      { a: 'has it', b: 'a' },
+    ],
+    [
+      'escapes are what they mean',
+      [
+        { name: 'a', route: '/%61' },
+        { name: 'b', route: '/a' },
+      ],
+      { a: 'has it', b: 'a' },
+    ],
     [
       'a literal, a parameter and the rest are three routes',
-      [{ name: 'a', route: '/u/x' }, { name: 'b', route: '/u/:x' }, { name: 'c', route: '/u/*' }],
+      [
+        { name: 'a', route: '/u/x' },
+        { name: 'b', route: '/u/:x' },
+        { name: 'c', route: '/u/*' },
+      ],
       { a: 'has it', b: 'has it', c: 'has it' },
     ],
-    ['case counts', [{ name: 'a', route: '/A' }, { name: 'b', route: '/a' }], { a: 'has it', b: 'has it' }],
-    ['a disabled one keeps its claim', [{ name: 'a', enabled: false }, { name: 'b', created: 1 }], { a: 'has it', b: 'a' }],
-    ['one that is being deleted has none', [{ name: 'a', deleted: true, holds: 'now' }, { name: 'b', created: 1 }], { b: 'has it' }],
-    ['K5: one whose route cannot be parsed stops no other', [{ name: 'a', route: 'no route' }, { name: 'b' }], { b: 'has it' }],
+    [
+      'case counts',
+      [
+        { name: 'a', route: '/A' },
+        { name: 'b', route: '/a' },
+      ],
+      { a: 'has it', b: 'has it' },
+    ],
+    [
+      'a disabled one keeps its claim',
+      [
+        { name: 'a', enabled: false },
+        { name: 'b', created: 1 },
+      ],
+      { a: 'has it', b: 'a' },
+    ],
+    [
+      'one that is being deleted has none',
+      [
+        { name: 'a', deleted: true, holds: 'now' },
+        { name: 'b', created: 1 },
+      ],
+      { b: 'has it' },
+    ],
+    [
+      'K5: one whose route cannot be parsed stops no other',
+      [{ name: 'a', route: 'no route' }, { name: 'b' }],
+      { b: 'has it' },
+    ],
   ])('%s', (_title, given, expected) => {
     expect(decide(...given)).toEqual(expected);
     expect(decide(...given.toReversed())).toEqual(expected);
@@ -76,9 +180,14 @@ describe('acceptRoutes', () => {
 
   const method = fc.uniqueArray(fc.constantFrom<Method>('GET', 'POST', 'PUT'), { minLength: 1 });
   const given = fc.record({
-    route: fc.constantFrom('/a', '/b', '/:x', '/:y'), methods: method, created: fc.nat(3), holds: fc.constantFrom('now' as const, 'before' as const, 'never' as const),
+    route: fc.constantFrom('/a', '/b', '/:x', '/:y'),
+    methods: method,
+    created: fc.nat(3),
+    holds: fc.constantFrom('now' as const, 'before' as const, 'never' as const),
   });
-  const many = fc.array(given, { maxLength: 12 }).map((all) => all.map((one, index) => fn({ ...one, name: `f${index}` })));
+  const many = fc
+    .array(given, { maxLength: 12 })
+    .map((all) => all.map((one, index) => fn({ ...one, name: `f${index}` })));
 
   it('leaves no two with the same route and method, and refuses none without a rival that has it', () => {
     fc.assert(

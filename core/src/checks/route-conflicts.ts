@@ -55,13 +55,15 @@ export function conflictingFunction(
 ): FunctionResource | undefined {
   const shape = routeShape(candidate.route);
   const depth = candidate.route.split('/').length;
-  return functions
-    .filter((fn) => fn.metadata.name !== candidate.name && hasClaim(fn))
-    .filter((fn) => fn.spec.methods.some((method) => candidate.methods.includes(method)))
-    // Parsing is dear among thousands: only what has as many segments can have the same shape.
-    .filter((fn) => fn.spec.route.split('/').length === depth && isRoutePattern(fn.spec.route))
-    .filter((fn) => routeShape(fn.spec.route) === shape)
-    .sort(byRight)[0];
+  return (
+    functions
+      .filter((fn) => fn.metadata.name !== candidate.name && hasClaim(fn))
+      .filter((fn) => fn.spec.methods.some((method) => candidate.methods.includes(method)))
+      // Parsing is dear among thousands: only what has as many segments can have the same shape.
+      .filter((fn) => fn.spec.route.split('/').length === depth && isRoutePattern(fn.spec.route))
+      .filter((fn) => routeShape(fn.spec.route) === shape)
+      .sort(byRight)[0]
+  );
 }
 
 function hasClaim(fn: FunctionResource): boolean {

@@ -6,11 +6,19 @@ function canLieTogether(paths: string[]): boolean {
   return paths.every((a, index) => paths.every((b, other) => index === other || (a !== b && !b.startsWith(`${a}/`))));
 }
 
-const path = fc.array(fc.constantFrom('a', 'b', 'a-b', 'a.b', 'a b', 'ä', 'A', 'a0'), { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
+const path = fc
+  .array(fc.constantFrom('a', 'b', 'a-b', 'a.b', 'a b', 'ä', 'A', 'a0'), { minLength: 1, maxLength: 3 })
+  .map((parts) => parts.join('/'));
 
 describe('treePathProblem', () => {
   it('agrees with comparing every two paths', () => {
-    fc.assert(fc.property(fc.array(path, { maxLength: 8 }), (paths) => (treePathProblem(paths) === undefined) === canLieTogether(paths)), { numRuns: 3000 });
+    fc.assert(
+      fc.property(
+        fc.array(path, { maxLength: 8 }),
+        (paths) => (treePathProblem(paths) === undefined) === canLieTogether(paths),
+      ),
+      { numRuns: 3000 },
+    );
   });
 
   it.each([

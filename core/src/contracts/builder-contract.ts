@@ -50,14 +50,20 @@ export function builderContract(make: () => Promise<BuilderHarness>): void {
 
   it('follows imports into another source', async () => {
     const result = await build('api/v1/hello.ts', {
-      api: { 'v1/hello.ts': "import { greeting } from '../../shared/greeting.ts';\nexport default (c) => c.text(greeting);\n" },
+      api: {
+        'v1/hello.ts':
+          "import { greeting } from '../../shared/greeting.ts';\nexport default (c) => c.text(greeting);\n",
+      },
       shared: { 'greeting.ts': "export const greeting = 'ahoy';\n" },
     });
     expect(result.ok).toBe(true);
-    expect(result.inputs.map(({ source, path }) => `${source}/${path}`).sort()).toEqual(['api/v1/hello.ts', 'shared/greeting.ts']);
+    expect(result.inputs.map(({ source, path }) => `${source}/${path}`).sort()).toEqual([
+      'api/v1/hello.ts',
+      'shared/greeting.ts',
+    ]);
   });
 
-  it('names the handler\'s file when it is not there', async () => {
+  it("names the handler's file when it is not there", async () => {
     const result = await build('api/gone.ts', { api: { 'hello.ts': HELLO } });
     expect(result).toMatchObject({ ok: false, reason: 'HandlerNotFound', message: expect.stringContaining('gone.ts') });
   });
@@ -70,7 +76,11 @@ export function builderContract(make: () => Promise<BuilderHarness>): void {
   it('names an import that is not there', async () => {
     const handler = "import { a } from './missing.ts';\nexport default (c) => c.text(a);\n";
     const result = await build('api/hello.ts', { api: { 'hello.ts': handler } });
-    expect(result).toMatchObject({ ok: false, reason: 'ImportNotFound', message: expect.stringContaining('missing.ts') });
+    expect(result).toMatchObject({
+      ok: false,
+      reason: 'ImportNotFound',
+      message: expect.stringContaining('missing.ts'),
+    });
   });
 
   it('gives file, line and column of a syntax error, in a file that the handler reaches too', async () => {
@@ -90,7 +100,9 @@ export function builderContract(make: () => Promise<BuilderHarness>): void {
 
   it('does not begin a build that is no longer wanted', async () => {
     const wanted = await request(harness.content, 'api/hello.ts', { api: { 'hello.ts': HELLO } }, 0);
-    await expect(harness.builder.build(wanted, AbortSignal.abort(new Error('not wanted')))).rejects.toThrow('not wanted');
+    await expect(harness.builder.build(wanted, AbortSignal.abort(new Error('not wanted')))).rejects.toThrow(
+      'not wanted',
+    );
   });
 }
 
@@ -102,7 +114,11 @@ function revision(result: BuildResult): string {
 async function request(content: ContentStore, handler: string, sources: Sources, mtime: number): Promise<BuildRequest> {
   const trees = new Map<string, TreeManifest>();
   for (const [source, files] of Object.entries(sources)) {
-    const entries = Object.entries(files).map(async ([path, text]) => ({ path, ...(await content.put(Buffer.from(text))), mtime }));
+    const entries = Object.entries(files).map(async ([path, text]) => ({
+      path,
+      ...(await content.put(Buffer.from(text))),
+      mtime,
+    }));
     trees.set(source, { files: await Promise.all(entries) });
   }
   const slash = handler.indexOf('/');

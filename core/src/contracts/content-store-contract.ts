@@ -44,7 +44,7 @@ export function contentStoreContract(make: () => Promise<ContentStoreHarness>): 
       expect((await store.get(digest)).toString()).toBe('abcde');
     });
 
-    it('gives away buffers that are the caller\'s own', async () => {
+    it("gives away buffers that are the caller's own", async () => {
       const { digest } = await store.put(Buffer.from('mine'));
       (await store.get(digest)).fill(0);
       expect((await store.get(digest)).toString()).toBe('mine');
@@ -125,7 +125,11 @@ export function contentStoreContract(make: () => Promise<ContentStoreHarness>): 
       const blobs = Array.from({ length: 30 }, (_, index) => Buffer.from(`blob ${index}`));
       for (const bytes of blobs) await store.put(bytes);
       await harness.clock.advance(HOUR_MS + 1000);
-      await Promise.all([store.collect(NONE, HOUR_MS), ...blobs.map((bytes) => store.put(bytes)), store.collect(NONE, HOUR_MS)]);
+      await Promise.all([
+        store.collect(NONE, HOUR_MS),
+        ...blobs.map((bytes) => store.put(bytes)),
+        store.collect(NONE, HOUR_MS),
+      ]);
       for (const bytes of blobs) expect((await store.get(sha256(bytes))).equals(bytes)).toBe(true);
     });
   });

@@ -32,7 +32,10 @@ export function concurrencyContract(store: () => ResourceStore): void {
 
   it('lets a spec and a status update from one resourceVersion not both win', async () => {
     const created = await store().create(group('team'));
-    const { won } = await outcomes([store().update(described(created, 'x')), store().updateStatus({ ...created, status: { keys: 1 } })]);
+    const { won } = await outcomes([
+      store().update(described(created, 'x')),
+      store().updateStatus({ ...created, status: { keys: 1 } }),
+    ]);
     expect(won).toHaveLength(1);
     expect(await store().get('KeyGroup', 'team')).toEqual(won[0]);
   });
@@ -42,10 +45,12 @@ export function concurrencyContract(store: () => ResourceStore): void {
     const increment = async (): Promise<void> => {
       const current = (await store().get('KeyGroup', 'team'))!;
       const next = described(current, String(Number(current.spec.description) + 1));
-      await store().update(next).catch(async (error: { code: string }) => {
-        expect(error.code).toBe('conflict');
-        await increment();
-      });
+      await store()
+        .update(next)
+        .catch(async (error: { code: string }) => {
+          expect(error.code).toBe('conflict');
+          await increment();
+        });
     };
     await Promise.all(MANY.map(increment));
     expect((await store().get('KeyGroup', 'team'))?.spec.description).toBe('20');

@@ -10,7 +10,11 @@ import { writeContract } from './resource-store-write-contract.ts';
  * What every ResourceStore does, be it in memory, on SQLite or over kube-apiserver: Kubernetes' own semantics.
  * `open` gives each test an empty store; `runs` is how many random histories the model test plays.
  */
-export function resourceStoreContract(name: string, open: () => Promise<OpenedStore>, { runs = 60 }: { runs?: number } = {}): void {
+export function resourceStoreContract(
+  name: string,
+  open: () => Promise<OpenedStore>,
+  { runs = 60 }: { runs?: number } = {},
+): void {
   describe(`${name} is a ResourceStore`, () => {
     let opened: OpenedStore;
     beforeEach(async () => {

@@ -44,11 +44,17 @@ export function finalizerContract(store: () => ResourceStore): void {
   it('removes it with its last finalizer, and not before', async () => {
     const marked = await deleted([HOLD, OTHER]);
     const half = await store().update(withFinalizers(marked, [OTHER]));
-    expect(half.metadata).toMatchObject({ finalizers: [OTHER], generation: 2, deletionTimestamp: marked.metadata.deletionTimestamp });
+    expect(half.metadata).toMatchObject({
+      finalizers: [OTHER],
+      generation: 2,
+      deletionTimestamp: marked.metadata.deletionTimestamp,
+    });
     await store().update(withFinalizers(half, []));
     expect(await store().get('KeyGroup', 'team')).toBeUndefined();
     const events = await take(store(), 'KeyGroup', { resourceVersion: half.metadata.resourceVersion, count: 1 });
-    expect(events).toMatchObject([{ type: 'deleted', object: { metadata: { name: 'team', uid: marked.metadata.uid } } }]);
+    expect(events).toMatchObject([
+      { type: 'deleted', object: { metadata: { name: 'team', uid: marked.metadata.uid } } },
+    ]);
   });
 
   it('refuses new finalizers once deletion has begun', async () => {

@@ -50,8 +50,10 @@ const NOTHING = { resourceVersion: '0', objects: new Map<string, Resource>() };
 const same = isDeepStrictEqual;
 const id = (step: Step) => `${step.kind}/${step.name}`;
 const key = (object: Resource) => `${object.kind}/${object.metadata.name}`;
-const specOf = (step: Pick<Step, 'kind' | 'text'>) => (step.kind === 'KeyGroup' ? { description: step.text } : { displayName: step.text, type: 'manual', enabled: true });
-const statusOf = (step: Step) => (step.kind === 'KeyGroup' ? { keys: step.text === 'x' ? 1 : 2 } : { lastSyncError: step.text });
+const specOf = (step: Pick<Step, 'kind' | 'text'>) =>
+  step.kind === 'KeyGroup' ? { description: step.text } : { displayName: step.text, type: 'manual', enabled: true };
+const statusOf = (step: Step) =>
+  step.kind === 'KeyGroup' ? { keys: step.text === 'x' ? 1 : 2 } : { lastSyncError: step.text };
 
 /** The slow, obvious store: a table, and the rules one after the other. */
 class Model {
@@ -72,15 +74,29 @@ class Model {
 
   #create(step: Step, known: Known | undefined): Outcome {
     if (known !== undefined) return 'conflict';
-    return this.#put(step, { spec: specOf(step), status: {}, finalizers: step.finalizers, generation: 1, deleting: false, write: 1 });
+    return this.#put(step, {
+      spec: specOf(step),
+      status: {},
+      finalizers: step.finalizers,
+      generation: 1,
+      deleting: false,
+      write: 1,
+    });
   }
 
   #update(step: Step, known: Known): Outcome {
-    if (known.deleting && step.finalizers.some((finalizer) => !known.finalizers.includes(finalizer))) return 'validation_failed';
+    if (known.deleting && step.finalizers.some((finalizer) => !known.finalizers.includes(finalizer)))
+      return 'validation_failed';
     if (known.deleting && step.finalizers.length === 0) return this.#remove(step);
     if (same(known.spec, specOf(step)) && same(known.finalizers, step.finalizers)) return known;
     const generation = same(known.spec, specOf(step)) ? known.generation : known.generation + 1;
-    return this.#put(step, { ...known, spec: specOf(step), finalizers: step.finalizers, generation, write: known.write + 1 });
+    return this.#put(step, {
+      ...known,
+      spec: specOf(step),
+      finalizers: step.finalizers,
+      generation,
+      write: known.write + 1,
+    });
   }
 
   #delete(step: Step, known: Known): Outcome {
@@ -141,7 +157,11 @@ async function playAndReplay(store: ResourceStore, steps: Step[], seed: number):
 }
 
 /** One step on both; `seen` holds the states of each name, oldest first. */
-async function playStep(store: ResourceStore, step: Step, { model, seen }: { model: Model; seen: Map<string, Resource[]> }): Promise<void> {
+async function playStep(
+  store: ResourceStore,
+  step: Step,
+  { model, seen }: { model: Model; seen: Map<string, Resource[]> },
+): Promise<void> {
   const past = seen.get(id(step)) ?? [];
   const current = past.at(-1);
   const sent = step.stale ? past[0] : current;
@@ -188,7 +208,14 @@ function outcomeOf(outcome: Resource | 'done' | ErrorCode, after: Resource | und
   const { uid, generation, finalizers = [], deletionTimestamp } = after.metadata;
   const own = states.filter((state) => state.metadata.uid === uid);
   const write = new Set(own.map((state) => state.metadata.resourceVersion)).size;
-  return { spec: after.spec, status: after.status, finalizers, generation, deleting: deletionTimestamp !== undefined, write };
+  return {
+    spec: after.spec,
+    status: after.status,
+    finalizers,
+    generation,
+    deleting: deletionTimestamp !== undefined,
+    write,
+  };
 }
 
 /** Sends the step; the state, or the code of the refusal. */

@@ -6,7 +6,11 @@ import { group, refusal } from './resource-store-samples.ts';
 const untyped = <T>(value: unknown): T => value as T;
 
 const hello = (over: object = {}): NewResource<'Function'> =>
-  untyped({ kind: 'Function', metadata: { name: 'hello' }, spec: { handler: 'app/hello.ts', route: '/hello', methods: ['GET'], ...over } });
+  untyped({
+    kind: 'Function',
+    metadata: { name: 'hello' },
+    spec: { handler: 'app/hello.ts', route: '/hello', methods: ['GET'], ...over },
+  });
 
 /** What a store refuses, and how it says so. */
 export function validationContract(store: () => ResourceStore): void {
@@ -78,7 +82,10 @@ export function validationContract(store: () => ResourceStore): void {
     ['a label value', { labels: { key: 'not a value' } }, 'metadata.labels'],
     ['an annotation key', { annotations: { 'a/b/c': 'x' } }, 'metadata.annotations'],
   ])('refuses %s that is not one', async (_what, metadata, path) => {
-    const refused = await refusal(store().create({ ...group('team'), metadata: { name: 'team', ...metadata } }), 'validation_failed');
+    const refused = await refusal(
+      store().create({ ...group('team'), metadata: { name: 'team', ...metadata } }),
+      'validation_failed',
+    );
     expect(refused.message).toContain(path);
   });
 
@@ -106,7 +113,10 @@ export function validationContract(store: () => ResourceStore): void {
     ['an unknown field', { colour: 'blue' }, 'status.colour'],
   ])('refuses %s in a status, naming the field', async (_what, status, path) => {
     const created = await store().create(group('team'));
-    const refused = await refusal(store().updateStatus(untyped<KeyGroupResource>({ ...created, status })), 'validation_failed');
+    const refused = await refusal(
+      store().updateStatus(untyped<KeyGroupResource>({ ...created, status })),
+      'validation_failed',
+    );
     expect(refused.details?.map((detail) => detail.path)).toEqual([path]);
     expect(await store().get('KeyGroup', 'team')).toEqual(created);
   });

@@ -61,7 +61,9 @@ export function watchContract(store: () => ResourceStore): void {
     const created = await store().create(group('a', 'first'));
     const [mine] = await take(store(), 'KeyGroup', { resourceVersion, count: 1 });
     mine!.object.spec.description = 'changed by the receiver';
-    expect(await take(store(), 'KeyGroup', { resourceVersion, count: 1 })).toEqual([{ type: 'added', object: created }]);
+    expect(await take(store(), 'KeyGroup', { resourceVersion, count: 1 })).toEqual([
+      { type: 'added', object: created },
+    ]);
     expect(await store().get('KeyGroup', 'a')).toEqual(created);
   });
 
@@ -71,7 +73,10 @@ export function watchContract(store: () => ResourceStore): void {
     for (let i = 0; i < 9; i += 1) object = await store().update(described(object, `change ${i}`));
     const whole = await take(store(), 'KeyGroup', { resourceVersion, count: 10 });
     for (const [index, event] of whole.entries()) {
-      const rest = await take(store(), 'KeyGroup', { resourceVersion: event.object.metadata.resourceVersion, count: 9 - index });
+      const rest = await take(store(), 'KeyGroup', {
+        resourceVersion: event.object.metadata.resourceVersion,
+        count: 9 - index,
+      });
       expect(rest).toEqual(whole.slice(index + 1));
     }
   });

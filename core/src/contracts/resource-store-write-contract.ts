@@ -26,10 +26,17 @@ export function writeContract(store: () => ResourceStore): void {
   });
 
   it('keeps labels, annotations and finalizers as given, and empty ones not at all', async () => {
-    const metadata = { labels: { 'wherry.dev/team': 'a' }, annotations: { 'wherry.dev/created-at': '17' }, finalizers: ['wherry.dev/hold'] };
+    const metadata = {
+      labels: { 'wherry.dev/team': 'a' },
+      annotations: { 'wherry.dev/created-at': '17' },
+      finalizers: ['wherry.dev/hold'],
+    };
     const full = await store().create({ ...group('full'), metadata: { name: 'full', ...metadata } });
     expect(full.metadata).toMatchObject(metadata);
-    const empty = await store().create({ ...group('empty'), metadata: { name: 'empty', labels: {}, annotations: {}, finalizers: [] } });
+    const empty = await store().create({
+      ...group('empty'),
+      metadata: { name: 'empty', labels: {}, annotations: {}, finalizers: [] },
+    });
     expect(Object.keys(empty.metadata)).not.toEqual(expect.arrayContaining(['labels']));
     expect(Object.keys(empty.metadata)).not.toEqual(expect.arrayContaining(['annotations']));
     expect(Object.keys(empty.metadata)).not.toEqual(expect.arrayContaining(['finalizers']));
@@ -93,7 +100,10 @@ export function writeContract(store: () => ResourceStore): void {
 
   it('leaves what the store assigns as it is, whatever an update says of generation', async () => {
     const created = await store().create(group('team'));
-    const updated = await store().update({ ...described(created, 'x'), metadata: { ...created.metadata, generation: 77 } });
+    const updated = await store().update({
+      ...described(created, 'x'),
+      metadata: { ...created.metadata, generation: 77 },
+    });
     expect(updated.metadata).toMatchObject({ generation: 2, uid: created.metadata.uid });
   });
 
@@ -118,20 +128,26 @@ export function writeContract(store: () => ResourceStore): void {
     expect(await store().get('KeyGroup', 'team')).toEqual(withStatus);
   });
 
-  it.each(['update', 'updateStatus'] as const)('refuses an %s from a stale resourceVersion, and changes nothing', async (method) => {
-    const created = await store().create(group('team', 'first'));
-    const current = await store().update(described(created, 'second'));
-    const error = await refusal(store()[method]({ ...described(created, 'third'), status: { keys: 1 } }), 'conflict');
-    expect(error.message).toContain('team');
-    expect(await store().get('KeyGroup', 'team')).toEqual(current);
-  });
+  it.each(['update', 'updateStatus'] as const)(
+    'refuses an %s from a stale resourceVersion, and changes nothing',
+    async (method) => {
+      const created = await store().create(group('team', 'first'));
+      const current = await store().update(described(created, 'second'));
+      const error = await refusal(store()[method]({ ...described(created, 'third'), status: { keys: 1 } }), 'conflict');
+      expect(error.message).toContain('team');
+      expect(await store().get('KeyGroup', 'team')).toEqual(current);
+    },
+  );
 
-  it.each(['update', 'updateStatus'] as const)('refuses an %s without a resourceVersion, naming the field', async (method) => {
-    const created = await store().create(group('team'));
-    const sent = { ...described(created, 'x'), metadata: { ...created.metadata, resourceVersion: '' } };
-    const error = await refusal(store()[method](sent), 'validation_failed');
-    expect(error.message).toContain('metadata.resourceVersion');
-  });
+  it.each(['update', 'updateStatus'] as const)(
+    'refuses an %s without a resourceVersion, naming the field',
+    async (method) => {
+      const created = await store().create(group('team'));
+      const sent = { ...described(created, 'x'), metadata: { ...created.metadata, resourceVersion: '' } };
+      const error = await refusal(store()[method](sent), 'validation_failed');
+      expect(error.message).toContain('metadata.resourceVersion');
+    },
+  );
 
   it.each(['update', 'updateStatus'] as const)('answers not_found to an %s of an absent object', async (method) => {
     const created = await store().create(group('team'));
@@ -158,12 +174,15 @@ export function writeContract(store: () => ResourceStore): void {
     await store().delete('KeyGroup', 'team');
     const again = await store().create(group('team'));
     await refusal(store().update(described(first, 'x')), 'conflict');
-    const mixed = { ...described(first, 'x'), metadata: { ...first.metadata, resourceVersion: again.metadata.resourceVersion } };
+    const mixed = {
+      ...described(first, 'x'),
+      metadata: { ...first.metadata, resourceVersion: again.metadata.resourceVersion },
+    };
     await refusal(store().update(mixed), 'conflict');
     expect(await store().get('KeyGroup', 'team')).toEqual(again);
   });
 
-  it('gives objects that are the caller\'s own', async () => {
+  it("gives objects that are the caller's own", async () => {
     const sent = { ...group('team', 'first'), metadata: { name: 'team', labels: { a: '1' } } };
     const created = await store().create(sent);
     const pristine = structuredClone(created);

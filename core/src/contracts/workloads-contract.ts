@@ -29,7 +29,8 @@ export function workloadsContract(make: () => Promise<WorkloadsHarness>): void {
 
   const good = async (functionName = 'hello', replicas = 1): Promise<DesiredWorkload> =>
     desire(functionName, await harness.goodRevision(), replicas);
-  const find = (name: string): ObservedWorkload | undefined => workloads.list().find((workload) => workload.name === name);
+  const find = (name: string): ObservedWorkload | undefined =>
+    workloads.list().find((workload) => workload.name === name);
   const ready = (name: string): ObservedInstance[] => find(name)?.instances.filter((instance) => instance.ready) ?? [];
   const untilReady = async (name: string, count = 1): Promise<ObservedInstance[]> => {
     await eventually(() => expect(ready(name)).toHaveLength(count));
@@ -74,13 +75,17 @@ export function workloadsContract(make: () => Promise<WorkloadsHarness>): void {
     await workloads.ensure(desired);
     const [dead] = await untilReady(desired.name);
     await harness.kill(dead!);
-    await eventually(() => expect(ready(desired.name).map(({ id }) => id)).toEqual([expect.not.stringMatching(`^${dead!.id}$`)]));
+    await eventually(() =>
+      expect(ready(desired.name).map(({ id }) => id)).toEqual([expect.not.stringMatching(`^${dead!.id}$`)]),
+    );
   });
 
   it('says why code that does not load has no instance', async () => {
     const desired = desire('broken', await harness.badRevision(), 1);
     await workloads.ensure(desired);
-    await eventually(() => expect(find(desired.name)?.failure).toMatchObject({ reason: expect.stringMatching(/^(Load|Export)Error$/) }));
+    await eventually(() =>
+      expect(find(desired.name)?.failure).toMatchObject({ reason: expect.stringMatching(/^(Load|Export)Error$/) }),
+    );
     expect(find(desired.name)?.failure?.message).not.toBe('');
     expect(ready(desired.name)).toEqual([]);
   });
@@ -131,7 +136,9 @@ export function workloadsContract(make: () => Promise<WorkloadsHarness>): void {
     const desired = await good();
     const seen: string[] = [];
     const late: string[] = [];
-    const stop = workloads.watch((name, functionName) => void seen.push(`${functionName} ${name} ${ready(name).length}`));
+    const stop = workloads.watch(
+      (name, functionName) => void seen.push(`${functionName} ${name} ${ready(name).length}`),
+    );
     workloads.watch(() => undefined);
     await workloads.ensure(desired);
     await eventually(() => expect(seen).toContain(`hello ${desired.name} 1`));
@@ -144,7 +151,7 @@ export function workloadsContract(make: () => Promise<WorkloadsHarness>): void {
     expect(seen).toHaveLength(before);
   });
 
-  it('gives away lists that are the caller\'s own', async () => {
+  it("gives away lists that are the caller's own", async () => {
     const desired = await good();
     await workloads.ensure(desired);
     await untilReady(desired.name);

@@ -80,9 +80,18 @@ describe('E2: an envelope opens in its own place alone', () => {
   });
 
   it.each([
-    [{ namespace: 'a', name: 'bc' }, { namespace: 'ab', name: 'c' }],
-    [{ namespace: 'a","b', name: 'c' }, { namespace: 'a', name: 'b","c' }],
-    [{ namespace: 'a/b', name: 'c' }, { namespace: 'a', name: 'b/c' }],
+    [
+      { namespace: 'a', name: 'bc' },
+      { namespace: 'ab', name: 'c' },
+    ],
+    [
+      { namespace: 'a","b', name: 'c' },
+      { namespace: 'a', name: 'b","c' },
+    ],
+    [
+      { namespace: 'a/b', name: 'c' },
+      { namespace: 'a', name: 'b/c' },
+    ],
   ])('however the parts are cut: %j is not %j', (from, to) => {
     const envelope = seal(ring, { ...here, ...from }, 'secret');
     expect(codeOf(() => open(ring, { ...here, ...to }, envelope))).toBe('not_authentic');
@@ -96,7 +105,10 @@ describe('E2: an envelope opens in its own place alone', () => {
 
   it('under a version of the same secret it does not open either', () => {
     const secret = new Uint8Array(32).fill(9);
-    const twins = createKeyRing([{ version: 1, secret }, { version: 2, secret }]);
+    const twins = createKeyRing([
+      { version: 1, secret },
+      { version: 2, secret },
+    ]);
     const bytes = bytesOf(seal(twins, here, 'secret'));
     bytes.writeUInt32BE(1);
     expect(codeOf(() => open(twins, here, `wherry1.${bytes.toString('base64url')}`))).toBe('not_authentic');
@@ -142,7 +154,15 @@ describe('E3: what is not whole gives a typed error and no plaintext', () => {
   });
 
   it('any text at all', () => {
-    fc.assert(fc.property(fc.oneof(text, text.map((rest) => `wherry1.${rest}`)), (rest) => !codeOf(() => open(ring, here, rest)).startsWith('opened')));
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          text,
+          text.map((rest) => `wherry1.${rest}`),
+        ),
+        (rest) => !codeOf(() => open(ring, here, rest)).startsWith('opened'),
+      ),
+    );
   });
 
   it.each([

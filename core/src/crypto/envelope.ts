@@ -61,7 +61,8 @@ export function open(keyRing: KeyRing, binding: EnvelopeBinding, envelope: strin
   const head = bytes.subarray(0, HEAD_BYTES);
   const version = head.readUInt32BE();
   const key = keyRing.get(version);
-  if (key === undefined) throw new EnvelopeError('unknown_key', `needs encryption key version ${version}, which the key ring lacks`);
+  if (key === undefined)
+    throw new EnvelopeError('unknown_key', `needs encryption key version ${version}, which the key ring lacks`);
   const decipher = createDecipheriv('aes-256-gcm', recordKey(key, head), nonceOf(head), { authTagLength: TAG_BYTES });
   decipher.setAAD(additionalData(binding, version));
   decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
@@ -86,7 +87,10 @@ export function keyVersionOf(envelope: string): number {
 function decode(envelope: string): Buffer {
   if (!envelope.startsWith(PREFIX)) {
     const known = /^wherry\d+\./.test(envelope);
-    throw new EnvelopeError(known ? 'unknown_format' : 'malformed', known ? 'has a format that this version does not know' : 'is not an envelope');
+    throw new EnvelopeError(
+      known ? 'unknown_format' : 'malformed',
+      known ? 'has a format that this version does not know' : 'is not an envelope',
+    );
   }
   const text = envelope.slice(PREFIX.length);
   const bytes = Buffer.from(text, 'base64url');

@@ -4,7 +4,11 @@ const secret = (fill: number): Uint8Array => new Uint8Array(32).fill(fill);
 
 describe('createKeyRing', () => {
   it('seals with the highest version, in whatever order the keys come', () => {
-    const ring = createKeyRing([{ version: 3, secret: secret(3) }, { version: 10, secret: secret(10) }, { version: 1, secret: secret(1) }]);
+    const ring = createKeyRing([
+      { version: 3, secret: secret(3) },
+      { version: 10, secret: secret(10) },
+      { version: 1, secret: secret(1) },
+    ]);
     expect(ring.current().version).toBe(10);
     expect(ring.get(10)?.export()).toEqual(Buffer.from(secret(10)));
     expect(ring.get(3)?.export()).toEqual(Buffer.from(secret(3)));
@@ -22,7 +26,14 @@ describe('createKeyRing', () => {
     ['no key', [], 'at least one'],
     ['a short key', [{ version: 1, secret: new Uint8Array(31) }], 'version 1 must be 32 bytes (it has 31)'],
     ['an empty key', [{ version: 4, secret: new Uint8Array(0) }], 'version 4 must be 32 bytes (it has 0)'],
-    ['a version twice', [{ version: 1, secret: secret(1) }, { version: 1, secret: secret(2) }], 'version 1 must stand once'],
+    [
+      'a version twice',
+      [
+        { version: 1, secret: secret(1) },
+        { version: 1, secret: secret(2) },
+      ],
+      'version 1 must stand once',
+    ],
     ['version 0', [{ version: 0, secret: secret(1) }], 'from 1'],
     ['half a version', [{ version: 1.5, secret: secret(1) }], 'whole number'],
     ['too high a version', [{ version: 2 ** 32, secret: secret(1) }], 'whole number'],

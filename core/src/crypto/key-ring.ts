@@ -17,7 +17,9 @@ export function createKeyRing(keys: { version: number; secret: Uint8Array }[]): 
     }
     if (byVersion.has(version)) throw new RangeError(`encryption key version ${version} must stand once`);
     if (secret.byteLength !== MASTER_KEY_BYTES) {
-      throw new RangeError(`encryption key version ${version} must be ${MASTER_KEY_BYTES} bytes (it has ${secret.byteLength})`);
+      throw new RangeError(
+        `encryption key version ${version} must be ${MASTER_KEY_BYTES} bytes (it has ${secret.byteLength})`,
+      );
     }
     byVersion.set(version, createSecretKey(secret));
   }

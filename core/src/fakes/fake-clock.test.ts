@@ -38,7 +38,7 @@ describe('FakeClock', () => {
     expect(seen).toEqual([10, 20, 30]);
   });
 
-  it('lets a sleeper go with the signal\'s reason, and forgets its timer', async () => {
+  it("lets a sleeper go with the signal's reason, and forgets its timer", async () => {
     const clock = new FakeClock();
     const abort = new AbortController();
     const sleep = clock.sleep(10, abort.signal);

@@ -24,7 +24,10 @@ export class FakeContentStore implements ContentStore {
     this.#find(digest).bytes = Buffer.from('not what was put');
   }
 
-  async put(content: AsyncIterable<Uint8Array> | Uint8Array, limit = Infinity): Promise<{ digest: Digest; size: number }> {
+  async put(
+    content: AsyncIterable<Uint8Array> | Uint8Array,
+    limit = Infinity,
+  ): Promise<{ digest: Digest; size: number }> {
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of content instanceof Uint8Array ? [content] : content) {
@@ -58,7 +61,9 @@ export class FakeContentStore implements ContentStore {
   }
 
   async collect(referenced: ReadonlySet<Digest>, graceMs: number): Promise<number> {
-    const old = [...this.#blobs].filter(([digest, { putAt }]) => !referenced.has(digest) && this.#clock.now() - putAt > graceMs);
+    const old = [...this.#blobs].filter(
+      ([digest, { putAt }]) => !referenced.has(digest) && this.#clock.now() - putAt > graceMs,
+    );
     for (const [digest] of old) this.#blobs.delete(digest);
     return old.length;
   }

@@ -16,7 +16,10 @@ describe('channelPair', () => {
     right.send({ type: 'answer' });
     const [toRight, toLeft] = [all(right.messages()), all(left.messages())];
     left.close();
-    expect(await toRight).toEqual([{ type: 'snapshot', list: [1], at: '1970-01-01T00:00:00.000Z' }, { type: 'second' }]);
+    expect(await toRight).toEqual([
+      { type: 'snapshot', list: [1], at: '1970-01-01T00:00:00.000Z' },
+      { type: 'second' },
+    ]);
     expect(await toLeft).toEqual([{ type: 'answer' }]);
   });
 

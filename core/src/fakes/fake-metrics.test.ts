@@ -8,7 +8,11 @@ describe('FakeMetrics', () => {
     calls.inc({ code: '200', method: 'GET' });
     calls.inc({ code: '200', method: 'GET' }, 2);
     calls.inc({ code: '500', method: 'GET' });
-    expect([metrics.value('calls'), metrics.value('calls', { code: '200' }), metrics.value('calls', { code: '404' })]).toEqual([4, 3, 0]);
+    expect([
+      metrics.value('calls'),
+      metrics.value('calls', { code: '200' }),
+      metrics.value('calls', { code: '404' }),
+    ]).toEqual([4, 3, 0]);
     const running = metrics.gauge('running', 'Running.');
     running.set(5);
     running.inc({}, -2);

@@ -47,11 +47,17 @@ export class FakeMetrics implements Metrics {
     let removed = false;
     return {
       counter: (name, _help, labels) => counterOf(make(name, labels)),
-      gauge: (name, _help, labels) => ({ ...gaugeOf(make(name, labels)), observe: () => { throw new Error('observe a gauge of no series'); } }),
+      gauge: (name, _help, labels) => ({
+        ...gaugeOf(make(name, labels)),
+        observe: () => {
+          throw new Error('observe a gauge of no series');
+        },
+      }),
       histogram: (name, _help, labels) => histogramOf(make(name, labels)),
       remove: () => {
         removed = true;
-        for (const { samples } of this.#families.values()) samples.splice(0, Infinity, ...samples.filter((sample) => !own.has(sample)));
+        for (const { samples } of this.#families.values())
+          samples.splice(0, Infinity, ...samples.filter((sample) => !own.has(sample)));
       },
     };
   }
@@ -71,7 +77,9 @@ export class FakeMetrics implements Metrics {
     const family = this.#families.get(name);
     if (family === undefined) throw new Error(`there is no metric ${name}`);
     const observed = [...(family.read?.() ?? [])].map(([own, value]) => ({ labels: own, values: [value] }));
-    return [...family.samples, ...observed].filter((sample) => Object.entries(labels).every(([key, value]) => sample.labels[key] === value));
+    return [...family.samples, ...observed].filter((sample) =>
+      Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+    );
   }
 
   #make(name: string, known: readonly string[]): SampleOf {
@@ -108,7 +116,9 @@ const gaugeOf = (sampleOf: SampleOf): Omit<Gauge, 'observe'> => ({
   inc: (labels, by = 1) => void add(sampleOf(labels), by),
 });
 
-const histogramOf = (sampleOf: SampleOf): Histogram => ({ observe: (value, labels) => void sampleOf(labels).values.push(value) });
+const histogramOf = (sampleOf: SampleOf): Histogram => ({
+  observe: (value, labels) => void sampleOf(labels).values.push(value),
+});
 
 function add(sample: Sample, by: number): void {
   sample.values = [(sample.values[0] ?? 0) + by];

@@ -3,7 +3,10 @@ import { described, group, refusal, take } from '../contracts/resource-store-sam
 import { conflict } from '../errors.ts';
 import { FakeResourceStore } from './fake-resource-store.ts';
 
-resourceStoreContract('FakeResourceStore', async () => ({ store: new FakeResourceStore(), close: async () => undefined }));
+resourceStoreContract('FakeResourceStore', async () => ({
+  store: new FakeResourceStore(),
+  close: async () => undefined,
+}));
 
 describe('FakeResourceStore: the levers', () => {
   it('fails the next calls of an operation with the given errors, in order, and then works again', async () => {
@@ -34,7 +37,9 @@ describe('FakeResourceStore: the levers', () => {
     const running = take(store, 'KeyGroup', { resourceVersion, count: 1 });
     store.expireWatches();
     expect((await refusal(running, 'conflict')).message).toMatch(/^Expired:/);
-    expect((await refusal(take(store, 'KeyGroup', { resourceVersion, count: 1 }), 'conflict')).message).toMatch(/^Expired:/);
+    expect((await refusal(take(store, 'KeyGroup', { resourceVersion, count: 1 }), 'conflict')).message).toMatch(
+      /^Expired:/,
+    );
     const relisted = await store.list('KeyGroup');
     const healed = take(store, 'KeyGroup', { resourceVersion: relisted.resourceVersion, count: 1 });
     const created = await store.create(group('a'));

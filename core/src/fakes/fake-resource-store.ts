@@ -23,7 +23,10 @@ export class FakeResourceStore implements ResourceStore {
   /** Replaced at each drop; a watch belongs to the line on which it began. */
   #line: { lost?: Error } = {};
 
-  constructor({ namespace = 'wherry', clock = { now: () => Date.UTC(2026, 0, 1) } }: { namespace?: string; clock?: { now(): number } } = {}) {
+  constructor({
+    namespace = 'wherry',
+    clock = { now: () => Date.UTC(2026, 0, 1) },
+  }: { namespace?: string; clock?: { now(): number } } = {}) {
     this.namespace = namespace;
     this.#clock = clock;
   }
@@ -82,7 +85,10 @@ export class FakeResourceStore implements ResourceStore {
     this.#write(applyDelete(current, { kind, name, preconditions }, this.#stamp()), current);
   }
 
-  async *watch<K extends Kind>(kind: K, options: { resourceVersion: string; signal: AbortSignal }): AsyncGenerator<WatchEvent<K>, void> {
+  async *watch<K extends Kind>(
+    kind: K,
+    options: { resourceVersion: string; signal: AbortSignal },
+  ): AsyncGenerator<WatchEvent<K>, void> {
     this.#fail('watch');
     const line = this.#line;
     const log = {
@@ -118,12 +124,18 @@ export class FakeResourceStore implements ResourceStore {
   }
 
   #changesAfter<K extends Kind>(kind: K, version: number): Change<K>[] {
-    const first = this.#changes.findLastIndex((change) => Number(change.object.metadata.resourceVersion) <= version) + 1;
+    const first =
+      this.#changes.findLastIndex((change) => Number(change.object.metadata.resourceVersion) <= version) + 1;
     return structuredClone(this.#changes.slice(first).filter((change) => change.object.kind === kind)) as Change<K>[];
   }
 
   #stamp(): WriteStamp {
-    return { namespace: this.namespace, resourceVersion: String(this.#newest + 1), uid: randomUUID(), now: this.#clock.now() };
+    return {
+      namespace: this.namespace,
+      resourceVersion: String(this.#newest + 1),
+      uid: randomUUID(),
+      now: this.#clock.now(),
+    };
   }
 
   #fail(operation: StoreOperation): void {

@@ -31,7 +31,7 @@ describe('FakeWorkloads', () => {
     };
   });
 
-  describe('in a test\'s hands', () => {
+  describe("in a test's hands", () => {
     const workloads = new FakeWorkloads();
     const ready = (): number => workloads.list()[0]?.instances.filter((instance) => instance.ready).length ?? 0;
 

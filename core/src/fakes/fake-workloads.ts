@@ -1,6 +1,10 @@
 import type { Digest } from '../resources/meta.ts';
 import type {
-  DesiredWorkload, ObservedInstance, ObservedWorkload, WorkloadFailure, Workloads,
+  DesiredWorkload,
+  ObservedInstance,
+  ObservedWorkload,
+  WorkloadFailure,
+  Workloads,
 } from '../ports/workloads.ts';
 
 /** A call that runs in an instance. */
@@ -63,7 +67,11 @@ export class FakeWorkloads implements Workloads {
       functionName: desired.functionName,
       revision: desired.revision,
       replicas: desired.replicas,
-      instances: instances.map(({ id, address, ready }) => ({ id, ready, ...(address === undefined ? {} : { address: { ...address } }) })),
+      instances: instances.map(({ id, address, ready }) => ({
+        id,
+        ready,
+        ...(address === undefined ? {} : { address: { ...address } }),
+      })),
       ...(failure === undefined ? {} : { failure: { ...failure } }),
       ...(waiting === undefined ? {} : { waiting }),
     }));

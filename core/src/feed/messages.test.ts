@@ -1,29 +1,82 @@
 import { helloSchema, routerDownSchema, routerUpSchema, runtimeDownSchema, runtimeUpSchema } from './messages.ts';
 
 const fn = {
-  id: 'hello-1', namespace: 'wherry', route: '/hello', methods: ['GET'], keyGroups: null, cors: null, timeoutMs: 30_000, maxRequestBytes: 1, maxConcurrency: null,
-  revision: 'r1', instances: [{ id: 'i1', revision: 'r1', address: { path: '/run/i1.sock' }, token: 't' }], failure: null,
+  id: 'hello-1',
+  namespace: 'wherry',
+  route: '/hello',
+  methods: ['GET'],
+  keyGroups: null,
+  cors: null,
+  timeoutMs: 30_000,
+  maxRequestBytes: 1,
+  maxConcurrency: null,
+  revision: 'r1',
+  instances: [{ id: 'i1', revision: 'r1', address: { path: '/run/i1.sock' }, token: 't' }],
+  failure: null,
 };
 const key = { digest: 'd', id: 'k', name: 'acme', groupId: 'g', groupName: 'partners', expiresAt: null };
-const snapshot = { type: 'snapshot', epoch: 'e', version: 1, resourceVersion: '7', digestKey: 'AA', settings: { logLevel: 'info' }, functions: [fn], keys: [key] };
-const log = { functionName: 'hello-1', requestId: 'r', level: 'exec_end', message: '1ms', args: null, sequence: 1, timestamp: 1.5 };
+const snapshot = {
+  type: 'snapshot',
+  epoch: 'e',
+  version: 1,
+  resourceVersion: '7',
+  digestKey: 'AA',
+  settings: { logLevel: 'info' },
+  functions: [fn],
+  keys: [key],
+};
+const log = {
+  functionName: 'hello-1',
+  requestId: 'r',
+  level: 'exec_end',
+  message: '1ms',
+  args: null,
+  sequence: 1,
+  timestamp: 1.5,
+};
 const state = {
-  function: { id: 'hello-1', namespace: 'wherry', name: 'hello', description: null, handler: 'a/b.ts', route: '/hello', methods: ['GET'], keyGroups: null, debug: false },
+  function: {
+    id: 'hello-1',
+    namespace: 'wherry',
+    name: 'hello',
+    description: null,
+    handler: 'a/b.ts',
+    route: '/hello',
+    methods: ['GET'],
+    keyGroups: null,
+    debug: false,
+  },
   settings: { logLevel: 'info' },
   secrets: [],
 };
-const start = { type: 'start', revision: 'r1', artifact: 'export default 1', invocationToken: 't', listen: { host: '127.0.0.1', port: 0 }, state };
+const start = {
+  type: 'start',
+  revision: 'r1',
+  artifact: 'export default 1',
+  invocationToken: 't',
+  listen: { host: '127.0.0.1', port: 0 },
+  state,
+};
 
 const hello = { type: 'hello', role: 'router', instance: 'router-1', resourceVersion: '0' };
 
-const schemas = { hello: helloSchema, routerDown: routerDownSchema, routerUp: routerUpSchema, runtimeDown: runtimeDownSchema, runtimeUp: runtimeUpSchema };
+const schemas = {
+  hello: helloSchema,
+  routerDown: routerDownSchema,
+  routerUp: routerUpSchema,
+  runtimeDown: runtimeDownSchema,
+  runtimeUp: runtimeUpSchema,
+};
 type Way = keyof typeof schemas;
 
 describe('feed messages', () => {
   it.each<[Way, object]>([
     ['hello', hello],
     ['hello', { ...hello, resourceVersion: '9'.repeat(40) }],
-    ['hello', { type: 'hello', role: 'runtime', instance: 'pod-1', workload: 'hello-1', functionUid: 'uid-1', token: 't' }],
+    [
+      'hello',
+      { type: 'hello', role: 'runtime', instance: 'pod-1', workload: 'hello-1', functionUid: 'uid-1', token: 't' },
+    ],
     ['routerDown', snapshot],
     ['routerDown', { type: 'change', version: 2, resourceVersion: '8', removedKeys: ['d'] }],
     ['routerDown', { type: 'heartbeat', version: 2, resourceVersion: '8' }],
@@ -42,7 +95,11 @@ describe('feed messages', () => {
 
   it.each<[string, Way, object]>([
     ['R6: a router is sent no value of a key', 'routerDown', { ...snapshot, keys: [{ ...key, value: 'wh_value' }] }],
-    ['R2: an address is a socket or a host with its port', 'routerDown', { ...snapshot, functions: [{ ...fn, instances: [{ ...fn.instances[0], address: { host: 'a' } }] }] }],
+    [
+      'R2: an address is a socket or a host with its port',
+      'routerDown',
+      { ...snapshot, functions: [{ ...fn, instances: [{ ...fn.instances[0], address: { host: 'a' } }] }] },
+    ],
     ['a hello from a state that cannot be compared', 'hello', { ...hello, resourceVersion: 'v7' }],
     ['a hello from no state', 'hello', { ...hello, resourceVersion: '' }],
     ['a hello from a negative state', 'hello', { ...hello, resourceVersion: '-1' }],

@@ -8,10 +8,7 @@ import * as z from 'zod/mini';
 /** Seconds between heartbeats; a client that hears nothing for three of them reconnects. */
 export const HEARTBEAT_SECONDS = 2;
 
-const address = z.union([
-  z.strictObject({ path: z.string() }),
-  z.strictObject({ host: z.string(), port: z.int() }),
-]);
+const address = z.union([z.strictObject({ path: z.string() }), z.strictObject({ host: z.string(), port: z.int() })]);
 
 /** An instance that takes calls. */
 export const routerInstanceSchema = z.strictObject({

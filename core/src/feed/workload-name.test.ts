@@ -7,7 +7,12 @@ const template = { memoryMiB: 128, cpuMillis: null };
 describe('workloadName', () => {
   it('is a DNS label for every function name', () => {
     const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
-    fc.assert(fc.property(name, (functionName) => nameSchema.safeParse(workloadName(functionName, 'a'.repeat(64), template)).success));
+    fc.assert(
+      fc.property(
+        name,
+        (functionName) => nameSchema.safeParse(workloadName(functionName, 'a'.repeat(64), template)).success,
+      ),
+    );
   });
 
   it('is one for each function, revision and template', () => {

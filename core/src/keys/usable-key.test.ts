@@ -13,17 +13,33 @@ const secrets = new FakeReferencedSecrets();
 const reader = createConfidentialReader(ring, secrets);
 
 function metadata(name: string): ObjectMeta {
-  return { name, namespace: 'wherry', uid: name, resourceVersion: '1', generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' };
+  return {
+    name,
+    namespace: 'wherry',
+    uid: name,
+    resourceVersion: '1',
+    generation: 1,
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  };
 }
 
 function keyOf(spec: Partial<ApiKeyResource['spec']> = {}): ApiKeyResource {
   const owner = { kind: 'ApiKey' as const, metadata: metadata('key-1') };
   const value = sealConfidential(ring, owner, 'spec.value', 'wh_the-value-of-it');
-  return { apiVersion: 'wherry.dev/v1alpha1', ...owner, spec: { keyGroup: 'partners', value, enabled: true, ...spec }, status: {} };
+  return {
+    apiVersion: 'wherry.dev/v1alpha1',
+    ...owner,
+    spec: { keyGroup: 'partners', value, enabled: true, ...spec },
+    status: {},
+  };
 }
 
 const group: KeyGroupResource = {
-  apiVersion: 'wherry.dev/v1alpha1', kind: 'KeyGroup', metadata: metadata('partners'), spec: { displayName: 'our-partners' }, status: {},
+  apiVersion: 'wherry.dev/v1alpha1',
+  kind: 'KeyGroup',
+  metadata: metadata('partners'),
+  spec: { displayName: 'our-partners' },
+  status: {},
 };
 
 describe('routerKey', () => {
@@ -49,19 +65,33 @@ describe('routerKey', () => {
   });
 
   it.each([
-    ['being deleted', { ...keyOf(), metadata: { ...keyOf().metadata, deletionTimestamp: '2026-01-02T00:00:00Z' } }, group],
+    [
+      'being deleted',
+      { ...keyOf(), metadata: { ...keyOf().metadata, deletionTimestamp: '2026-01-02T00:00:00Z' } },
+      group,
+    ],
     ['of a group that is gone', keyOf(), undefined],
-    ['of a group that is being deleted', keyOf(), { ...group, metadata: { ...group.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' } }],
+    [
+      'of a group that is being deleted',
+      keyOf(),
+      { ...group, metadata: { ...group.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' } },
+    ],
     ['of another group', keyOf({ keyGroup: 'others' }), group],
   ])('R7: gives no key that is %s', (_title, key, itsGroup) => {
     expect(routerKey(key, itsGroup, reader, digestKey)).toBeUndefined();
   });
 
-  it.each([undefined, '2030-01-01T00:00:00Z'])('R6: a disabled key (expiry %s) is known as one that has expired', (expiresAt) => {
-    expect(routerKey(keyOf({ enabled: false, expiresAt }), group, reader, digestKey)).toMatchObject({ id: 'key-1', expiresAt: 0 });
-  });
+  it.each([undefined, '2030-01-01T00:00:00Z'])(
+    'R6: a disabled key (expiry %s) is known as one that has expired',
+    (expiresAt) => {
+      expect(routerKey(keyOf({ enabled: false, expiresAt }), group, reader, digestKey)).toMatchObject({
+        id: 'key-1',
+        expiresAt: 0,
+      });
+    },
+  );
 
-  it('E2: does not take another key\'s envelope', () => {
+  it("E2: does not take another key's envelope", () => {
     const moved = { ...keyOf(), metadata: metadata('key-2') };
     expect(routerKey(moved, group, reader, digestKey)).toBeUndefined();
   });

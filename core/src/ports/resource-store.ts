@@ -3,7 +3,12 @@ import type { Kind, KindTypes, Resource } from '../resources/kinds.ts';
 /** What a caller gives to create an object; the store assigns the rest of the metadata. */
 export interface NewResource<K extends Kind> {
   kind: K;
-  metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string>; finalizers?: string[] };
+  metadata: {
+    name: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    finalizers?: string[];
+  };
   spec: KindTypes[K]['spec'];
 }
 
@@ -15,8 +20,7 @@ export interface ResourceList<K extends Kind> {
 
 /** `deleted` carries the last state. `bookmark` says only that nothing before its resourceVersion is still to come. */
 export type WatchEvent<K extends Kind> =
-  | { type: 'added' | 'modified' | 'deleted'; object: Resource<K> }
-  | { type: 'bookmark'; resourceVersion: string };
+  { type: 'added' | 'modified' | 'deleted'; object: Resource<K> } | { type: 'bookmark'; resourceVersion: string };
 
 /**
  * The objects of one namespace. Every method rejects with a DomainError: `not_found`, `conflict` (the name exists; the
@@ -43,5 +47,8 @@ export interface ResourceStore {
    * Every change after `resourceVersion`, in order, until the signal aborts (then it ends without an error).
    * Rejects with DomainError `conflict` and the message prefix `Expired:` when that state is too old: list again.
    */
-  watch<K extends Kind>(kind: K, options: { resourceVersion: string; signal: AbortSignal }): AsyncIterable<WatchEvent<K>>;
+  watch<K extends Kind>(
+    kind: K,
+    options: { resourceVersion: string; signal: AbortSignal },
+  ): AsyncIterable<WatchEvent<K>>;
 }

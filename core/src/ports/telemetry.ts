@@ -1,6 +1,16 @@
 /** Levels of log entries: those of a handler's writes, then those of the platform's own records of a call. */
 export const LOG_LEVELS = [
-  'log', 'debug', 'info', 'warn', 'error', 'trace', 'stdout', 'stderr', 'exec_start', 'exec_end', 'exec_reject',
+  'log',
+  'debug',
+  'info',
+  'warn',
+  'error',
+  'trace',
+  'stdout',
+  'stderr',
+  'exec_start',
+  'exec_end',
+  'exec_reject',
 ] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 

@@ -7,7 +7,10 @@ import { textSchema } from './text.ts';
 /** First segment of handler paths. `code` is kept free: a leading `code/` of a handler is dropped. */
 export const sourceNameSchema = z
   .string()
-  .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, dashes and underscores, a letter or digit first')
+  .regex(
+    /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/,
+    'must be 1 to 64 letters, digits, dashes and underscores, a letter or digit first',
+  )
   .refine((name) => name !== 'code', {
     message: 'must not be code: a leading code/ of a handler is dropped',
     params: inKubernetes("self != 'code'"),
@@ -28,7 +31,12 @@ const gitSchema = z.strictObject({
 });
 
 const syncSchema = z.strictObject({
-  intervalSeconds: z.int().min(0).max(31_536_000).describe('How often the repository is read; 0: never by itself.').optional(),
+  intervalSeconds: z
+    .int()
+    .min(0)
+    .max(31_536_000)
+    .describe('How often the repository is read; 0: never by itself.')
+    .optional(),
   webhook: z
     .strictObject({
       enabled: z.boolean().describe('Whether a push to the webhook has the repository read.').optional(),
@@ -40,7 +48,9 @@ const syncSchema = z.strictObject({
 
 export const codeSourceSpecSchema = z
   .strictObject({
-    displayName: sourceNameSchema.describe('First segment of the handlers of this source. Absent: metadata.name.').optional(),
+    displayName: sourceNameSchema
+      .describe('First segment of the handlers of this source. Absent: metadata.name.')
+      .optional(),
     type: z.enum(['manual', 'git']).describe('Whether files are uploaded, or read from a git repository.'),
     enabled: z.boolean().default(true).describe('False: the files stay as they are.'),
     manual: z
@@ -85,6 +95,10 @@ export const codeSourceStatusSchema = z.strictObject({
   lastSyncError: textSchema(0, 4096).describe('Why the last reading failed.').optional(),
   files: z.int().min(0).describe('How many files the tree has.').optional(),
   bytes: z.int().min(0).describe('How large they are together.').optional(),
-  locks: z.array(lockSchema).max(MAX_SOURCE_LOCKS).describe('Which packages builds settled on, newest first.').optional(),
+  locks: z
+    .array(lockSchema)
+    .max(MAX_SOURCE_LOCKS)
+    .describe('Which packages builds settled on, newest first.')
+    .optional(),
 });
 export type CodeSourceStatus = z.infer<typeof codeSourceStatusSchema>;

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { testKeyRing } from '../fakes/test-key-ring.ts';
-import { CONFIDENTIAL_FIELDS, confidentialValues, mapConfidential, openConfidential, redact, sealConfidential } from './confidential-fields.ts';
+import {
+  CONFIDENTIAL_FIELDS,
+  confidentialValues,
+  mapConfidential,
+  openConfidential,
+  redact,
+  sealConfidential,
+} from './confidential-fields.ts';
 import { confidentialSchema } from './confidential.ts';
 import { ALL_KINDS, KINDS, type ApiKeyResource, type CodeSourceResource, type KeyGroupResource } from './kinds.ts';
 
@@ -9,22 +16,35 @@ function confidentialPaths(schema: unknown, path: string): string[] {
   const { def } = (schema as z.ZodType)._zod as unknown as { def: Record<string, unknown> };
   // A described schema is a copy of it with the same definition.
   if (def === (confidentialSchema._zod.def as unknown)) return [path];
-  const inner = ['innerType', 'element', 'valueType', 'in', 'out', 'left', 'right'].filter((part) => def[part] !== undefined);
+  const inner = ['innerType', 'element', 'valueType', 'in', 'out', 'left', 'right'].filter(
+    (part) => def[part] !== undefined,
+  );
   const members = (def.options ?? def.items ?? []) as unknown[];
   return [
-    ...Object.entries((def.shape ?? {})).flatMap(([name, value]) => confidentialPaths(value, `${path}.${name}`)),
+    ...Object.entries(def.shape ?? {}).flatMap(([name, value]) => confidentialPaths(value, `${path}.${name}`)),
     ...inner.flatMap((part) => confidentialPaths(def[part], def.innerType === undefined ? `${path}[]` : path)),
     ...members.flatMap((member) => confidentialPaths(member, path)),
   ];
 }
 
 const ring = testKeyRing();
-const meta = { namespace: 'wherry', uid: 'u', resourceVersion: '1', generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' };
+const meta = {
+  namespace: 'wherry',
+  uid: 'u',
+  resourceVersion: '1',
+  generation: 1,
+  creationTimestamp: '2026-01-01T00:00:00Z',
+};
 const source: CodeSourceResource = {
   apiVersion: 'wherry.dev/v1alpha1',
   kind: 'CodeSource',
   metadata: { ...meta, name: 'web' },
-  spec: { type: 'git', enabled: true, git: { url: 'https://example.org/a.git', authToken: { encrypted: 'E1' } }, sync: { webhook: { secret: { secretKeyRef: { name: 's', key: 'k' } } } } },
+  spec: {
+    type: 'git',
+    enabled: true,
+    git: { url: 'https://example.org/a.git', authToken: { encrypted: 'E1' } },
+    sync: { webhook: { secret: { secretKeyRef: { name: 's', key: 'k' } } } },
+  },
   status: {},
 };
 const bare: CodeSourceResource = { ...source, spec: { type: 'manual', enabled: true } };
@@ -42,7 +62,12 @@ describe('the registry of confidential fields', () => {
       d: z.union([z.string(), z.strictObject({ e: confidentialSchema.default({ encrypted: 'x' }) })]).readonly(),
       f: z.string(),
     });
-    expect(confidentialPaths(schema.refine(() => true), 'spec')).toEqual(['spec.a[].b', 'spec.c[]', 'spec.d.e']);
+    expect(
+      confidentialPaths(
+        schema.refine(() => true),
+        'spec',
+      ),
+    ).toEqual(['spec.a[].b', 'spec.c[]', 'spec.d.e']);
   });
 });
 
@@ -51,13 +76,23 @@ describe('confidentialValues', () => {
     const place = { kind: 'CodeSource', namespace: 'wherry', name: 'web' };
     expect(confidentialValues(source)).toEqual([
       { field: 'spec.git.authToken', value: { encrypted: 'E1' }, binding: { ...place, field: 'spec.git.authToken' } },
-      { field: 'spec.sync.webhook.secret', value: { secretKeyRef: { name: 's', key: 'k' } }, binding: { ...place, field: 'spec.sync.webhook.secret' } },
+      {
+        field: 'spec.sync.webhook.secret',
+        value: { secretKeyRef: { name: 's', key: 'k' } },
+        binding: { ...place, field: 'spec.sync.webhook.secret' },
+      },
     ]);
     expect(confidentialValues(bare)).toEqual([]);
   });
 
   it('finds nothing in a kind that has none', () => {
-    const group: KeyGroupResource = { apiVersion: 'a', kind: 'KeyGroup', metadata: { ...meta, name: 'g' }, spec: {}, status: {} };
+    const group: KeyGroupResource = {
+      apiVersion: 'a',
+      kind: 'KeyGroup',
+      metadata: { ...meta, name: 'g' },
+      spec: {},
+      status: {},
+    };
     expect(confidentialValues(group)).toEqual([]);
   });
 });
@@ -65,7 +100,9 @@ describe('confidentialValues', () => {
 describe('mapConfidential and redact', () => {
   it('replace in a copy', () => {
     const before = structuredClone(source);
-    const mapped = mapConfidential(source, (value, field) => (value.encrypted === undefined ? value : { encrypted: `${field}!` }));
+    const mapped = mapConfidential(source, (value, field) =>
+      value.encrypted === undefined ? value : { encrypted: `${field}!` },
+    );
     expect(mapped.spec.git?.authToken).toEqual({ encrypted: 'spec.git.authToken!' });
     expect(source).toEqual(before);
   });
@@ -82,7 +119,10 @@ describe('mapConfidential and redact', () => {
 describe('sealConfidential and openConfidential', () => {
   const owner = { kind: 'ApiKey' as const, metadata: { ...meta, name: 'key-1' } };
   const key: ApiKeyResource = {
-    apiVersion: 'wherry.dev/v1alpha1', ...owner, spec: { keyGroup: 'g', enabled: true, value: sealConfidential(ring, owner, 'spec.value', 'the value') }, status: {},
+    apiVersion: 'wherry.dev/v1alpha1',
+    ...owner,
+    spec: { keyGroup: 'g', enabled: true, value: sealConfidential(ring, owner, 'spec.value', 'the value') },
+    status: {},
   };
 
   it('meet in the object', () => {
@@ -92,10 +132,14 @@ describe('sealConfidential and openConfidential', () => {
 
   it('E2: do not meet in another object', () => {
     const moved = { ...key, metadata: { ...key.metadata, namespace: 'elsewhere' } };
-    expect(() => openConfidential(ring, moved, 'spec.value')).toThrow(expect.objectContaining({ code: 'not_authentic' }));
+    expect(() => openConfidential(ring, moved, 'spec.value')).toThrow(
+      expect.objectContaining({ code: 'not_authentic' }),
+    );
   });
 
   it('say where there is nothing to open', () => {
-    expect(() => openConfidential(ring, bare, 'spec.git.authToken')).toThrow(expect.objectContaining({ code: 'no_envelope' }));
+    expect(() => openConfidential(ring, bare, 'spec.git.authToken')).toThrow(
+      expect.objectContaining({ code: 'no_envelope' }),
+    );
   });
 });

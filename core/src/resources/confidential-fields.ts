@@ -47,7 +47,11 @@ export function sealConfidential<K extends Kind>(
  * Opens the value of an object's field.
  * @throws EnvelopeError; code `no_envelope` when the field is absent or refers to a Kubernetes Secret.
  */
-export function openConfidential<K extends Kind>(keyRing: KeyRing, resource: Resource<K>, field: ConfidentialField<K>): string {
+export function openConfidential<K extends Kind>(
+  keyRing: KeyRing,
+  resource: Resource<K>,
+  field: ConfidentialField<K>,
+): string {
   const encrypted = read(resource, field)?.encrypted;
   if (encrypted === undefined) throw new EnvelopeError('no_envelope', `of ${field} is not in the object itself`);
   return open(keyRing, bindingOf(resource, field), encrypted);

@@ -44,18 +44,28 @@ function openEnvelope<K extends Kind>(keyRing: KeyRing, resource: Resource<K>, f
 
 function follow(secrets: ReferencedSecrets, { name, key }: Reference, field: string): ValueRead {
   if (secrets === NO_REFERENCED_SECRETS) {
-    return problem('SecretNotFound', `${field} refers to the Secret "${name}", but there are Secrets on Kubernetes alone: write the value itself.`);
+    return problem(
+      'SecretNotFound',
+      `${field} refers to the Secret "${name}", but there are Secrets on Kubernetes alone: write the value itself.`,
+    );
   }
   const secret = secrets.get(name);
   if (secret === undefined) {
-    return problem('SecretNotFound', `There is no Secret "${name}", to which ${field} refers: create it in the namespace of this object, with the key "${key}".`);
+    return problem(
+      'SecretNotFound',
+      `There is no Secret "${name}", to which ${field} refers: create it in the namespace of this object, with the key "${key}".`,
+    );
   }
   if (secret.refused !== undefined) {
-    return problem('SecretRefused', `${field} refers to the Secret "${name}", ${secret.refused}: name a Secret that holds the value for this field.`);
+    return problem(
+      'SecretRefused',
+      `${field} refers to the Secret "${name}", ${secret.refused}: name a Secret that holds the value for this field.`,
+    );
   }
   const value = secret.data.get(key);
   if (value === undefined || value === '') {
-    const what = value === '' ? `The key "${key}" of the Secret "${name}" is empty` : `The Secret "${name}" has no key "${key}"`;
+    const what =
+      value === '' ? `The key "${key}" of the Secret "${name}" is empty` : `The Secret "${name}" has no key "${key}"`;
     return problem('SecretKeyNotFound', `${what}, to which ${field} refers: write it there, or mend the reference.`);
   }
   return { value };

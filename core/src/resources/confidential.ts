@@ -9,7 +9,9 @@ import { textSchema } from './text.ts';
  */
 export const confidentialSchema = z
   .strictObject({
-    encrypted: textSchema(1, 131_072).describe('An envelope that this installation made for this very field.').optional(),
+    encrypted: textSchema(1, 131_072)
+      .describe('An envelope that this installation made for this very field.')
+      .optional(),
     secretKeyRef: z
       .strictObject({
         name: nameSchema.describe('metadata.name of a Secret in the same namespace.'),
@@ -21,6 +23,9 @@ export const confidentialSchema = z
   .refine((value) => (value.encrypted === undefined) !== (value.secretKeyRef === undefined), {
     message: 'exactly one of encrypted and secretKeyRef is required',
     // Atomic: who applies one form takes the other away, whoever wrote that.
-    params: inKubernetes({ cel: [{ cel: 'has(self.encrypted) != has(self.secretKeyRef)' }], keywords: { 'x-kubernetes-map-type': 'atomic' } }),
+    params: inKubernetes({
+      cel: [{ cel: 'has(self.encrypted) != has(self.secretKeyRef)' }],
+      keywords: { 'x-kubernetes-map-type': 'atomic' },
+    }),
   });
 export type Confidential = z.infer<typeof confidentialSchema>;

@@ -17,7 +17,9 @@ const fieldsSchema = z.strictObject({
     .regex(/^[a-zA-Z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, dashes and underscores')
     .meta({ maxLength: 128 })
     .describe('The name by which handlers ask for it.'),
-  scope: z.enum(SECRET_SCOPES).describe('Who sees it: all functions, one function, or calls with a key of one group or with one key.'),
+  scope: z
+    .enum(SECRET_SCOPES)
+    .describe('Who sees it: all functions, one function, or calls with a key of one group or with one key.'),
   function: nameSchema.describe('For scope function: metadata.name of the Function.').optional(),
   keyGroup: nameSchema.describe('For scope group: metadata.name of the KeyGroup.').optional(),
   apiKey: nameSchema.describe('For scope key: metadata.name of the ApiKey.').optional(),
@@ -39,7 +41,9 @@ const ownerSchema = z.strictObject({
 export type SecretOwner = z.infer<typeof ownerSchema>;
 
 export const functionSecretStatusSchema = z.strictObject({
-  owner: ownerSchema.describe('Whose the secret is since the operator first saw both. It goes with that owner.').optional(),
+  owner: ownerSchema
+    .describe('Whose the secret is since the operator first saw both. It goes with that owner.')
+    .optional(),
   observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
 });

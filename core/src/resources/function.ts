@@ -12,18 +12,30 @@ export type Method = (typeof METHODS)[number];
 export const DEFAULT_MAX_CONCURRENCY = 1000;
 
 const headerNamesSchema = z
-  .array(z.string().max(128).regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name'))
+  .array(
+    z
+      .string()
+      .max(128)
+      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name'),
+  )
   .max(64);
 
 export const corsSchema = z
   .strictObject({
     origins: z
-      .array(textSchema(1, 512).regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\,]+)$/, 'must be * or scheme://host[:port]'))
+      .array(
+        textSchema(1, 512).regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\,]+)$/, 'must be * or scheme://host[:port]'),
+      )
       .min(1)
       .max(64)
       .describe('Whose pages may read answers.'),
     credentials: z.boolean().describe('Whether browsers may send credentials along.').optional(),
-    maxAge: z.int().min(0).max(86_400).default(86_400).describe('Seconds for which browsers may keep the answer to a preflight.'),
+    maxAge: z
+      .int()
+      .min(0)
+      .max(86_400)
+      .default(86_400)
+      .describe('Seconds for which browsers may keep the answer to a preflight.'),
     allowHeaders: headerNamesSchema.describe('Request headers that browsers may send.').optional(),
     exposeHeaders: headerNamesSchema.describe('Response headers that scripts may read.').optional(),
   })
@@ -39,7 +51,12 @@ export const scalingSchema = z
     minReplicas: z.int().min(1).max(100).default(1).describe('How many instances run at least.'),
     maxReplicas: z.int().min(1).max(100).default(1).describe('How many instances run at most.'),
     targetConcurrency: z.int().min(1).max(1000).default(50).describe('Calls that one instance should answer at once.'),
-    idleSeconds: z.int().min(10).max(86_400).default(300).describe('How long an instance is kept that has nothing to do.'),
+    idleSeconds: z
+      .int()
+      .min(10)
+      .max(86_400)
+      .default(300)
+      .describe('How long an instance is kept that has nothing to do.'),
   })
   .refine((scaling) => scaling.maxReplicas >= scaling.minReplicas, {
     path: ['maxReplicas'],
@@ -49,7 +66,13 @@ export const scalingSchema = z
 
 export const resourcesSchema = z.strictObject({
   memoryMiB: z.int().min(64).max(8192).default(128).describe('Memory of an instance, MiB.'),
-  cpuMillis: z.int().min(10).max(64_000).nullable().default(null).describe('CPU of an instance, thousandths of a core; null: no limit.'),
+  cpuMillis: z
+    .int()
+    .min(10)
+    .max(64_000)
+    .nullable()
+    .default(null)
+    .describe('CPU of an instance, thousandths of a core; null: no limit.'),
 });
 
 /** `<source name>/<path in the source>`; the file need not exist yet. */
@@ -85,7 +108,9 @@ export const functionSpecSchema = z.strictObject({
     .optional(),
   description: textSchema(0, 1024).describe('For people.').optional(),
   handler: handlerSchema.describe('Which file answers. It need not exist yet.'),
-  route: routeSchema.describe('Which paths are answered: /a/:b/* has a literal segment, a parameter, and * for the rest.'),
+  route: routeSchema.describe(
+    'Which paths are answered: /a/:b/* has a literal segment, a parameter, and * for the rest.',
+  ),
   methods: methodsSchema.describe('Which methods are answered.'),
   keyGroups: z
     .array(nameSchema)
@@ -96,14 +121,21 @@ export const functionSpecSchema = z.strictObject({
   cors: corsSchema.describe('What browsers may do from pages of other origins. Absent: nothing.').optional(),
   enabled: z.boolean().default(true).describe('False: calls are answered with 404.'),
   timeoutSeconds: z.int().min(1).max(3600).default(30).describe('How long a call may take.'),
-  maxRequestBytes: z.int().min(0).max(1_073_741_824).default(10_485_760).describe('How large the body of a request may be.'),
+  maxRequestBytes: z
+    .int()
+    .min(0)
+    .max(1_073_741_824)
+    .default(10_485_760)
+    .describe('How large the body of a request may be.'),
   maxConcurrency: z
     .int()
     .min(1)
     .max(10_000)
     .nullable()
     .default(null)
-    .describe('Calls of this function at once over all of its instances; further ones get 429. Null: the limit of the service, 1000.'),
+    .describe(
+      'Calls of this function at once over all of its instances; further ones get 429. Null: the limit of the service, 1000.',
+    ),
   scaling: scalingSchema.prefault({}).describe('How many instances run.'),
   resources: resourcesSchema.prefault({}).describe('What one instance may use.'),
   revision: digestSchema.describe('A pin: serve this revision whatever the source says.').optional(),

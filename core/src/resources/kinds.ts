@@ -1,13 +1,24 @@
 import type { z } from 'zod';
 import { apiKeySpecSchema, apiKeyStatusSchema, type ApiKeySpec, type ApiKeyStatus } from './api-key.ts';
-import { codeSourceSpecSchema, codeSourceStatusSchema, type CodeSourceSpec, type CodeSourceStatus } from './code-source.ts';
+import {
+  codeSourceSpecSchema,
+  codeSourceStatusSchema,
+  type CodeSourceSpec,
+  type CodeSourceStatus,
+} from './code-source.ts';
 import { functionSecretSpecSchema, functionSecretStatusSchema } from './function-secret.ts';
 import type { FunctionSecretSpec, FunctionSecretStatus } from './function-secret.ts';
 import { functionSpecSchema, functionStatusSchema, type FunctionSpec, type FunctionStatus } from './function.ts';
 import { keyGroupSpecSchema, keyGroupStatusSchema, type KeyGroupSpec, type KeyGroupStatus } from './key-group.ts';
 import { inKubernetes } from './kubernetes-rule.ts';
 import { nameSchema, type ObjectMeta } from './meta.ts';
-import { SETTINGS_NAME, settingsSpecSchema, settingsStatusSchema, type SettingsSpec, type SettingsStatus } from './settings.ts';
+import {
+  SETTINGS_NAME,
+  settingsSpecSchema,
+  settingsStatusSchema,
+  type SettingsSpec,
+  type SettingsStatus,
+} from './settings.ts';
 
 /** Spec and status of each kind. */
 export interface KindTypes {

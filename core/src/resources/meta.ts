@@ -22,7 +22,10 @@ export type Digest = string;
 /** RFC 3339 in a status. */
 export const timeSchema = textSchema(0, 64);
 
-export const observedGenerationSchema = z.int().min(-1).describe('The metadata.generation that this status judges; -1: none yet.');
+export const observedGenerationSchema = z
+  .int()
+  .min(-1)
+  .describe('The metadata.generation that this status judges; -1: none yet.');
 
 export const conditionSchema = z.strictObject({
   type: textSchema(1, 64).describe('What is judged: Ready, for one.'),

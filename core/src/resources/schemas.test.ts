@@ -23,13 +23,32 @@ describe('the schemas of specs', () => {
       resources: { memoryMiB: 128, cpuMillis: null },
       debug: false,
     });
-    expect(KINDS.Function.spec.parse({ ...function_, cors: { origins: ['*'] } }).cors).toEqual({ origins: ['*'], maxAge: 86_400 });
+    expect(KINDS.Function.spec.parse({ ...function_, cors: { origins: ['*'] } }).cors).toEqual({
+      origins: ['*'],
+      maxAge: 86_400,
+    });
   });
 
   it.each<[Kind, unknown]>([
     ['Function', { ...function_, route: '/', methods: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'] }],
-    ['Function', { ...function_, keyGroups: ['a', 'b'], timeoutSeconds: 3600, maxRequestBytes: 0, maxConcurrency: 10_000, displayName: 'Ä 💾' }],
-    ['Function', { ...function_, cors: { origins: ['https://a.example:8443', 'http://localhost:3000'], credentials: true, maxAge: 0 } }],
+    [
+      'Function',
+      {
+        ...function_,
+        keyGroups: ['a', 'b'],
+        timeoutSeconds: 3600,
+        maxRequestBytes: 0,
+        maxConcurrency: 10_000,
+        displayName: 'Ä 💾',
+      },
+    ],
+    [
+      'Function',
+      {
+        ...function_,
+        cors: { origins: ['https://a.example:8443', 'http://localhost:3000'], credentials: true, maxAge: 0 },
+      },
+    ],
     ['Function', { ...function_, scaling: { minReplicas: 2, maxReplicas: 2 }, handler: 'My_src-1/a/b c.mts' }],
     ['CodeSource', { type: 'manual' }],
     ['CodeSource', { type: 'manual', manual: { tree: 'a'.repeat(64) }, displayName: 'My_source-1' }],
@@ -65,7 +84,11 @@ describe('the schemas of specs', () => {
     ['Function', 'cors.origins.0', { ...function_, cors: { origins: ['https://a.example/path'] } }],
     ['Function', 'cors.origins.0', { ...function_, cors: { origins: ['a.example'] } }],
     ['Function', 'cors.credentials', { ...function_, cors: { origins: ['*'], credentials: true } }],
-    ['Function', 'cors.credentials', { ...function_, cors: { origins: ['https://a.example', '*'], credentials: true } }],
+    [
+      'Function',
+      'cors.credentials',
+      { ...function_, cors: { origins: ['https://a.example', '*'], credentials: true } },
+    ],
     ['Function', 'cors.maxAge', { ...function_, cors: { origins: ['*'], maxAge: 86_401 } }],
     ['Function', 'cors.allowHeaders.0', { ...function_, cors: { origins: ['*'], allowHeaders: ['a\r\nb'] } }],
     ['Function', 'displayName', { ...function_, displayName: ' \t' }],
@@ -103,7 +126,14 @@ describe('the schemas of specs', () => {
   });
 
   it.each(Object.keys(KINDS) as Kind[])('of %s are closed', (kind) => {
-    const good = { Function: function_, CodeSource: { type: 'manual' }, KeyGroup: {}, ApiKey: key, FunctionSecret: secret, Settings: {} }[kind];
+    const good = {
+      Function: function_,
+      CodeSource: { type: 'manual' },
+      KeyGroup: {},
+      ApiKey: key,
+      FunctionSecret: secret,
+      Settings: {},
+    }[kind];
     expect(problems(kind, good)).toEqual([]);
     expect(problems(kind, { ...good, podSpec: {} })).not.toEqual([]);
     expect(KINDS[kind].status.safeParse({}).success).toBe(true);

@@ -5,10 +5,22 @@ describe('parseRoute', () => {
   it.each([
     ['/', []],
     ['/users', [{ kind: 'literal', value: 'users' }]],
-    ['/users/:id', [{ kind: 'literal', value: 'users' }, { kind: 'parameter', name: 'id' }]],
+    [
+      '/users/:id',
+      [
+        { kind: 'literal', value: 'users' },
+        { kind: 'parameter', name: 'id' },
+      ],
+    ],
     ['/files/*', [{ kind: 'literal', value: 'files' }, { kind: 'rest' }]],
     ['/*', [{ kind: 'rest' }]],
-    ['/:_a1/b', [{ kind: 'parameter', name: '_a1' }, { kind: 'literal', value: 'b' }]],
+    [
+      '/:_a1/b',
+      [
+        { kind: 'parameter', name: '_a1' },
+        { kind: 'literal', value: 'b' },
+      ],
+    ],
     ['/caf%C3%A9', [{ kind: 'literal', value: 'café' }]],
     ["/a!$&'()+,;=@~._-", [{ kind: 'literal', value: "a!$&'()+,;=@~._-" }]],
     ['/...', [{ kind: 'literal', value: '...' }]],
@@ -58,7 +70,10 @@ describe('parseRoute', () => {
   });
 
   it('throws nothing but RangeError, whatever it is given', () => {
-    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.constantFrom('/', ':', 'a', '*', '%', '2', 'e', 'F', '.')).map((all) => `/${all.join('')}`));
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.array(fc.constantFrom('/', ':', 'a', '*', '%', '2', 'e', 'F', '.')).map((all) => `/${all.join('')}`),
+    );
     fc.assert(
       fc.property(text, (pattern) => {
         try {

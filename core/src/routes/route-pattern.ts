@@ -1,8 +1,5 @@
 /** One segment of a parsed route. A literal is percent-decoded. */
-export type RouteSegment =
-  | { kind: 'literal'; value: string }
-  | { kind: 'parameter'; name: string }
-  | { kind: 'rest' };
+export type RouteSegment = { kind: 'literal'; value: string } | { kind: 'parameter'; name: string } | { kind: 'rest' };
 
 const LITERAL = /^(?:[A-Za-z0-9\-._~!$&'()+,;=@]|%[0-9A-Fa-f]{2})+$/;
 const PARAMETER = /^:([A-Za-z_][A-Za-z0-9_]*)$/;

@@ -82,7 +82,11 @@ function definitionOf<K extends Kind>(sent: SentObject<K>): KindDefinition<K> {
 
 function parse<T>(schema: z.ZodType<T>, value: unknown, sent: SentObject<Kind>, root: string): T {
   const parsed = schema.safeParse(value);
-  if (!parsed.success) throw refuse(sent, parsed.error.issues.flatMap((issue) => detailsOf(issue, root)));
+  if (!parsed.success)
+    throw refuse(
+      sent,
+      parsed.error.issues.flatMap((issue) => detailsOf(issue, root)),
+    );
   return JSON.parse(JSON.stringify(parsed.data)) as T;
 }
 

@@ -56,7 +56,13 @@ export function applyCreate<K extends Kind>(
     generation: 1,
     creationTimestamp: timestamp(stamp.now),
   };
-  const object = { apiVersion: API_VERSION, kind: sent.kind, metadata: { ...assigned, ...changeable(metadata) }, spec, status: {} };
+  const object = {
+    apiVersion: API_VERSION,
+    kind: sent.kind,
+    metadata: { ...assigned, ...changeable(metadata) },
+    spec,
+    status: {},
+  };
   return { type: 'added', object };
 }
 
@@ -110,7 +116,8 @@ export function applyDelete<K extends Kind>(
 function sameState<K extends Kind>(current: Resource<K> | undefined, sent: Resource<K>): Resource<K> {
   const { name, uid, resourceVersion } = sent.metadata;
   if (current === undefined) throw missing(sent.kind, name);
-  if (!resourceVersion) throw refuse(sent, [{ path: 'metadata.resourceVersion', message: 'must be given for an update' }]);
+  if (!resourceVersion)
+    throw refuse(sent, [{ path: 'metadata.resourceVersion', message: 'must be given for an update' }]);
   meetPreconditions(current, uid ? { uid, resourceVersion } : { resourceVersion });
   return current;
 }
@@ -118,7 +125,9 @@ function sameState<K extends Kind>(current: Resource<K> | undefined, sent: Resou
 function meetPreconditions(current: Resource, { uid, resourceVersion }: Preconditions): void {
   const { kind, metadata } = current;
   if (uid !== undefined && uid !== metadata.uid) {
-    throw conflict(`${describe(kind, metadata.name)} is another object than the one meant: it was deleted and created again`);
+    throw conflict(
+      `${describe(kind, metadata.name)} is another object than the one meant: it was deleted and created again`,
+    );
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
     throw conflict(`${describe(kind, metadata.name)} has been changed since it was read: read it and try again`);
@@ -129,7 +138,9 @@ function refuseNewFinalizers(stored: Resource, metadata: SentMetadata, sent: Res
   if (stored.metadata.deletionTimestamp === undefined) return;
   const added = (metadata.finalizers ?? []).filter((finalizer) => !stored.metadata.finalizers?.includes(finalizer));
   if (added.length === 0) return;
-  throw refuse(sent, [{ path: 'metadata.finalizers', message: `must not grow while the object is being deleted: ${added.join(', ')}` }]);
+  throw refuse(sent, [
+    { path: 'metadata.finalizers', message: `must not grow while the object is being deleted: ${added.join(', ')}` },
+  ]);
 }
 
 /** The part of the metadata that is the callers'; what is empty is absent, as in Kubernetes. */

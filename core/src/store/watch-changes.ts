@@ -51,7 +51,10 @@ export async function* watchChanges<K extends Kind>(
   if (position === 0) {
     const start = log.snapshot();
     position = start.resourceVersion;
-    yield* untilAborted(start.items.map((object) => ({ type: 'added' as const, object })), signal);
+    yield* untilAborted(
+      start.items.map((object) => ({ type: 'added' as const, object })),
+      signal,
+    );
   }
   while (!signal.aborted) {
     const { oldest, newest } = log.bounds();
@@ -84,5 +87,7 @@ export function expired(resourceVersion: number): DomainError {
 
 function parseVersion(resourceVersion: string): number {
   if (/^(0|[1-9][0-9]{0,15})$/.test(resourceVersion)) return Number(resourceVersion);
-  throw invalid('resourceVersion must be one that the store gave', [{ path: 'resourceVersion', message: 'is not one of the store' }]);
+  throw invalid('resourceVersion must be one that the store gave', [
+    { path: 'resourceVersion', message: 'is not one of the store' },
+  ]);
 }

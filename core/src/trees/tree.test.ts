@@ -19,7 +19,10 @@ describe('encodeTree', () => {
     fc.assert(
       fc.property(files, fc.infiniteStream(fc.nat()), (list, order) => {
         const shuffled = list
-          .map((file) => ({ file: Object.fromEntries(Object.entries(file).reverse()) as TreeEntry, at: order.next().value as number }))
+          .map((file) => ({
+            file: Object.fromEntries(Object.entries(file).reverse()) as TreeEntry,
+            at: order.next().value as number,
+          }))
           .sort((a, b) => a.at - b.at)
           .map(({ file }) => file);
         const encoded = encodeTree({ files: list });
@@ -59,7 +62,14 @@ describe('encodeTree', () => {
 });
 
 describe('decodeTree', () => {
-  it.each(['', '{', '[]', '{"files":[{}]}', '{"files":[],"more":1}', '{"files":[{"path":"a","digest":"x","size":1,"mtime":1}]}'])('refuses %j', (text) => {
+  it.each([
+    '',
+    '{',
+    '[]',
+    '{"files":[{}]}',
+    '{"files":[],"more":1}',
+    '{"files":[{"path":"a","digest":"x","size":1,"mtime":1}]}',
+  ])('refuses %j', (text) => {
     expect(() => decodeTree(Buffer.from(text))).toThrow();
   });
 });

@@ -3,9 +3,20 @@ import { narrowings } from './narrowings.ts';
 
 const field = (over: Partial<FieldLimits> = {}): FieldSet => ({
   spec: { type: 'object', required: true },
-  'spec.a': { type: 'string', minLength: 1, maxLength: 8, pattern: '^a', enum: ['a', 'b'], rules: ['self != "c"'], nullable: true, ...over },
+  'spec.a': {
+    type: 'string',
+    minLength: 1,
+    maxLength: 8,
+    pattern: '^a',
+    enum: ['a', 'b'],
+    rules: ['self != "c"'],
+    nullable: true,
+    ...over,
+  },
 });
-const integer = (over: Partial<FieldLimits> = {}): FieldSet => ({ 'spec.n': { type: 'integer', minimum: 1, maximum: 9, default: 3, ...over } });
+const integer = (over: Partial<FieldLimits> = {}): FieldSet => ({
+  'spec.n': { type: 'integer', minimum: 1, maximum: 9, default: 3, ...over },
+});
 
 /** Without a keyword that `field` has. */
 function without(keyword: keyof FieldLimits): FieldSet {
@@ -18,7 +29,12 @@ it.each<[string, FieldSet, FieldSet, string]>([
   ['a field that is gone', field(), { spec: { type: 'object' } }, 'spec.a is gone'],
   ['another type', integer(), integer({ type: 'string' }), 'spec.n is of type string, was integer'],
   ['a field made required', field(), field({ required: true }), 'spec.a is required'],
-  ['a new field that is required', field(), { ...field(), 'spec.b': { type: 'string', required: true } }, 'spec.b is new and required'],
+  [
+    'a new field that is required',
+    field(),
+    { ...field(), 'spec.b': { type: 'string', required: true } },
+    'spec.b is new and required',
+  ],
   ['null refused', field(), without('nullable'), 'spec.a may not be null any more'],
   ['a value gone', field(), field({ enum: ['a'] }), 'spec.a does not take b'],
   ['values listed', without('enum'), field(), 'spec.a does not take others'],
@@ -30,7 +46,12 @@ it.each<[string, FieldSet, FieldSet, string]>([
   ['a pattern', without('pattern'), field(), 'spec.a has another pattern: ^a'],
   ['a new rule', field(), field({ rules: ['self != "c"', 'self != "d"'] }), 'spec.a has the new rule self != "d"'],
   ['another default', integer(), integer({ default: 4 }), 'spec.n has default 4, was 3'],
-  ['another kind of list', field(), field({ 'x-kubernetes-list-type': 'set' }), 'spec.a has x-kubernetes-list-type "set", was none'],
+  [
+    'another kind of list',
+    field(),
+    field({ 'x-kubernetes-list-type': 'set' }),
+    'spec.a has x-kubernetes-list-type "set", was none',
+  ],
 ])('tells of %s', (_what, before, after, problem) => {
   expect(narrowings(before, after)).toEqual([problem]);
 });
@@ -38,7 +59,11 @@ it.each<[string, FieldSet, FieldSet, string]>([
 it.each<[string, FieldSet, FieldSet]>([
   ['nothing', field(), field()],
   ['a new field', field(), { ...field(), 'spec.b': { type: 'string' } }],
-  ['a new object with a field that it requires', field(), { ...field(), 'spec.b': { type: 'object' }, 'spec.b.c': { type: 'string', required: true } }],
+  [
+    'a new object with a field that it requires',
+    field(),
+    { ...field(), 'spec.b': { type: 'object' }, 'spec.b.c': { type: 'string', required: true } },
+  ],
   ['a field that need not be there any more', field({ required: true }), field()],
   ['a new value', field(), field({ enum: ['a', 'b', 'c'] })],
   ['wider limits', integer(), integer({ minimum: 0, maximum: 10 })],

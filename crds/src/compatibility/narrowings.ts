@@ -9,15 +9,26 @@ const CHECKS: readonly Check[] = [
   (before, after) => (before.nullable === true && after.nullable !== true ? 'may not be null any more' : undefined),
   (before, after) => lost('does not take', before.enum, after.enum),
   ...(['minimum', 'minLength', 'minItems'] as const).map(
-    (limit): Check => (before, after) => ((after[limit] ?? -Infinity) > (before[limit] ?? floorOf(limit)) ? grew(limit, before[limit], after[limit]) : undefined),
+    (limit): Check =>
+      (before, after) =>
+        (after[limit] ?? -Infinity) > (before[limit] ?? floorOf(limit))
+          ? grew(limit, before[limit], after[limit])
+          : undefined,
   ),
   ...(['maximum', 'maxLength', 'maxItems'] as const).map(
-    (limit): Check => (before, after) => ((after[limit] ?? Infinity) < (before[limit] ?? Infinity) ? grew(limit, before[limit], after[limit]) : undefined),
+    (limit): Check =>
+      (before, after) =>
+        (after[limit] ?? Infinity) < (before[limit] ?? Infinity) ? grew(limit, before[limit], after[limit]) : undefined,
   ),
-  (before, after) => (after.pattern === undefined || after.pattern === before.pattern ? undefined : `has another pattern: ${after.pattern}`),
+  (before, after) =>
+    after.pattern === undefined || after.pattern === before.pattern
+      ? undefined
+      : `has another pattern: ${after.pattern}`,
   // Where the list type changes, what a server-side apply of an older client left means something else.
-  (before, after) => changed('x-kubernetes-list-type', before['x-kubernetes-list-type'], after['x-kubernetes-list-type']),
-  (before, after) => changed('x-kubernetes-list-map-keys', before['x-kubernetes-list-map-keys'], after['x-kubernetes-list-map-keys']),
+  (before, after) =>
+    changed('x-kubernetes-list-type', before['x-kubernetes-list-type'], after['x-kubernetes-list-type']),
+  (before, after) =>
+    changed('x-kubernetes-list-map-keys', before['x-kubernetes-list-map-keys'], after['x-kubernetes-list-map-keys']),
   (before, after) => changed('default', before.default, after.default),
   (before, after) => lost('has the new rule', after.rules ?? [], before.rules ?? []),
 ];
@@ -33,7 +44,9 @@ export function narrowings(before: FieldSet, after: FieldSet): string[] {
     if (is === undefined) return [`${path} is gone`];
     return CHECKS.flatMap((check) => check(was, is) ?? []).map((problem) => `${path} ${problem}`);
   });
-  const added = Object.entries(after).filter(([path, is]) => before[path] === undefined && is.required === true && hasParent(path, before));
+  const added = Object.entries(after).filter(
+    ([path, is]) => before[path] === undefined && is.required === true && hasParent(path, before),
+  );
   return [...kept, ...added.map(([path]) => `${path} is new and required`)];
 }
 

@@ -26,6 +26,8 @@ export function readSnapshot(kind: Kind): FieldSet | undefined {
 
 /** Replaces the snapshot of a kind. */
 export function writeSnapshot(kind: Kind, fields: FieldSet): void {
-  const lines = Object.entries(fields).map(([field, limits]) => `  ${JSON.stringify(field)}: ${JSON.stringify(limits)}`);
+  const lines = Object.entries(fields).map(
+    ([field, limits]) => `  ${JSON.stringify(field)}: ${JSON.stringify(limits)}`,
+  );
   writeFileSync(snapshotFile(kind), `{\n${lines.join(',\n')}\n}\n`);
 }

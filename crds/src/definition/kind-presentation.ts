@@ -22,20 +22,56 @@ export interface KindPresentation {
   conditions: Partial<Record<ConditionType, readonly Reason[]>>;
 }
 
-const condition = (type: ConditionType, part: 'status' | 'reason'): string => `.status.conditions[?(@.type=="${type}")].${part}`;
-const READY: PrinterColumn = { name: 'Ready', type: 'string', description: 'Whether the object is in force as it is written.', jsonPath: condition('Ready', 'status') };
-const REASON: PrinterColumn = { name: 'Reason', type: 'string', description: 'Why.', jsonPath: condition('Ready', 'reason') };
+const condition = (type: ConditionType, part: 'status' | 'reason'): string =>
+  `.status.conditions[?(@.type=="${type}")].${part}`;
+const READY: PrinterColumn = {
+  name: 'Ready',
+  type: 'string',
+  description: 'Whether the object is in force as it is written.',
+  jsonPath: condition('Ready', 'status'),
+};
+const REASON: PrinterColumn = {
+  name: 'Reason',
+  type: 'string',
+  description: 'Why.',
+  jsonPath: condition('Ready', 'reason'),
+};
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
 const BUILD_REASONS = [
-  'Building', 'SourceNotFound', 'SourceNotReady', 'HandlerNotFound', 'SyntaxError', 'ImportNotFound', 'ImportNotSupported', 'ExportError',
-  'LoadError', 'BuildTimeout', 'BuildOutOfMemory', 'BuildTooLarge', 'BuildFailed', 'ManifestInvalid', 'LockOutdated', 'PackageNotFound',
-  'PackageRefused', 'PackageConflict', 'PackageCorrupt', 'PackageTooLarge', 'RegistryUnavailable', 'InstallTimeout', 'InstallFailed',
-  'RevisionNotFound', 'Starting', 'CrashLoop',
+  'Building',
+  'SourceNotFound',
+  'SourceNotReady',
+  'HandlerNotFound',
+  'SyntaxError',
+  'ImportNotFound',
+  'ImportNotSupported',
+  'ExportError',
+  'LoadError',
+  'BuildTimeout',
+  'BuildOutOfMemory',
+  'BuildTooLarge',
+  'BuildFailed',
+  'ManifestInvalid',
+  'LockOutdated',
+  'PackageNotFound',
+  'PackageRefused',
+  'PackageConflict',
+  'PackageCorrupt',
+  'PackageTooLarge',
+  'RegistryUnavailable',
+  'InstallTimeout',
+  'InstallFailed',
+  'RevisionNotFound',
+  'Starting',
+  'CrashLoop',
 ] as const satisfies Reason[];
 
 /** `Reconciling` and `Stalled` have the reasons of `Ready` that they go with. */
-function withProgress({ Ready, ...others }: Partial<Record<ConditionType, readonly Reason[]>> & { Ready: readonly Reason[] }): KindPresentation['conditions'] {
+function withProgress({
+  Ready,
+  ...others
+}: Partial<Record<ConditionType, readonly Reason[]>> & { Ready: readonly Reason[] }): KindPresentation['conditions'] {
   const of = (type: 'Reconciling' | 'Stalled'): Partial<Record<ConditionType, readonly Reason[]>> => {
     const reasons = Ready.filter((reason) => progressType(reason) === type);
     return reasons.length === 0 ? {} : { [type]: reasons };
@@ -51,9 +87,25 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       READY,
       REASON,
       { name: 'Route', type: 'string', description: 'Which paths are answered.', jsonPath: '.spec.route' },
-      { name: 'Revision', type: 'string', description: 'The artifact that answers calls.', jsonPath: '.status.shortRevision' },
-      { name: 'Replicas', type: 'integer', description: 'Instances that take calls.', jsonPath: '.status.readyReplicas' },
-      { name: 'URL', type: 'string', description: 'Where the function is called.', jsonPath: '.status.url', priority: 1 },
+      {
+        name: 'Revision',
+        type: 'string',
+        description: 'The artifact that answers calls.',
+        jsonPath: '.status.shortRevision',
+      },
+      {
+        name: 'Replicas',
+        type: 'integer',
+        description: 'Instances that take calls.',
+        jsonPath: '.status.readyReplicas',
+      },
+      {
+        name: 'URL',
+        type: 'string',
+        description: 'Where the function is called.',
+        jsonPath: '.status.url',
+        priority: 1,
+      },
       { name: 'Handler', type: 'string', jsonPath: '.spec.handler', priority: 1 },
       { name: 'Workload', type: 'string', jsonPath: '.status.activeWorkload', priority: 1 },
       AGE,
@@ -105,7 +157,17 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       REASON,
       AGE,
     ],
-    conditions: withProgress({ Ready: ['Ready', 'KeyGroupNotFound', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'SecretRefused', 'Invalid'] }),
+    conditions: withProgress({
+      Ready: [
+        'Ready',
+        'KeyGroupNotFound',
+        'DecryptionFailed',
+        'SecretNotFound',
+        'SecretKeyNotFound',
+        'SecretRefused',
+        'Invalid',
+      ],
+    }),
   },
   FunctionSecret: {
     singular: 'functionsecret',
@@ -120,12 +182,18 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       { name: 'Key', type: 'string', jsonPath: '.spec.apiKey', priority: 1 },
       AGE,
     ],
-    conditions: withProgress({ Ready: ['Ready', 'OwnerNotFound', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'SecretRefused'] }),
+    conditions: withProgress({
+      Ready: ['Ready', 'OwnerNotFound', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'SecretRefused'],
+    }),
   },
   Settings: {
     singular: 'settings',
     description: 'What can be changed while Wherry runs. There is one object, named wherry.',
-    columns: [{ name: 'Values', type: 'string', description: 'What differs from the defaults.', jsonPath: '.spec.values' }, READY, AGE],
+    columns: [
+      { name: 'Values', type: 'string', description: 'What differs from the defaults.', jsonPath: '.spec.values' },
+      READY,
+      AGE,
+    ],
     conditions: withProgress({ Ready: ['Ready'] }),
   },
 };

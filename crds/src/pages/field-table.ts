@@ -15,7 +15,13 @@ function rowsOf(schema: StructuralSchema, path: string): string[][] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const at = `${path}${name}`;
     const required = schema.required?.includes(name) === true ? ', required' : '';
-    const own = [code(at), `${typeOf(field)}${required}`, defaultOf(field), limitsOf(field).join('; '), meaningOf(field)];
+    const own = [
+      code(at),
+      `${typeOf(field)}${required}`,
+      defaultOf(field),
+      limitsOf(field).join('; '),
+      meaningOf(field),
+    ];
     return [own, ...rowsOf(field, `${at}.`), ...(field.items === undefined ? [] : rowsOf(field.items, `${at}[].`))];
   });
 }
@@ -47,7 +53,9 @@ function limitsOf(schema: StructuralSchema): string[] {
     ...range(schema.minItems, schema.maxItems, ' entries'),
     ...(schema['x-kubernetes-list-type'] === 'set' ? ['none twice'] : []),
     ...(schema['x-kubernetes-list-map-keys'] ?? []).map((key) => `one for each ${code(key)}`),
-    ...(schema['x-kubernetes-validations'] ?? []).map(({ message, fieldPath }) => `${fieldPath === undefined ? '' : `${code(fieldPath.slice(1))} `}${prose(message)}`),
+    ...(schema['x-kubernetes-validations'] ?? []).map(
+      ({ message, fieldPath }) => `${fieldPath === undefined ? '' : `${code(fieldPath.slice(1))} `}${prose(message)}`,
+    ),
     ...ofItems,
   ];
 }

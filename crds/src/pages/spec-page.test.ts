@@ -13,13 +13,25 @@ const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8
 
 /** Each reason with each type that docs/reference/conditions.md gives it. */
 function documentedReasons(): string[] {
-  const rows = read('docs/reference/conditions.md').split('## Reasons')[1]?.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm) ?? [];
-  return [...rows].flatMap(([, reason, types]) => [...(types ?? '').matchAll(/\w+/g)].map(([type]) => `${type}: ${reason}`));
+  const rows =
+    read('docs/reference/conditions.md')
+      .split('## Reasons')[1]
+      ?.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm) ?? [];
+  return [...rows].flatMap(([, reason, types]) =>
+    [...(types ?? '').matchAll(/\w+/g)].map(([type]) => `${type}: ${reason}`),
+  );
 }
 
 function fieldsOf(schema: StructuralSchema, path = ''): [string, StructuralSchema][] {
-  const own = Object.entries(schema.properties ?? {}).map(([name, field]): [string, StructuralSchema] => [`${path}${name}`, field]);
-  return own.flatMap(([name, field]) => [[name, field], ...fieldsOf(field, `${name}.`), ...(field.items === undefined ? [] : fieldsOf(field.items, `${name}[].`))]);
+  const own = Object.entries(schema.properties ?? {}).map(([name, field]): [string, StructuralSchema] => [
+    `${path}${name}`,
+    field,
+  ]);
+  return own.flatMap(([name, field]) => [
+    [name, field],
+    ...fieldsOf(field, `${name}.`),
+    ...(field.items === undefined ? [] : fieldsOf(field.items, `${name}[].`)),
+  ]);
 }
 
 describe('the pages in docs/spec', () => {
@@ -36,7 +48,11 @@ describe('the pages in docs/spec', () => {
   });
 
   it('tell of the conditions and reasons of docs/reference/conditions.md, each with a kind', () => {
-    const told = ALL_KINDS.flatMap((kind) => Object.entries(KIND_PRESENTATIONS[kind].conditions).flatMap(([type, reasons]) => reasons.map((reason) => `${type}: ${reason}`)));
+    const told = ALL_KINDS.flatMap((kind) =>
+      Object.entries(KIND_PRESENTATIONS[kind].conditions).flatMap(([type, reasons]) =>
+        reasons.map((reason) => `${type}: ${reason}`),
+      ),
+    );
     expect([...new Set(told)].sort()).toEqual(documentedReasons().sort());
     expect(told.every((line) => CONDITION_TYPES.some((type) => line.startsWith(`${type}: `)))).toBe(true);
   });

@@ -11,7 +11,9 @@ it.each([
 });
 
 it.each([/\s/, /\S/, /[\s]/, /[^\s,]/])('%s finds the same spaces, beyond ASCII as well', (pattern) => {
-  const written = toRe2(pattern.source).replaceAll(/\\x\{([0-9a-f]+)\}/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  const written = toRe2(pattern.source).replaceAll(/\\x\{([0-9a-f]+)\}/g, (_, hex: string) =>
+    String.fromCharCode(parseInt(hex, 16)),
+  );
   const translated = new RegExp(written);
   for (let code = 0; code < 0xd800; code += 1) {
     const character = String.fromCharCode(code);
@@ -19,6 +21,9 @@ it.each([/\s/, /\S/, /[\s]/, /[^\s,]/])('%s finds the same spaces, beyond ASCII 
   }
 });
 
-it.each([/(?=a)/, /(?!a)/, /(?<=a)/, /(?<name>a)/, /(a)\1/, /[\S]/, /\u00e4/, /\bx/])('%s cannot be said, and is not', (pattern) => {
-  expect(() => toRe2(pattern.source)).toThrow(RangeError);
-});
+it.each([/(?=a)/, /(?!a)/, /(?<=a)/, /(?<name>a)/, /(a)\1/, /[\S]/, /\u00e4/, /\bx/])(
+  '%s cannot be said, and is not',
+  (pattern) => {
+    expect(() => toRe2(pattern.source)).toThrow(RangeError);
+  },
+);

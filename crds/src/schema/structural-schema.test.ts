@@ -9,14 +9,23 @@ describe('structuralSchema', () => {
     const schema = z.strictObject({
       a: text.min(1).regex(/^\/$/, 'must be a slash').describe('An a.'),
       b: z.int().min(1).max(2).nullable().default(null),
-      c: z.array(z.enum(['x', 'y'])).max(3).optional(),
+      c: z
+        .array(z.enum(['x', 'y']))
+        .max(3)
+        .optional(),
       d: z.strictObject({ e: z.boolean().default(true) }).prefault({}),
     });
     expect(structuralSchema(schema, 'spec')).toEqual({
       type: 'object',
       required: ['a'],
       properties: {
-        a: { description: 'An a.', type: 'string', minLength: 1, maxLength: 9, 'x-kubernetes-validations': [{ rule: 'self.matches(r"^/$")', message: 'must be a slash' }] },
+        a: {
+          description: 'An a.',
+          type: 'string',
+          minLength: 1,
+          maxLength: 9,
+          'x-kubernetes-validations': [{ rule: 'self.matches(r"^/$")', message: 'must be a slash' }],
+        },
         b: { type: 'integer', nullable: true, minimum: 1, maximum: 2 },
         c: { type: 'array', maxItems: 3, items: { type: 'string', enum: ['x', 'y'] } },
         d: { type: 'object', default: { e: true }, properties: { e: { type: 'boolean', default: true } } },
@@ -28,8 +37,14 @@ describe('structuralSchema', () => {
     const inner = z
       .strictObject({ a: text.optional(), b: text.optional() })
       .refine(() => true, { path: ['a'], message: 'must be', params: inKubernetes('has(self.a)') })
-      .refine(() => true, { message: 'and', params: inKubernetes({ cel: [{ cel: 'x', message: 'one' }, { cel: 'y' }] }) });
-    const list = z.array(text).max(2).refine(() => true, { params: inKubernetes({ keywords: { 'x-kubernetes-list-type': 'set' } }) });
+      .refine(() => true, {
+        message: 'and',
+        params: inKubernetes({ cel: [{ cel: 'x', message: 'one' }, { cel: 'y' }] }),
+      });
+    const list = z
+      .array(text)
+      .max(2)
+      .refine(() => true, { params: inKubernetes({ keywords: { 'x-kubernetes-list-type': 'set' } }) });
     const { properties } = structuralSchema(z.strictObject({ inner: inner.describe('d').optional(), list }), 'spec');
     expect(properties?.inner?.['x-kubernetes-validations']).toEqual([
       { rule: 'has(self.a)', message: 'must be', fieldPath: '.a' },
@@ -42,7 +57,21 @@ describe('structuralSchema', () => {
   it.each<[string, z.ZodType, string]>([
     ['a refinement without a rule for Kubernetes', z.strictObject({ a: text.refine(() => true) }), 'inKubernetes'],
     ['a superRefine', z.strictObject({ a: text.optional() }).superRefine(() => undefined), 'inKubernetes'],
-    ['a refinement of a list, deep within', z.strictObject({ a: z.array(z.array(text).max(1).refine(() => true)).max(1).optional() }), 'inKubernetes'],
+    [
+      'a refinement of a list, deep within',
+      z.strictObject({
+        a: z
+          .array(
+            z
+              .array(text)
+              .max(1)
+              .refine(() => true),
+          )
+          .max(1)
+          .optional(),
+      }),
+      'inKubernetes',
+    ],
     ['a string without an end', z.strictObject({ a: z.string() }), 'spec.a: the string needs a greatest length'],
     ['a list without an end', z.strictObject({ a: z.array(text) }), 'spec.a: the list needs a greatest length'],
     ['an open object', z.strictObject({ a: z.object({}).loose() }), 'spec.a: the object must be closed'],

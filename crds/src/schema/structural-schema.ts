@@ -27,8 +27,25 @@ export interface StructuralSchema {
 
 /** Every keyword that may come out, in the order in which it is written. */
 const KEYWORDS = [
-  'description', 'type', 'nullable', 'default', 'enum', 'minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'minItems',
-  'maxItems', 'x-kubernetes-map-type', 'x-kubernetes-list-type', 'x-kubernetes-list-map-keys', 'x-kubernetes-validations', 'items', 'required', 'properties',
+  'description',
+  'type',
+  'nullable',
+  'default',
+  'enum',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minItems',
+  'maxItems',
+  'x-kubernetes-map-type',
+  'x-kubernetes-list-type',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-validations',
+  'items',
+  'required',
+  'properties',
 ] as const satisfies (keyof StructuralSchema)[];
 /** What says no more than the rest does: Kubernetes prunes unknown fields, and a format is a pattern as well. */
 const DROPPED = new Set(['$schema', 'additionalProperties', 'format', 'const']);
@@ -64,7 +81,9 @@ function convert(source: Record<string, unknown>, where: string): StructuralSche
   if (schema.items !== undefined) schema.items = convert({ ...schema.items }, `${where}[]`);
   if (schema.properties !== undefined) {
     const fields = Object.entries(schema.properties);
-    schema.properties = Object.fromEntries(fields.map(([field, inner]) => [field, convert({ ...inner }, `${where}.${field}`)]));
+    schema.properties = Object.fromEntries(
+      fields.map(([field, inner]) => [field, convert({ ...inner }, `${where}.${field}`)]),
+    );
     // Kubernetes tries rules on a default as it stands, before the defaults of its fields come in.
     if (schema.default !== undefined) schema.default = { ...defaultsOf(schema.properties), ...schema.default };
   }
@@ -73,12 +92,15 @@ function convert(source: Record<string, unknown>, where: string): StructuralSche
 }
 
 function defaultsOf(fields: Record<string, StructuralSchema>): object {
-  return Object.fromEntries(Object.entries(fields).flatMap(([name, field]) => (field.default === undefined ? [] : [[name, field.default]])));
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => (field.default === undefined ? [] : [[name, field.default]])),
+  );
 }
 
 function requireBounds(source: Record<string, unknown>, schema: StructuralSchema, where: string): void {
   const problem = {
-    string: schema.maxLength === undefined && schema.enum === undefined ? 'the string needs a greatest length' : undefined,
+    string:
+      schema.maxLength === undefined && schema.enum === undefined ? 'the string needs a greatest length' : undefined,
     array: schema.maxItems === undefined ? 'the list needs a greatest length' : undefined,
     object: source.additionalProperties === false ? undefined : 'the object must be closed: z.strictObject',
     integer: undefined,

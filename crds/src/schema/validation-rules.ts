@@ -35,21 +35,25 @@ export function refinementsOf(schema: z.core.$ZodType, where: string): Refinemen
   for (const { _zod } of schema._zod.def.checks ?? []) {
     const definition = _zod.def as unknown as CheckDefinition;
     if (definition.check === 'custom') addCustom(found, definition, where);
-    else if (definition.format === 'regex') found.rules.push({ rule: matching(definition.pattern, where), message: messageOf(definition, where) });
+    else if (definition.format === 'regex')
+      found.rules.push({ rule: matching(definition.pattern, where), message: messageOf(definition, where) });
   }
   return found;
 }
 
 function addCustom(found: Refinements, definition: CheckDefinition, where: string): void {
   const rule = definition.params?.kubernetes;
-  if (rule === undefined) throw new RangeError(`${where}: a refinement has no rule for Kubernetes: give it params: inKubernetes(…)`);
+  if (rule === undefined)
+    throw new RangeError(`${where}: a refinement has no rule for Kubernetes: give it params: inKubernetes(…)`);
   Object.assign(found.keywords, rule.keywords);
   const path = definition.path === undefined ? {} : { fieldPath: `.${definition.path.join('.')}` };
-  for (const { cel, message } of rule.cel ?? []) found.rules.push({ rule: cel, message: message ?? messageOf(definition, where), ...path });
+  for (const { cel, message } of rule.cel ?? [])
+    found.rules.push({ rule: cel, message: message ?? messageOf(definition, where), ...path });
 }
 
 function matching(pattern: RegExp | undefined, where: string): string {
-  if (pattern === undefined || pattern.flags !== '' || pattern.source.includes('"')) throw new RangeError(`${where}: a pattern has flags or a quotation mark`);
+  if (pattern === undefined || pattern.flags !== '' || pattern.source.includes('"'))
+    throw new RangeError(`${where}: a pattern has flags or a quotation mark`);
   return `self.matches(r"${toRe2(pattern.source)}")`;
 }
 

@@ -1,22 +1,24 @@
-import { createHash } from "node:crypto";
-import { existsSync, globSync, readdirSync, statSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readFile, rename, rm, utimes } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { mustRun, type Start } from "../command.ts";
-import { cacheFolder } from "../folders.ts";
-import { progress } from "../progress.ts";
-import { root } from "../../setup/run-command.ts";
-import { bundleProgram } from "./bundle-program.ts";
-import { imageName, programImages, type ProgramImage } from "./image-table.ts";
-import { findOrMakeBaseImage } from "./make-base-image.ts";
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { mustRun, type Start } from '../command.ts';
+import { cacheFolder } from '../folders.ts';
+import { progress } from '../progress.ts';
+import { root } from '../../setup/run-command.ts';
+import { bundleProgram } from './bundle-program.ts';
+import { imageName, programImages, type ProgramImage } from './image-table.ts';
+import { findOrMakeBaseImage } from './make-base-image.ts';
 
 /** Archives of images that are kept: about 160 MB each. */
 const KEPT = 3;
 
 /** The programs that are there: with a Dockerfile and a main.ts. */
 function presentImages(): ProgramImage[] {
-  return programImages.filter(({ part }) => ["Dockerfile", "src/main.ts"].every((file) => existsSync(path.join(root, part, file))));
+  return programImages.filter(({ part }) =>
+    ['Dockerfile', 'src/main.ts'].every((file) => existsSync(path.join(root, part, file))),
+  );
 }
 
 /**
@@ -27,8 +29,8 @@ export async function makeContexts(folder: string): Promise<ProgramImage[]> {
   const images = presentImages();
   for (const image of images) {
     const context = path.join(folder, image.name);
-    await bundleProgram(image, path.join(context, "app"));
-    await copyFile(path.join(root, image.part, "Dockerfile"), path.join(context, "Dockerfile"));
+    await bundleProgram(image, path.join(context, 'app'));
+    await copyFile(path.join(root, image.part, 'Dockerfile'), path.join(context, 'Dockerfile'));
   }
   return images;
 }
@@ -45,19 +47,27 @@ export interface ImageArchive {
  * @param start where the Docker daemon is
  */
 export async function findOrBuildImages(start: Start): Promise<ImageArchive> {
-  const work = await mkdtemp(path.join(tmpdir(), "wherry-images-"));
+  const work = await mkdtemp(path.join(tmpdir(), 'wherry-images-'));
   try {
-    const images = await progress("  bundles of our programs", () => makeContexts(work));
+    const images = await progress('  bundles of our programs', () => makeContexts(work));
     const base = await findOrMakeBaseImage();
-    const archive = cacheFolder("images", `${await digestOfTree(work, base.name)}.tar`);
+    const archive = cacheFolder('images', `${await digestOfTree(work, base.name)}.tar`);
     const names = images.map(imageName);
     if (existsSync(archive)) await utimes(archive, new Date(), new Date());
     else {
       await progress(`  images of ${images.length} programs`, async () => {
-        await mustRun("docker", ["load", "--input", base.archive], { start });
+        await mustRun('docker', ['load', '--input', base.archive], { start });
         for (const image of images) {
-          const args = ["build", "--quiet", "--build-arg", `BASE_IMAGE=${base.name}`, "--tag", imageName(image), path.join(work, image.name)];
-          await mustRun("docker", args, { start });
+          const args = [
+            'build',
+            '--quiet',
+            '--build-arg',
+            `BASE_IMAGE=${base.name}`,
+            '--tag',
+            imageName(image),
+            path.join(work, image.name),
+          ];
+          await mustRun('docker', args, { start });
         }
         await save(start, names, archive);
       });
@@ -72,19 +82,21 @@ async function save(start: Start, names: readonly string[], archive: string): Pr
   const folder = path.dirname(archive);
   await mkdir(folder, { recursive: true });
   const unfinished = `${archive}.${process.pid}`;
-  await mustRun("docker", ["save", "--output", unfinished, ...names], { start });
+  await mustRun('docker', ['save', '--output', unfinished, ...names], { start });
   await rename(unfinished, archive);
-  const byAge = readdirSync(folder).sort((a, b) => statSync(path.join(folder, b)).mtimeMs - statSync(path.join(folder, a)).mtimeMs);
+  const byAge = readdirSync(folder).sort(
+    (a, b) => statSync(path.join(folder, b)).mtimeMs - statSync(path.join(folder, a)).mtimeMs,
+  );
   for (const old of byAge.slice(KEPT)) await rm(path.join(folder, old), { force: true });
 }
 
 async function digestOfTree(folder: string, base: string): Promise<string> {
-  const hash = createHash("sha256").update(base);
-  for (const file of globSync("**/*", { cwd: folder }).sort()) {
+  const hash = createHash('sha256').update(base);
+  for (const file of globSync('**/*', { cwd: folder }).sort()) {
     const absolute = path.join(folder, file);
     if (!statSync(absolute).isFile()) continue;
     const content = await readFile(absolute);
     hash.update(`${file} ${content.length}\n`).update(content);
   }
-  return hash.digest("hex").slice(0, 16);
+  return hash.digest('hex').slice(0, 16);
 }

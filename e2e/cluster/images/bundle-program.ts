@@ -1,12 +1,13 @@
-import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
-import path from "node:path";
-import { build as esbuild, type Plugin } from "esbuild";
-import { mustRun } from "../command.ts";
-import { root, toolEnvironment } from "../../setup/run-command.ts";
-import type { ProgramImage } from "./image-table.ts";
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { build as esbuild, type Plugin } from 'esbuild';
+import { mustRun } from '../command.ts';
+import { root, toolEnvironment } from '../../setup/run-command.ts';
+import type { ProgramImage } from './image-table.ts';
 
 /** Where an ES module bundle has packages in CommonJS: they call `require` of Node's modules. */
-const REQUIRE = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
+const REQUIRE =
+  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
 /** A thread's program, beside the file that starts it. */
 const WORKER = /new Worker\(\s*new URL\((['"])(\.\/[\w./-]+)\.ts\1, import\.meta\.url\)/g;
@@ -17,34 +18,44 @@ const WORKER = /new Worker\(\s*new URL\((['"])(\.\/[\w./-]+)\.ts\1, import\.meta
  */
 export async function bundleProgram(image: ProgramImage, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const workers = await bundle(image, { input: path.join(root, image.part, "src/main.ts"), output: path.join(folder, "main.js") });
+  const workers = await bundle(image, {
+    input: path.join(root, image.part, 'src/main.ts'),
+    output: path.join(folder, 'main.js'),
+  });
   for (const [name, input] of workers) await bundle(image, { input, output: path.join(folder, `${name}.js`) });
   // Node tells ES modules from CommonJS by this file alone.
   await writeManifest(image, folder);
   for (const name of image.packages ?? []) {
-    await cp(path.join(root, "node_modules", name), path.join(folder, "node_modules", name), { recursive: true, dereference: true });
+    await cp(path.join(root, 'node_modules', name), path.join(folder, 'node_modules', name), {
+      recursive: true,
+      dereference: true,
+    });
   }
-  if (image.scripts !== undefined) await mustRun("node", [path.join(root, image.scripts), folder], { env: toolEnvironment() });
+  if (image.scripts !== undefined)
+    await mustRun('node', [path.join(root, image.scripts), folder], { env: toolEnvironment() });
 }
 
 /** @returns the threads' programs that it starts: names and files */
-async function bundle(image: ProgramImage, { input, output }: { input: string; output: string }): Promise<Map<string, string>> {
+async function bundle(
+  image: ProgramImage,
+  { input, output }: { input: string; output: string },
+): Promise<Map<string, string>> {
   const workers = new Map<string, string>();
   await esbuild({
     absWorkingDir: root,
     entryPoints: [input],
     outfile: output,
     bundle: true,
-    platform: "node",
-    target: "node24",
+    platform: 'node',
+    target: 'node24',
     format: image.format,
     minifyWhitespace: true,
     minifySyntax: true,
-    legalComments: "none",
+    legalComments: 'none',
     external: [...(image.packages ?? [])],
     plugins: [carryWorkers(workers)],
-    logLevel: "silent",
-    ...(image.format === "esm" ? { banner: { js: REQUIRE } } : {}),
+    logLevel: 'silent',
+    ...(image.format === 'esm' ? { banner: { js: REQUIRE } } : {}),
   });
   return workers;
 }
@@ -52,22 +63,22 @@ async function bundle(image: ProgramImage, { input, output }: { input: string; o
 /** Each thread's program becomes a bundle of its own, which lies beside the one that starts it. */
 function carryWorkers(found: Map<string, string>): Plugin {
   return {
-    name: "workers",
+    name: 'workers',
     setup(build) {
       build.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
-        const text = await readFile(file, "utf8");
+        const text = await readFile(file, 'utf8');
         const contents = text.replace(WORKER, (_match, _quote, relative: string) => {
           const name = path.basename(relative);
           found.set(name, path.resolve(path.dirname(file), `${relative}.ts`));
           return `new Worker(new URL("./${name}.js", import.meta.url)`;
         });
-        return { contents, loader: "ts" };
+        return { contents, loader: 'ts' };
       });
     },
   };
 }
 
 async function writeManifest({ name, format }: ProgramImage, folder: string): Promise<void> {
-  const manifest = { name: `wherry-${name}`, private: true, type: format === "esm" ? "module" : "commonjs" };
-  await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest));
+  const manifest = { name: `wherry-${name}`, private: true, type: format === 'esm' ? 'module' : 'commonjs' };
+  await writeFile(path.join(folder, 'package.json'), JSON.stringify(manifest));
 }

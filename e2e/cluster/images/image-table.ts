@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
-import path from "node:path";
-import { root } from "../../setup/run-command.ts";
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { root } from '../../setup/run-command.ts';
 
 /** One of our programs as an image. */
 export interface ProgramImage {
@@ -9,7 +9,7 @@ export interface ProgramImage {
   /** The part's folder: with its Dockerfile and src/main.ts. */
   part: string;
   /** CommonJS where an ES module would load Node's fetch at the start, which costs each instance 7 MiB. */
-  format: "esm" | "cjs";
+  format: 'esm' | 'cjs';
   /** Packages that are copied and not bundled: they are looked for on the disk. */
   packages?: readonly string[];
   /** A program that writes more files into the folder of the bundle, which it is given. */
@@ -17,24 +17,24 @@ export interface ProgramImage {
 }
 
 export const programImages: readonly ProgramImage[] = [
-  { name: "operator", part: "operator", format: "esm" },
+  { name: 'operator', part: 'operator', format: 'esm' },
   {
-    name: "builder",
-    part: "builder",
-    format: "esm",
-    packages: ["esbuild", `@esbuild/${process.platform}-${process.arch}`, "hono"],
-    scripts: "builder/src/make-scripts.ts",
+    name: 'builder',
+    part: 'builder',
+    format: 'esm',
+    packages: ['esbuild', `@esbuild/${process.platform}-${process.arch}`, 'hono'],
+    scripts: 'builder/src/make-scripts.ts',
   },
-  { name: "router", part: "router", format: "esm" },
-  { name: "manager", part: "manager", format: "esm" },
-  { name: "runtime", part: "runtime-image", format: "cjs" },
+  { name: 'router', part: 'router', format: 'esm' },
+  { name: 'manager', part: 'manager', format: 'esm' },
+  { name: 'runtime', part: 'runtime-image', format: 'cjs' },
 ];
 
 /** The images' tag: what the chart asks for by default. */
 export function imageTag(): string {
-  const chart = readFileSync(path.join(root, "charts/wherry/Chart.yaml"), "utf8");
+  const chart = readFileSync(path.join(root, 'charts/wherry/Chart.yaml'), 'utf8');
   const version = /^appVersion: "?([^"\s]+)"?$/m.exec(chart)?.[1];
-  if (version === undefined) throw new Error("charts/wherry/Chart.yaml has no appVersion");
+  if (version === undefined) throw new Error('charts/wherry/Chart.yaml has no appVersion');
   return version;
 }
 

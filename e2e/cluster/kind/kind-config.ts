@@ -22,4 +22,4 @@ kubeadmConfigPatches:
 `;
 
 /** Of kindConfig: routes to them lead over the node. */
-export const CLUSTER_NETWORKS = ["10.244.0.0/16", "10.96.0.0/16"];
+export const CLUSTER_NETWORKS = ['10.244.0.0/16', '10.96.0.0/16'];

@@ -1,6 +1,6 @@
-import type { Socket } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
-import type { Machine } from "./machine.ts";
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Machine } from './machine.ts';
 
 /** A Service that is there answers at once, or refuses at once when it has no pods. */
 const PATIENCE_MS = 1500;
@@ -12,7 +12,12 @@ const PATIENCE_MS = 1500;
  * @param lookUp the Service's address
  * @param host the address, where it is known already
  */
-export function followService(connect: Machine["connect"], lookUp: () => Promise<string>, port: number, host?: string): () => Promise<Socket> {
+export function followService(
+  connect: Machine['connect'],
+  lookUp: () => Promise<string>,
+  port: number,
+  host?: string,
+): () => Promise<Socket> {
   let current = host;
   let looking: Promise<string> | undefined;
   const look = (): Promise<string> => {
@@ -30,7 +35,11 @@ export function followService(connect: Machine["connect"], lookUp: () => Promise
     if (soon !== undefined) return soon;
     const second = look().then((now) => (now === known ? first : connect({ host: now, port })));
     const socket = await Promise.any([first, second]).catch(() => first);
-    for (const late of [first, second]) late.then((other) => other !== socket && other.destroy(), () => undefined);
+    for (const late of [first, second])
+      late.then(
+        (other) => other !== socket && other.destroy(),
+        () => undefined,
+      );
     return socket;
   };
 }

@@ -1,6 +1,6 @@
-import { once } from "node:events";
-import { createServer, type AddressInfo, type Socket } from "node:net";
-import { join, reset } from "./relay-protocol.ts";
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { join, reset } from './relay-protocol.ts';
 
 /** A listener on loopback that leads somewhere else. */
 export interface Forward {
@@ -15,8 +15,8 @@ export async function forward(connect: () => Promise<Socket>): Promise<Forward> 
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     open.add(socket);
-    socket.once("close", () => open.delete(socket));
-    socket.on("error", () => socket.destroy());
+    socket.once('close', () => open.delete(socket));
+    socket.on('error', () => socket.destroy());
     connect().then(
       (other) => {
         join(socket, other);
@@ -25,8 +25,8 @@ export async function forward(connect: () => Promise<Socket>): Promise<Forward> 
       () => reset(socket),
     );
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     port,

@@ -1,14 +1,14 @@
-import path from "node:path";
-import type { Start } from "../command.ts";
-import { clusterFolder, type ClusterState } from "../cluster-state.ts";
-import { DOCKER_HOST } from "./docker-daemon.ts";
-import type { Machine } from "./machine.ts";
-import { machineOf } from "./namespaces.ts";
-import { thisMachine } from "./this-machine.ts";
+import path from 'node:path';
+import type { Start } from '../command.ts';
+import { clusterFolder, type ClusterState } from '../cluster-state.ts';
+import { DOCKER_HOST } from './docker-daemon.ts';
+import type { Machine } from './machine.ts';
+import { machineOf } from './namespaces.ts';
+import { thisMachine } from './this-machine.ts';
 
 /** Where the relay of a cluster in namespaces listens. */
 export function relaySocket(name: string): string {
-  return path.join(clusterFolder(name), "relay.sock");
+  return path.join(clusterFolder(name), 'relay.sock');
 }
 
 /** The machine of a cluster, with its programs in PATH. */
@@ -23,11 +23,17 @@ export function machineOfState(state: ClusterState): Machine {
   return machineOf(state.namespaces, {
     socket: relaySocket(state.name),
     // What kubectl, helm and docker keep at home goes when the cluster goes. No proxy of the machine is in reach.
-    environment: { ...environment, DOCKER_HOST, HOME: path.join(clusterFolder(state.name), "home"), NO_PROXY: "*", no_proxy: "*" },
+    environment: {
+      ...environment,
+      DOCKER_HOST,
+      HOME: path.join(clusterFolder(state.name), 'home'),
+      NO_PROXY: '*',
+      no_proxy: '*',
+    },
   });
 }
 
 function searchPath(programs: string): string {
-  const own = process.env["PATH"] ?? "";
-  return programs === "" ? own : `${programs}${path.delimiter}${own}`;
+  const own = process.env['PATH'] ?? '';
+  return programs === '' ? own : `${programs}${path.delimiter}${own}`;
 }

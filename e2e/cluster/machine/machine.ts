@@ -1,5 +1,5 @@
-import type { Socket } from "node:net";
-import type { Start } from "../command.ts";
+import type { Socket } from 'node:net';
+import type { Start } from '../command.ts';
 
 /** An address of TCP. */
 export interface Address {

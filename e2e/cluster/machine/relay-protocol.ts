@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import type { Socket } from "node:net";
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 
 /** The first line on a connection to the relay. */
 export type RelayOrder =
@@ -26,17 +26,20 @@ export async function readLine<T>(socket: Socket): Promise<T> {
     if (byte === NEWLINE) return JSON.parse(Buffer.from(line).toString()) as T;
     if (byte !== undefined) line.push(byte);
     else if (socket.readableEnded || socket.destroyed) break;
-    else await Promise.race([once(socket, "readable"), once(socket, "end"), once(socket, "close")]);
+    else await Promise.race([once(socket, 'readable'), once(socket, 'end'), once(socket, 'close')]);
   }
   throw new Error("the relay's connection ended before its line did");
 }
 
 /** Joins two connections: what one says the other hears, ends included. When one breaks, so does the other. */
 export function join(one: Socket, other: Socket): void {
-  for (const [from, to] of [[one, other], [other, one]] as const) {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const) {
     from.setNoDelay(true);
-    from.on("error", () => reset(to));
-    from.on("close", (hadError) => {
+    from.on('error', () => reset(to));
+    from.on('close', (hadError) => {
       if (hadError || !from.readableEnded) to.destroy();
     });
     from.pipe(to);

@@ -1,13 +1,13 @@
-import { existsSync, globSync } from "node:fs";
-import { mkdir, rename, rm } from "node:fs/promises";
-import path from "node:path";
-import { mustRun } from "../command.ts";
-import { cacheFolder, digestOf } from "../folders.ts";
-import { kubernetesVersion, moduleFolder } from "../programs/program-table.ts";
-import { progress } from "../progress.ts";
-import { withLock } from "../with-lock.ts";
-import { debianRelease, makeNodeFileSystem } from "./node-file-system.ts";
-import { makeSystemImages } from "./system-images.ts";
+import { existsSync, globSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { mustRun } from '../command.ts';
+import { cacheFolder, digestOf } from '../folders.ts';
+import { kubernetesVersion, moduleFolder } from '../programs/program-table.ts';
+import { progress } from '../progress.ts';
+import { withLock } from '../with-lock.ts';
+import { debianRelease, makeNodeFileSystem } from './node-file-system.ts';
+import { makeSystemImages } from './system-images.ts';
 
 /** A node image for kind as one tar of its file system, and the name that it shall have. */
 export interface NodeImage {
@@ -21,22 +21,26 @@ export interface NodeImage {
  * @param programs the folder with the Kubernetes programs
  */
 export async function findOrMakeNodeImage(programs: string): Promise<NodeImage> {
-  const files = globSync("*.ts", { cwd: import.meta.dirname }).sort().map((file) => path.join(import.meta.dirname, file));
+  const files = globSync('*.ts', { cwd: import.meta.dirname })
+    .sort()
+    .map((file) => path.join(import.meta.dirname, file));
   const digest = digestOf({ texts: [path.basename(programs), debianRelease()], files });
-  const folder = cacheFolder("node-image", digest);
-  const image = { archive: path.join(folder, "node.tar"), name: `wherry/kind-node:${digest}` };
+  const folder = cacheFolder('node-image', digest);
+  const image = { archive: path.join(folder, 'node.tar'), name: `wherry/kind-node:${digest}` };
   if (existsSync(image.archive)) return image;
   await withLock(`node-image-${digest}`, "it makes the node's image", async () => {
     if (existsSync(image.archive)) return;
-    await progress("Making the node's image, once for this machine", () => makeNodeImage(folder, programs, image.archive));
+    await progress("Making the node's image, once for this machine", () =>
+      makeNodeImage(folder, programs, image.archive),
+    );
   });
   return image;
 }
 
 async function makeNodeImage(folder: string, programs: string, archive: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
-  const root = path.join(folder, "root");
-  const archives = path.join(root, "system-images");
+  const root = path.join(folder, 'root');
+  const archives = path.join(root, 'system-images');
   await mkdir(folder, { recursive: true });
   try {
     const version = kubernetesVersion();
@@ -49,7 +53,9 @@ async function makeNodeImage(folder: string, programs: string, archive: string):
       await importImages(root);
       await rm(archives, { recursive: true });
     });
-    await progress("  its archive", () => mustRun("tar", ["-C", root, "--numeric-owner", "-cf", `${archive}.part`, "."]));
+    await progress('  its archive', () =>
+      mustRun('tar', ['-C', root, '--numeric-owner', '-cf', `${archive}.part`, '.']),
+    );
     await rename(`${archive}.part`, archive);
   } finally {
     await rm(root, { recursive: true, force: true });
@@ -58,10 +64,10 @@ async function makeNodeImage(folder: string, programs: string, archive: string):
 
 /** The files that kind's Dockerfile copies, from the module whose hash go.sum has. */
 async function kindFiles(): Promise<string> {
-  const module = moduleFolder("kind");
-  await mustRun("go", ["mod", "download", "-C", module, "sigs.k8s.io/kind"]);
-  const folder = (await mustRun("go", ["list", "-C", module, "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kind"])).trim();
-  return path.join(folder, "images/base/files");
+  const module = moduleFolder('kind');
+  await mustRun('go', ['mod', 'download', '-C', module, 'sigs.k8s.io/kind']);
+  const folder = (await mustRun('go', ['list', '-C', module, '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kind'])).trim();
+  return path.join(folder, 'images/base/files');
 }
 
 const IMPORT = `
@@ -81,5 +87,5 @@ exec chroot "$0" bash -ec '
 
 /** The node's own containerd puts the images into its store, in namespaces of its own. */
 async function importImages(root: string): Promise<void> {
-  await mustRun("unshare", ["--mount", "--pid", "--net", "--fork", "--kill-child", "bash", "-ec", IMPORT, root]);
+  await mustRun('unshare', ['--mount', '--pid', '--net', '--fork', '--kill-child', 'bash', '-ec', IMPORT, root]);
 }

@@ -22,7 +22,11 @@ interface Item {
 export function enforcePolicies(cluster: Cluster): PolicyEnforcement {
   const onNode = async (args: readonly string[], input?: string): Promise<void> => {
     const node = `${kindName(cluster.name)}-control-plane`;
-    const { code, stderr } = await cluster.run('docker', ['exec', '-i', node, ...args], input === undefined ? {} : { input });
+    const { code, stderr } = await cluster.run(
+      'docker',
+      ['exec', '-i', node, ...args],
+      input === undefined ? {} : { input },
+    );
     if (code !== 0) throw new Error(`${args.join(' ')} on the node ended with ${code}: ${stderr}`);
   };
   return {

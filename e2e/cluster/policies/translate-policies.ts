@@ -1,4 +1,12 @@
-import type { LabelSelector, NetworkPolicy, PolicyPeer, PolicyPod, PolicyPort, PolicyRule, PolicyWorld } from './network-policy.ts';
+import type {
+  LabelSelector,
+  NetworkPolicy,
+  PolicyPeer,
+  PolicyPod,
+  PolicyPort,
+  PolicyRule,
+  PolicyWorld,
+} from './network-policy.ts';
 
 export const TABLE = 'wherry_policies';
 
@@ -7,10 +15,16 @@ type Direction = 'Ingress' | 'Egress';
 /** Whether labels are selected; an empty selector selects everything. @throws Error for an operator that is not Kubernetes' */
 export function selects(selector: LabelSelector, labels: Record<string, string>): boolean {
   const wanted = Object.entries(selector.matchLabels ?? {});
-  return wanted.every(([key, value]) => labels[key] === value) && (selector.matchExpressions ?? []).every((each) => expressed(each, labels));
+  return (
+    wanted.every(([key, value]) => labels[key] === value) &&
+    (selector.matchExpressions ?? []).every((each) => expressed(each, labels))
+  );
 }
 
-function expressed({ key, operator, values = [] }: { key: string; operator: string; values?: string[] }, labels: Record<string, string>): boolean {
+function expressed(
+  { key, operator, values = [] }: { key: string; operator: string; values?: string[] },
+  labels: Record<string, string>,
+): boolean {
   const has = Object.hasOwn(labels, key);
   const isOneOf = has && values.includes(labels[key] ?? '');
   const meanings: Record<string, boolean> = { In: isOneOf, NotIn: !isOneOf, Exists: has, DoesNotExist: !has };
@@ -47,7 +61,11 @@ export function translatePolicies(world: PolicyWorld): string {
   ].join('\n');
 }
 
-const chain = (name: string, lines: readonly string[]): string[] => [`  chain ${name} {`, ...lines.map((line) => `    ${line}`), '  }'];
+const chain = (name: string, lines: readonly string[]): string[] => [
+  `  chain ${name} {`,
+  ...lines.map((line) => `    ${line}`),
+  '  }',
+];
 
 /** One chain for each pod that policies select in a direction, and the jumps that lead there. */
 function sideOf(world: PolicyWorld, direction: Direction): { chains: string[]; jumps: string[] } {
@@ -57,18 +75,27 @@ function sideOf(world: PolicyWorld, direction: Direction): { chains: string[]; j
     const policies = world.policies.filter((policy) => isolates(policy, pod, direction));
     if (policies.length === 0) continue;
     const name = `${direction.toLowerCase()}_${pod.address.replaceAll('.', '_')}`;
-    const allowed = policies.flatMap((policy) => rulesOf(policy, direction).flatMap((rule) => matches(world, policy, rule)));
-    chains.push(...chain(name, [`# ${pod.namespace}/${pod.name}`, ...allowed.map((match) => `${match} return`), 'drop']));
+    const allowed = policies.flatMap((policy) =>
+      rulesOf(policy, direction).flatMap((rule) => matches(world, policy, rule)),
+    );
+    chains.push(
+      ...chain(name, [`# ${pod.namespace}/${pod.name}`, ...allowed.map((match) => `${match} return`), 'drop']),
+    );
     jumps.push(`ip ${direction === 'Ingress' ? 'daddr' : 'saddr'} ${pod.address} jump ${name}`);
   }
   return { chains, jumps };
 }
 
 function isolates({ metadata, spec }: NetworkPolicy, pod: PolicyPod, direction: Direction): boolean {
-  return metadata.namespace === pod.namespace && spec.policyTypes.includes(direction) && selects(spec.podSelector, pod.labels);
+  return (
+    metadata.namespace === pod.namespace &&
+    spec.policyTypes.includes(direction) &&
+    selects(spec.podSelector, pod.labels)
+  );
 }
 
-const rulesOf = ({ spec }: NetworkPolicy, direction: Direction): PolicyRule[] => (direction === 'Ingress' ? spec.ingress : spec.egress) ?? [];
+const rulesOf = ({ spec }: NetworkPolicy, direction: Direction): PolicyRule[] =>
+  (direction === 'Ingress' ? spec.ingress : spec.egress) ?? [];
 
 /** The matches that let a rule's packets pass: each of its peers with each of its ports; without peers, or ports, any. */
 function matches(world: PolicyWorld, policy: NetworkPolicy, rule: PolicyRule): string[] {
@@ -82,7 +109,9 @@ function addressMatches(world: PolicyWorld, policy: NetworkPolicy, peer: PolicyP
   if (peer.ipBlock !== undefined) return blockMatches(peer.ipBlock, field);
   const { namespaceSelector, podSelector = {} } = peer;
   const isNear = (namespace: string): boolean =>
-    namespaceSelector === undefined ? namespace === policy.metadata.namespace : selects(namespaceSelector, world.namespaces[namespace] ?? {});
+    namespaceSelector === undefined
+      ? namespace === policy.metadata.namespace
+      : selects(namespaceSelector, world.namespaces[namespace] ?? {});
   const found = world.pods.filter(({ namespace, labels }) => isNear(namespace) && selects(podSelector, labels));
   return found.length === 0 ? [] : [`ip ${field} { ${found.map(({ address }) => address).join(', ')} }`];
 }

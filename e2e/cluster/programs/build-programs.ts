@@ -1,10 +1,17 @@
-import { accessSync, constants, mkdirSync, renameSync, rmSync, utimesSync } from "node:fs";
-import path from "node:path";
-import { mustRun, runProgram } from "../command.ts";
-import { cacheFolder, digestOf } from "../folders.ts";
-import { progress, say } from "../progress.ts";
-import { withLock } from "../with-lock.ts";
-import { kubernetesVersion, moduleFiles, moduleFolder, programsOf, type GoProgram, type ProgramSet } from "./program-table.ts";
+import { accessSync, constants, mkdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import path from 'node:path';
+import { mustRun, runProgram } from '../command.ts';
+import { cacheFolder, digestOf } from '../folders.ts';
+import { progress, say } from '../progress.ts';
+import { withLock } from '../with-lock.ts';
+import {
+  kubernetesVersion,
+  moduleFiles,
+  moduleFolder,
+  programsOf,
+  type GoProgram,
+  type ProgramSet,
+} from './program-table.ts';
 
 /**
  * The folder with the programs of a set: KUBEBUILDER_ASSETS where it has them all, else one in the cache, named by the
@@ -12,12 +19,14 @@ import { kubernetesVersion, moduleFiles, moduleFolder, programsOf, type GoProgra
  * @throws Error that says what is missing
  */
 export async function findOrBuildPrograms(set: ProgramSet): Promise<string> {
-  const given = process.env["KUBEBUILDER_ASSETS"];
-  if (given !== undefined && given !== "" && missingIn(given, set).length === 0) return given;
+  const given = process.env['KUBEBUILDER_ASSETS'];
+  if (given !== undefined && given !== '' && missingIn(given, set).length === 0) return given;
   const folder = programsFolder();
   if (missingIn(folder, set).length > 0) {
     await requireGo();
-    await withLock(`programs-${path.basename(folder)}`, "it builds the Kubernetes programs", () => buildAll(folder, set));
+    await withLock(`programs-${path.basename(folder)}`, 'it builds the Kubernetes programs', () =>
+      buildAll(folder, set),
+    );
   }
   // Who looks for the newest folder finds the one that was asked for last.
   utimesSync(folder, new Date(), new Date());
@@ -26,9 +35,9 @@ export async function findOrBuildPrograms(set: ProgramSet): Promise<string> {
 
 /** Where the programs of this tree lie in the cache, built or not. */
 export function programsFolder(): string {
-  const modules = [...new Set(programsOf("cluster").map(({ module }) => module))];
-  const texts = [process.arch, ...buildFlags("kubernetes")];
-  return cacheFolder("kubernetes", digestOf({ texts, files: modules.flatMap(moduleFiles) }));
+  const modules = [...new Set(programsOf('cluster').map(({ module }) => module))];
+  const texts = [process.arch, ...buildFlags('kubernetes')];
+  return cacheFolder('kubernetes', digestOf({ texts, files: modules.flatMap(moduleFiles) }));
 }
 
 function missingIn(folder: string, set: ProgramSet): GoProgram[] {
@@ -55,9 +64,9 @@ async function buildAll(folder: string, set: ProgramSet): Promise<void> {
 async function build({ name, module, package: goPackage }: GoProgram, folder: string): Promise<void> {
   const unfinished = path.join(folder, `.${name}.${process.pid}`);
   try {
-    await mustRun("go", ["build", "-C", moduleFolder(module), ...buildFlags(module), "-o", unfinished, goPackage], {
+    await mustRun('go', ['build', '-C', moduleFolder(module), ...buildFlags(module), '-o', unfinished, goPackage], {
       // Static programs: they run in images that hold nothing else.
-      env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
+      env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off' },
     });
     renameSync(unfinished, path.join(folder, name));
   } finally {
@@ -68,23 +77,23 @@ async function build({ name, module, package: goPackage }: GoProgram, folder: st
 /** Without a version the programs call themselves v0.0.0, which helm and kubectl refuse. */
 function buildFlags(module: string): string[] {
   const version = kubernetesVersion();
-  const [major, minor] = version.slice(1).split(".");
+  const [major, minor] = version.slice(1).split('.');
   const names = {
-    "k8s.io/component-base/version.gitVersion": version,
-    "k8s.io/component-base/version.gitMajor": major,
-    "k8s.io/component-base/version.gitMinor": minor,
-    "k8s.io/component-base/version.gitTreeState": "clean",
-    "k8s.io/client-go/pkg/version.gitVersion": version,
+    'k8s.io/component-base/version.gitVersion': version,
+    'k8s.io/component-base/version.gitMajor': major,
+    'k8s.io/component-base/version.gitMinor': minor,
+    'k8s.io/component-base/version.gitTreeState': 'clean',
+    'k8s.io/client-go/pkg/version.gitVersion': version,
   };
-  const versions = module === "kubernetes" ? Object.entries(names).map(([name, value]) => `-X ${name}=${value}`) : [];
-  return ["-trimpath", "-buildvcs=false", "-ldflags", ["-s", "-w", ...versions].join(" ")];
+  const versions = module === 'kubernetes' ? Object.entries(names).map(([name, value]) => `-X ${name}=${value}`) : [];
+  return ['-trimpath', '-buildvcs=false', '-ldflags', ['-s', '-w', ...versions].join(' ')];
 }
 
 async function requireGo(): Promise<void> {
-  const found = await runProgram("go", ["version"]).catch(() => undefined);
+  const found = await runProgram('go', ['version']).catch(() => undefined);
   if (found?.code === 0) return;
   throw new Error(
-    "The Kubernetes programs are built with Go, and there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl), " +
-      "or name a folder that has them in KUBEBUILDER_ASSETS.",
+    'The Kubernetes programs are built with Go, and there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl), ' +
+      'or name a folder that has them in KUBEBUILDER_ASSETS.',
   );
 }

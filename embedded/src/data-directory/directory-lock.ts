@@ -29,7 +29,8 @@ export interface DirectoryLock {
 export function lockDirectory(folder: string): DirectoryLock {
   const file = path.join(folder, 'wherry.lock');
   const guard = takeGuard(folder, `${file}.guard`);
-  if (guard === undefined) throw new StartError(`${nameHolder(readLock(file))} uses the data directory ${folder}: ${WHAT_TO_DO}`);
+  if (guard === undefined)
+    throw new StartError(`${nameHolder(readLock(file))} uses the data directory ${folder}: ${WHAT_TO_DO}`);
   const self = ownIdentity();
   let released = false;
   return {
@@ -58,13 +59,18 @@ export function readLock(file: string): LockRecord | undefined {
 
 /** Only a process that really runs is named: the holder may not have written its own name yet. */
 function nameHolder(record: LockRecord | undefined): string {
-  return record !== undefined && isRunning(record) ? `Another Wherry service (pid ${record.pid})` : 'Another Wherry service';
+  return record !== undefined && isRunning(record)
+    ? `Another Wherry service (pid ${record.pid})`
+    : 'Another Wherry service';
 }
 
 function takeGuard(folder: string, file: string): { release(): void } | undefined {
   try {
     return guardDirectory(file);
   } catch (error) {
-    throw new StartError(`The data directory ${folder} cannot be locked (${reasonOf(error)}): it must be on a file system that is writable and has locks`, error);
+    throw new StartError(
+      `The data directory ${folder} cannot be locked (${reasonOf(error)}): it must be on a file system that is writable and has locks`,
+      error,
+    );
   }
 }

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { KeyFile } from '@wherry/service/keys/keys-json.ts';
@@ -21,17 +30,16 @@ const load = (create = false) => loadKeyFile(file, { create, clock, logger });
 const stored = () => JSON.parse(readFileSync(file, 'utf8')) as KeyFile;
 
 const secret = (byte: number) => Buffer.alloc(32, byte).toString('base64');
-const sample = (over: object = {}): KeyFile =>
-  ({
-    format: 1,
-    current: 2,
-    keys: [
-      { version: 1, secret: secret(1), createdAt: '2026-01-01T00:00:00.000Z' },
-      { version: 2, secret: secret(2), createdAt: '2026-06-01T00:00:00.000Z' },
-    ],
-    digestKey: secret(3),
-    ...over,
-  });
+const sample = (over: object = {}): KeyFile => ({
+  format: 1,
+  current: 2,
+  keys: [
+    { version: 1, secret: secret(1), createdAt: '2026-01-01T00:00:00.000Z' },
+    { version: 2, secret: secret(2), createdAt: '2026-06-01T00:00:00.000Z' },
+  ],
+  digestKey: secret(3),
+  ...over,
+});
 
 function refusal(create = false): string {
   let error: unknown;
@@ -56,7 +64,9 @@ describe('loadKeyFile', () => {
     expect(stored()).toEqual({
       format: 1,
       current: 1,
-      keys: [{ version: 1, secret: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/), createdAt: '2026-11-21T00:00:00.000Z' }],
+      keys: [
+        { version: 1, secret: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/), createdAt: '2026-11-21T00:00:00.000Z' },
+      ],
       digestKey: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/),
     });
     expect(stored().digestKey).not.toBe(stored().keys[0]?.secret);
@@ -97,7 +107,10 @@ describe('loadKeyFile', () => {
     ['cut short', JSON.stringify(sample()).slice(0, 120)],
     ['not an object', '[]'],
     ['without keys', JSON.stringify(sample({ keys: [] }))],
-    ['with a short key', JSON.stringify(sample({ keys: [{ ...sample().keys[0], secret: secret(1).slice(4) }], current: 1 }))],
+    [
+      'with a short key',
+      JSON.stringify(sample({ keys: [{ ...sample().keys[0], secret: secret(1).slice(4) }], current: 1 })),
+    ],
     ['with a key that is not base64', JSON.stringify(sample({ digestKey: '!'.repeat(44) }))],
     ['without the digest key', JSON.stringify(sample({ digestKey: undefined }))],
     ['whose current version it does not hold', JSON.stringify(sample({ current: 3 }))],

@@ -4,7 +4,15 @@ import { createDigestKey } from '@wherry/core/crypto/key-digest.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { keyFileSchema, keyRingOf, newKey, newKeySecret, parseKeysJson, serializeKeysJson, type KeyFile } from '@wherry/service/keys/keys-json.ts';
+import {
+  keyFileSchema,
+  keyRingOf,
+  newKey,
+  newKeySecret,
+  parseKeysJson,
+  serializeKeysJson,
+  type KeyFile,
+} from '@wherry/service/keys/keys-json.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { codeOf, reasonOf } from './error-facts.ts';
 import { writeDurably } from './write-durably.ts';
@@ -28,7 +36,8 @@ export function loadKeyFile(
 ): LoadedKeys {
   let text = readIfThere(file);
   if (text === undefined) {
-    if (!create) throw new StartError(`The key file ${file} is missing, and the database cannot be read without it: ${RESTORE}`);
+    if (!create)
+      throw new StartError(`The key file ${file} is missing, and the database cannot be read without it: ${RESTORE}`);
     text = serializeKeysJson(newKeys(clock.now()));
     writeDurably(file, text);
   }
@@ -62,7 +71,10 @@ function makePrivate(file: string, logger: Pick<Logger, 'warn'>): void {
   try {
     chmodSync(file, 0o600);
   } catch (error) {
-    throw new StartError(`The key file ${file} is open to other users and cannot be closed to them (${reasonOf(error)}): chmod 600 it`, error);
+    throw new StartError(
+      `The key file ${file} is open to other users and cannot be closed to them (${reasonOf(error)}): chmod 600 it`,
+      error,
+    );
   }
   logger.warn({ file, mode: mode.toString(8) }, 'The key file was open to other users and is now private (0600)');
 }

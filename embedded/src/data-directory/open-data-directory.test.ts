@@ -60,7 +60,10 @@ async function hold(): Promise<{ child: ChildProcess; answer: Answer }> {
 }
 
 async function startError(): Promise<StartError> {
-  const error = await openDataDirectory({ path: folder }).then(() => undefined, (reason: unknown) => reason);
+  const error = await openDataDirectory({ path: folder }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   expect(error).toBeInstanceOf(StartError);
   expect((error as StartError).message).not.toContain('\n');
   return error as StartError;

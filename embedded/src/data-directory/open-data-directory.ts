@@ -43,7 +43,15 @@ export async function openDataDirectory(options: { path: string }): Promise<Data
     const inside = (name: string) => path.join(root, name);
     const database = inside('wherry.db');
     return {
-      paths: { root, database, telemetry: inside('telemetry.db'), audit: inside('audit.db'), content: inside('content'), keys: inside('keys.json'), run },
+      paths: {
+        root,
+        database,
+        telemetry: inside('telemetry.db'),
+        audit: inside('audit.db'),
+        content: inside('content'),
+        keys: inside('keys.json'),
+        run,
+      },
       isNew: !existsSync(database),
       release: () => {
         rmSync(run, { recursive: true, force: true });
@@ -65,7 +73,10 @@ function makePrivateFolder(root: string): void {
     accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     if (error instanceof StartError) throw error;
-    throw new StartError(`The data directory ${root} cannot be created or written to (${reasonOf(error)}): ${CHOOSE}`, error);
+    throw new StartError(
+      `The data directory ${root} cannot be created or written to (${reasonOf(error)}): ${CHOOSE}`,
+      error,
+    );
   }
 }
 
@@ -82,7 +93,9 @@ const CHOOSE = 'choose another with WHERRY_DATA_DIR';
 function closeToOthers(root: string): void {
   const names = readdirSync(root);
   if (names.length > 0 && !names.includes('wherry.lock.guard')) {
-    throw new StartError(`The data directory ${root} is open to other users and holds other files: ${CHOOSE}, or make it private with chmod 700`);
+    throw new StartError(
+      `The data directory ${root} is open to other users and holds other files: ${CHOOSE}, or make it private with chmod 700`,
+    );
   }
   chmodSync(root, 0o700);
 }

@@ -22,7 +22,10 @@ export function createRunDirectory(temporary: string = tmpdir()): string {
     chmodSync(run, 0o711);
     return run;
   } catch (error) {
-    throw new StartError(`No folder for sockets can be made in ${parent} (${reasonOf(error)}): set TMPDIR to a writable folder with a short path`, error);
+    throw new StartError(
+      `No folder for sockets can be made in ${parent} (${reasonOf(error)}): set TMPDIR to a writable folder with a short path`,
+      error,
+    );
   }
 }
 

@@ -6,13 +6,21 @@ describe('docs/reference/audit.md', () => {
   const rows = readReferenceTable('audit.md', 'Actions');
 
   it('lists every action of an endpoint, with its requests, and those of the service itself', () => {
-    const requests = Map.groupBy(ALL_ENDPOINTS.filter(({ audit }) => audit !== undefined), ({ audit }) => audit?.action);
-    const own = productSources().flatMap(({ text }) => [...text.matchAll(/action: '(audit\.[a-z-]+)'/g)].map(([, action = '']) => action));
+    const requests = Map.groupBy(
+      ALL_ENDPOINTS.filter(({ audit }) => audit !== undefined),
+      ({ audit }) => audit?.action,
+    );
+    const own = productSources().flatMap(({ text }) =>
+      [...text.matchAll(/action: '(audit\.[a-z-]+)'/g)].map(([, action = '']) => action),
+    );
     expect(columnOf(rows, 'Action')).toEqual([...requests.keys(), ...own].sort());
     for (const row of rows.filter(({ Action }) => !Action?.startsWith('audit.'))) {
       const told = (row['When'] ?? '').match(/[A-Z]{3,} \/[^`?, ]+/g) ?? [];
       const declared = requests.get(row['Action'] as `${string}.${string}`) ?? [];
-      expect([row['Action'], told.sort()]).toEqual([row['Action'], declared.map(({ method, path }) => `${method.toUpperCase()} ${path.replace('{*', '{')}`).sort()]);
+      expect([row['Action'], told.sort()]).toEqual([
+        row['Action'],
+        declared.map(({ method, path }) => `${method.toUpperCase()} ${path.replace('{*', '{')}`).sort(),
+      ]);
     }
   });
 });

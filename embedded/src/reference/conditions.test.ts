@@ -20,7 +20,10 @@ describe('docs/reference/conditions.md', () => {
 
   it('holds no reason that no part gives', () => {
     // crds lists the reasons for its pages.
-    const text = productSources().filter(({ part, file }) => part !== 'crds' && file !== 'core/src/conditions.ts').map((source) => source.text).join('\n');
+    const text = productSources()
+      .filter(({ part, file }) => part !== 'crds' && file !== 'core/src/conditions.ts')
+      .map((source) => source.text)
+      .join('\n');
     expect(REASONS.filter((reason) => !text.includes(`'${reason}'`))).toEqual([]);
   });
 });

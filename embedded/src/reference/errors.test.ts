@@ -12,9 +12,12 @@ describe('docs/reference/errors.md', () => {
   const rows = readReferenceTable('errors.md');
 
   it('lists every code of manager, router and runtime with its port, and no other', () => {
-    const portOf = (code: string): string => (!(code in functions) ? 'management' : code in management ? 'both' : 'function');
+    const portOf = (code: string): string =>
+      !(code in functions) ? 'management' : code in management ? 'both' : 'function';
     const codes = [...new Set([...Object.keys(management), ...Object.keys(functions)])];
-    expect(rows.map((row) => `${row['Code']}: ${row['Port']}`).sort()).toEqual(codes.map((code) => `${code}: ${portOf(code)}`).sort());
+    expect(rows.map((row) => `${row['Code']}: ${row['Port']}`).sort()).toEqual(
+      codes.map((code) => `${code}: ${portOf(code)}`).sort(),
+    );
     expect(columnOf(rows, 'Code')).toEqual(codes.sort());
   });
 

@@ -12,7 +12,9 @@ function labelsIn(text: string, list: string): string[] {
     if (constant === undefined) throw new Error(`the labels ${list} are not a constant of their file`);
     return labelsIn(text, constant);
   }
-  return [...list.matchAll(/\.\.\.(\w+)|'(\w+)'/g)].flatMap(([, spread, label]) => (spread === undefined ? [label ?? ''] : labelsIn(text, spread)));
+  return [...list.matchAll(/\.\.\.(\w+)|'(\w+)'/g)].flatMap(([, spread, label]) =>
+    spread === undefined ? [label ?? ''] : labelsIn(text, spread),
+  );
 }
 
 interface Made {
@@ -23,7 +25,12 @@ interface Made {
 }
 
 const madeIn = ({ part, text }: ProductSource): Made[] =>
-  [...text.matchAll(METRIC)].map(([, type = '', name = '', labels = '[]']) => ({ part, type, name: `wherry_${name}`, labels: labelsIn(text, labels).join(', ') || 'none' }));
+  [...text.matchAll(METRIC)].map(([, type = '', name = '', labels = '[]']) => ({
+    part,
+    type,
+    name: `wherry_${name}`,
+    labels: labelsIn(text, labels).join(', ') || 'none',
+  }));
 
 /** Which processes a file runs in: the router, the one service of one machine, the operator of a cluster. */
 function processesOf({ part, file }: ProductSource): string[] {
@@ -37,12 +44,16 @@ describe('docs/reference/metrics.md', () => {
   const sources = productSources().filter(({ part }) => part !== 'service' && part !== 'core');
 
   it('can be compared: every metric is made in a way that this test can read', () => {
-    const calls = sources.filter(({ text }) => text.match(new RegExp(String.raw`\.${TYPES}\(`, 'g'))?.length !== text.match(METRIC)?.length);
+    const calls = sources.filter(
+      ({ text }) => text.match(new RegExp(String.raw`\.${TYPES}\(`, 'g'))?.length !== text.match(METRIC)?.length,
+    );
     expect(calls.map(({ file }) => file)).toEqual([]);
   });
 
   it('finds no name twice in one process, whose registry would refuse it', () => {
-    const names = sources.flatMap((source) => processesOf(source).flatMap((process) => madeIn(source).map(({ name }) => `${process} ${name}`)));
+    const names = sources.flatMap((source) =>
+      processesOf(source).flatMap((process) => madeIn(source).map(({ name }) => `${process} ${name}`)),
+    );
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 
@@ -53,8 +64,10 @@ describe('docs/reference/metrics.md', () => {
       name: row['Metric'],
       labels: row['Labels']!.replaceAll('`', ''),
     }));
-    const order = (metric: { part?: string | undefined; name?: string | undefined }): string => `${metric.part} ${metric.name}`;
-    const sorted = <T extends Partial<Made>>(metrics: T[]): T[] => metrics.sort((a, b) => (order(a) < order(b) ? -1 : 1));
+    const order = (metric: { part?: string | undefined; name?: string | undefined }): string =>
+      `${metric.part} ${metric.name}`;
+    const sorted = <T extends Partial<Made>>(metrics: T[]): T[] =>
+      metrics.sort((a, b) => (order(a) < order(b) ? -1 : 1));
     expect(sorted(listed as Made[])).toEqual(sorted(sources.flatMap(madeIn)));
   });
 });

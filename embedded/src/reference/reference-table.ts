@@ -15,11 +15,15 @@ export function readReferenceTable(page: string, heading?: string): Row[] {
   const text = readFileSync(path.join(ROOT, 'docs/reference', page), 'utf8');
   const section = heading === undefined ? text : text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`));
   if (section === undefined) throw new Error(`docs/reference/${page} has no section "${heading ?? ''}"`);
-  const [header, , ...rows] = section.split('\n').filter((line) => line.startsWith('|')).map(cellsOf);
+  const [header, , ...rows] = section
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map(cellsOf);
   if (header === undefined) throw new Error(`docs/reference/${page} has no table under "${heading ?? ''}"`);
   return rows.map((cells) => {
     const row = Object.fromEntries(header.map((column, at) => [column, cells[at] ?? '']));
-    if (cells.length !== header.length || cells.includes('')) throw new Error(`docs/reference/${page}: a row with an empty cell, or too many: ${JSON.stringify(row)}`);
+    if (cells.length !== header.length || cells.includes(''))
+      throw new Error(`docs/reference/${page}: a row with an empty cell, or too many: ${JSON.stringify(row)}`);
     return row;
   });
 }

@@ -4,7 +4,14 @@ import { columnOf, readReferenceTable, ROOT } from './reference-table.ts';
 
 /** Numbers of the groups in docs/reference/requirements.md; %C3 and the like in tests of escapes are none of them. */
 const NUMBER = /\b(?:[RBSMFGEK]|FT)\d{1,2}[a-z]?\b/g;
-const GROUPS = ['The function port', 'Builds', 'Running functions', 'The management port and files', 'Encryption and state', 'Faults'];
+const GROUPS = [
+  'The function port',
+  'Builds',
+  'Running functions',
+  'The management port and files',
+  'Encryption and state',
+  'Faults',
+];
 /** A line on which a test or a group of tests, or a row of a table of tests, has its title. */
 const TITLE = /^\s*(?:(?:it|describe|rootIt)\b|\]+\)?\s*(?:as const)?\)\(|\[*['"`]).*/gm;
 
@@ -19,11 +26,17 @@ describe('docs/reference/requirements.md', () => {
   const sources = globSync('{*/src,e2e/{setup,suites,cluster-suites,chart}}/**/*.ts', { cwd: ROOT }).filter(
     (file) => !/node_modules|fixtures/.test(file) && !import.meta.filename.endsWith(file),
   );
-  const titled = new Set(sources.filter((file) => /\.test\.ts$|-contract\.ts$/.test(file)).flatMap((file) => titlesIn(read(file))));
+  const titled = new Set(
+    sources.filter((file) => /\.test\.ts$|-contract\.ts$/.test(file)).flatMap((file) => titlesIn(read(file))),
+  );
 
   it('explains every number that sources and tests name', () => {
     const explained = [...proved, ...open];
-    const unknown = sources.flatMap((file) => numbersIn(read(file)).filter((number) => !explained.includes(number)).map((number) => `${file}: ${number}`));
+    const unknown = sources.flatMap((file) =>
+      numbersIn(read(file))
+        .filter((number) => !explained.includes(number))
+        .map((number) => `${file}: ${number}`),
+    );
     expect(unknown).toEqual([]);
   });
 
@@ -43,7 +56,9 @@ describe('docs/reference/requirements.md', () => {
   it('leaves no number of a group out, and opens a part of what it knows alone', () => {
     const all = [...proved, ...open].map((number) => /^([A-Z]+)(\d+)([a-z]?)$/.exec(number) ?? []);
     for (const letters of new Set(all.map(([, group]) => group))) {
-      const numbers = [...new Set(all.flatMap(([, group, number]) => (group === letters ? [Number(number)] : [])))].sort((a, b) => a - b);
+      const numbers = [
+        ...new Set(all.flatMap(([, group, number]) => (group === letters ? [Number(number)] : []))),
+      ].sort((a, b) => a - b);
       expect([letters, ...numbers]).toEqual([letters, ...numbers.map((_number, at) => at + 1)]);
     }
     const parts = all.filter(([, , , part]) => part !== '').map(([, group = '', number = '']) => `${group}${number}`);

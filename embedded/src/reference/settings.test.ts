@@ -11,12 +11,22 @@ describe('docs/reference/settings.md', () => {
 
   it('tells their defaults', () => {
     const defaults = Object.entries(SETTINGS).map(([name, definition]) => [name, definition.default]);
-    expect(Object.fromEntries(rows.map((row) => [row['Setting'], row['Default']]))).toEqual(Object.fromEntries(defaults));
+    expect(Object.fromEntries(rows.map((row) => [row['Setting'], row['Default']]))).toEqual(
+      Object.fromEntries(defaults),
+    );
   });
 
   it('says truly which have an effect: those that some part asks for by name', () => {
-    const text = productSources().filter(({ file }) => file !== 'core/src/settings-definitions.ts').map((source) => source.text).join('\n');
+    const text = productSources()
+      .filter(({ file }) => file !== 'core/src/settings-definitions.ts')
+      .map((source) => source.text)
+      .join('\n');
     const used = Object.keys(SETTINGS).filter((name) => text.includes(`'${name}'`));
-    expect(rows.filter((row) => row['In effect'] !== 'not yet').map((row) => row['Setting']).sort()).toEqual(used.sort());
+    expect(
+      rows
+        .filter((row) => row['In effect'] !== 'not yet')
+        .map((row) => row['Setting'])
+        .sort(),
+    ).toEqual(used.sort());
   });
 });

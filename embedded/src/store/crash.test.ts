@@ -50,7 +50,12 @@ async function writeAndKill(data: string, from: number, lines: number): Promise<
 /** Opens what the killed writer left; the step at which the store stands. */
 async function inspect(data: string, acknowledged: number, model: FakeResourceStore): Promise<number> {
   const directory = await openDataDirectory({ path: data });
-  const store = await openSqliteStore({ file: directory.paths.database, namespace: 'wherry', clock: Date, history: 50 });
+  const store = await openSqliteStore({
+    file: directory.paths.database,
+    namespace: 'wherry',
+    clock: Date,
+    history: 50,
+  });
   const { resourceVersion } = await store.list('KeyGroup');
   // Each step is one write, and an empty store is at 1.
   const step = Number(resourceVersion) - 1;
@@ -62,7 +67,12 @@ async function inspect(data: string, acknowledged: number, model: FakeResourceSt
   const count = Math.min(step, 50);
   const options = { resourceVersion: String(step + 1 - count), count };
   const told = async (from: FakeResourceStore | typeof store) =>
-    (await take(from, 'KeyGroup', options)).map(({ type, object }) => [type, object.metadata.resourceVersion, object.spec, object.status]);
+    (await take(from, 'KeyGroup', options)).map(({ type, object }) => [
+      type,
+      object.metadata.resourceVersion,
+      object.spec,
+      object.status,
+    ]);
   expect(await told(store)).toEqual(await told(model));
   await store.close();
   directory.release();

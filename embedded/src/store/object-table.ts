@@ -47,7 +47,9 @@ export class ObjectTable {
          ON CONFLICT DO UPDATE SET uid = excluded.uid, resource_version = excluded.resource_version, body = excluded.body`,
       ),
       remove: database.prepare('DELETE FROM objects WHERE kind = ? AND namespace = ? AND name = ?'),
-      log: database.prepare('INSERT INTO changes (resource_version, kind, namespace, type, body) VALUES (?, ?, ?, ?, ?)'),
+      log: database.prepare(
+        'INSERT INTO changes (resource_version, kind, namespace, type, body) VALUES (?, ?, ?, ?, ?)',
+      ),
       trim: database.prepare('DELETE FROM changes WHERE resource_version <= ?'),
       bounds: database.prepare(
         `SELECT coalesce((SELECT min(resource_version) FROM changes) - 1, 1) AS oldest,

@@ -19,7 +19,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const open = (history?: number) => openSqliteStore({ file, namespace: 'wherry', clock: Date, ...(history !== undefined && { history }) });
+const open = (history?: number) =>
+  openSqliteStore({ file, namespace: 'wherry', clock: Date, ...(history !== undefined && { history }) });
 
 resourceStoreContract('The store on SQLite', async () => {
   // The model test opens many within one test: each its own file.
@@ -98,7 +99,10 @@ describe('The store on SQLite: the file', () => {
     for (let i = 0; i < 50; i += 1) await store.create(group(`team-${i}`, 'x'.repeat(500)));
     await store.close();
     writeFileSync(file, damage());
-    const error = await open().then(() => undefined, (reason: unknown) => reason);
+    const error = await open().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
     expect(error).toBeInstanceOf(StartError);
     expect((error as StartError).message).toContain(file);
     expect((error as StartError).message).toContain('restore it from a backup');
@@ -129,7 +133,9 @@ describe('The store on SQLite: the history for watches', () => {
   it('tells a reader that falls behind the history, instead of leaving a gap', async () => {
     const store = await open(5);
     const { resourceVersion } = await store.list('KeyGroup');
-    const events = store.watch('KeyGroup', { resourceVersion, signal: new AbortController().signal })[Symbol.asyncIterator]();
+    const events = store
+      .watch('KeyGroup', { resourceVersion, signal: new AbortController().signal })
+      [Symbol.asyncIterator]();
     await store.create(group('a'));
     expect(await events.next()).toMatchObject({ value: { type: 'added' } });
     for (let i = 0; i < 10; i += 1) await store.create(group(`b-${i}`));
@@ -175,7 +181,8 @@ describe('The store on SQLite: faults', () => {
     const store = new SqliteStore(database, { namespace: 'wherry', clock: Date, history: 100 });
     const before = await store.create(group('team', 'small'));
     database.exec('PRAGMA max_page_count = 12');
-    const big = async (index: number): Promise<unknown> => store.create(group(`big-${index}`, 'x'.repeat(1000))).then(() => big(index + 1));
+    const big = async (index: number): Promise<unknown> =>
+      store.create(group(`big-${index}`, 'x'.repeat(1000))).then(() => big(index + 1));
     const error = await refusal(big(0), 'unavailable');
     expect(error.message).toBe('The store is not available: the disk is full');
     const { items, resourceVersion } = await store.list('KeyGroup');

@@ -23,4 +23,3 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const database = openDatabase(options.file, MIGRATIONS);
   return new SqliteStore(database, { history: HISTORY, ...options });
 }
-

@@ -17,7 +17,10 @@ export class SqliteStore implements ResourceStore {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #bell = new Bell();
 
-  constructor(database: DatabaseSync, { namespace, clock, history }: { namespace: string; clock: Pick<Clock, 'now'>; history: number }) {
+  constructor(
+    database: DatabaseSync,
+    { namespace, clock, history }: { namespace: string; clock: Pick<Clock, 'now'>; history: number },
+  ) {
     this.namespace = namespace;
     this.#database = database;
     this.#table = new ObjectTable(database, { namespace, history });
@@ -48,7 +51,10 @@ export class SqliteStore implements ResourceStore {
     this.#write(kind, name, (current, stamp) => applyDelete(current, { kind, name, preconditions }, stamp));
   }
 
-  watch<K extends Kind>(kind: K, options: { resourceVersion: string; signal: AbortSignal }): AsyncIterable<WatchEvent<K>> {
+  watch<K extends Kind>(
+    kind: K,
+    options: { resourceVersion: string; signal: AbortSignal },
+  ): AsyncIterable<WatchEvent<K>> {
     const log = {
       bounds: () => attempt(() => this.#table.bounds()),
       snapshot: () => attempt(() => ({ items: this.#table.list(kind), resourceVersion: this.#table.bounds().newest })),
@@ -69,12 +75,14 @@ export class SqliteStore implements ResourceStore {
     name: string,
     decide: (current: Resource<K> | undefined, stamp: WriteStamp) => Change<K> | undefined,
   ): Resource<K> {
-    const written = attempt(() => this.#transaction(() => {
-      const current = this.#table.get(kind, name);
-      const change = decide(current, this.#stamp());
-      if (change !== undefined) this.#table.apply(change);
-      return { change, object: change?.object ?? (current as Resource<K>) };
-    }));
+    const written = attempt(() =>
+      this.#transaction(() => {
+        const current = this.#table.get(kind, name);
+        const change = decide(current, this.#stamp());
+        if (change !== undefined) this.#table.apply(change);
+        return { change, object: change?.object ?? (current as Resource<K>) };
+      }),
+    );
     if (written.change !== undefined) this.#bell.ring();
     return written.object;
   }

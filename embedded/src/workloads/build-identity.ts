@@ -16,10 +16,15 @@ interface Identity {
 export function buildIdentities(logger: Logger): { build?: Identity; install?: Identity } {
   const range = findUidRange();
   if (range === undefined) return {};
-  const needed = [process.execPath, createRequire(import.meta.url).resolve('esbuild')].map((file) => path.dirname(file));
+  const needed = [process.execPath, createRequire(import.meta.url).resolve('esbuild')].map((file) =>
+    path.dirname(file),
+  );
   const closed = needed.find((folder) => !reachable(folder));
   if (closed === undefined) return { build: identityOf(buildUid(range)), install: identityOf(installUid(range)) };
-  logger.warn({ folder: closed }, 'builds run as the user of this service: no other user can enter the folder of its programs');
+  logger.warn(
+    { folder: closed },
+    'builds run as the user of this service: no other user can enter the folder of its programs',
+  );
   return {};
 }
 

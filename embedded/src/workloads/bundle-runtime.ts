@@ -35,7 +35,8 @@ export async function bundleRuntime({ outputDirectory }: BundleRuntimeOptions): 
   return file;
 }
 
-const bundleFile = (directory: string, digest: string): string => path.join(directory, `runtime-${digest.slice(0, 16)}.cjs`);
+const bundleFile = (directory: string, digest: string): string =>
+  path.join(directory, `runtime-${digest.slice(0, 16)}.cjs`);
 
 /** The bundle that is there, when it is of the sources as they are. */
 async function current(directory: string): Promise<string | undefined> {
@@ -70,7 +71,12 @@ async function build(): Promise<{ contents: Uint8Array; inputs: string[] }> {
   });
   const contents = result.outputFiles[0]?.contents;
   if (contents === undefined) throw new Error('esbuild made no bundle of the runtime');
-  return { contents, inputs: Object.keys(result.metafile.inputs).sort().map((input) => path.join(root, input)) };
+  return {
+    contents,
+    inputs: Object.keys(result.metafile.inputs)
+      .sort()
+      .map((input) => path.join(root, input)),
+  };
 }
 
 /** Of the sources, of this file, which says how they are bundled, and of Node's version. */

@@ -14,8 +14,7 @@ const CRASHES = {
     'const all = []; for (;;) { all.push(Buffer.alloc(8 << 20, 1)); await new Promise((r) => setTimeout(r, 5)); }',
   'a throw outside of the call': `setTimeout(() => { throw new Error('thrown later'); }); response.end('said before');`,
   'an unhandled rejection': `void Promise.reject(new Error('nobody cares')); response.end('said before');`,
-  'too much in its temporary folder':
-    `for (let i = 0; ; i += 1) { process.getBuiltinModule('fs').writeFileSync(process.env.TMPDIR + '/' + i, Buffer.alloc(1 << 20)); await new Promise((r) => setTimeout(r, 1)); }`,
+  'too much in its temporary folder': `for (let i = 0; ; i += 1) { process.getBuiltinModule('fs').writeFileSync(process.env.TMPDIR + '/' + i, Buffer.alloc(1 << 20)); await new Promise((r) => setTimeout(r, 1)); }`,
   'process.abort': 'process.abort();',
   'a signal to itself': `process.kill(process.pid, 'SIGKILL');`,
 };
@@ -26,11 +25,17 @@ describe('S3: what a handler does to its own instance', () => {
   afterEach(() => bench.stop());
 
   it.each(Object.entries(CRASHES))('%s ends it alone, and it is ready again within 5 s', async (_name, body) => {
-    const desired = bench.desire('bad', bench.listener(`if (request.url === '/ok') response.end('fine'); else { ${body} }`));
+    const desired = bench.desire(
+      'bad',
+      bench.listener(`if (request.url === '/ok') response.end('fine'); else { ${body} }`),
+    );
     const other = bench.desire('good', bench.listener(`response.end('still here')`));
     const [before, good] = await Promise.all([bench.run(desired), bench.run(other)]);
 
-    const cut = call(before.address).then(() => 'answered', () => 'cut');
+    const cut = call(before.address).then(
+      () => 'answered',
+      () => 'cut',
+    );
     let after: ObservedInstance | undefined;
     await eventually(async () => {
       expect(await call(good.address)).toBe('still here');
@@ -52,7 +57,11 @@ describe('S3: what a handler does to its own instance', () => {
   it.each([
     ['blocked', LOOP, 'An instance ended. Its event loop was blocked for 1.5 s.'],
     ['memory', CRASHES['Buffers outside of the heap'], /It used 1\d\d MiB of its limit of 128 MiB\.$/],
-    ['disk', CRASHES['too much in its temporary folder'], 'An instance ended. Its temporary folder held more than 64 MiB or 10000 files.'],
+    [
+      'disk',
+      CRASHES['too much in its temporary folder'],
+      'An instance ended. Its temporary folder held more than 64 MiB or 10000 files.',
+    ],
     ['exit', CRASHES['process.exit'], 'An instance ended. It exited with code 3.'],
   ])('logs and counts why: %s', async (cause, body, message) => {
     const desired = bench.desire('bad', bench.listener(body));
@@ -85,7 +94,9 @@ describe('a workload whose instances do not get ready', () => {
     const desired = bench.desire('bad', bench.artifact(`${LOOP} export default () => {}`));
     await bench.workloads.ensure(desired);
     await eventually(() => expect(bench.observe(desired.name)?.failure?.reason).toBe('LoadError'));
-    expect(bench.observe(desired.name)?.failure?.message).toBe('It gave no sign of life for 3 s while its code was loaded.');
+    expect(bench.observe(desired.name)?.failure?.message).toBe(
+      'It gave no sign of life for 3 s while its code was loaded.',
+    );
   });
 
   it('does not keep others from starting', async () => {

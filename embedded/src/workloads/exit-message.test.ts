@@ -2,7 +2,8 @@ import { exitMessage } from './exit-message.ts';
 
 describe('exitMessage', () => {
   it('says how it ended and shows its last lines, without control characters', () => {
-    const output = Array.from({ length: 30 }, (_, index) => `line ${index}`).join('\n') + '\nError: \u001b[31mred\u001b[0m\r\n';
+    const output =
+      Array.from({ length: 30 }, (_, index) => `line ${index}`).join('\n') + '\nError: \u001b[31mred\u001b[0m\r\n';
     const message = exitMessage({ code: 7, signal: null, output });
     expect(message.split('\n')).toHaveLength(13);
     expect(message.split('\n')[0]).toBe('It exited with code 7.');
@@ -19,7 +20,10 @@ describe('exitMessage', () => {
 
   it.each([
     [{ code: null, signal: 'SIGKILL' as const, output: '' }, 'It was ended by SIGKILL.'],
-    [{ code: null, signal: null, output: '', error: new Error('spawn EAGAIN') }, 'It could not be started: spawn EAGAIN.'],
+    [
+      { code: null, signal: null, output: '', error: new Error('spawn EAGAIN') },
+      'It could not be started: spawn EAGAIN.',
+    ],
   ])('says only what is known', (exit, message) => {
     expect(exitMessage(exit)).toBe(message);
   });

@@ -23,5 +23,7 @@ export function exitMessage(exit: ProcessExit): string {
 function sentence({ code, signal, error }: ProcessExit): string {
   if (error !== undefined) return `It could not be started: ${error.message}.`;
   if (signal === null) return `It exited with code ${code ?? 0}.`;
-  return signal === 'SIGABRT' ? 'It aborted (SIGABRT), as it does when its heap is full.' : `It was ended by ${signal}.`;
+  return signal === 'SIGABRT'
+    ? 'It aborted (SIGABRT), as it does when its heap is full.'
+    : `It was ended by ${signal}.`;
 }

@@ -105,7 +105,10 @@ export class Instance {
     // Not before this look has ended.
     this.#sinceDiskCheckMs = -Infinity;
     const { temporaryMiB } = this.#options.limits;
-    const full = await holdsMore(this.#process.folder.temporary, { bytes: temporaryMiB * 1024 * 1024, entries: TEMPORARY_ENTRIES });
+    const full = await holdsMore(this.#process.folder.temporary, {
+      bytes: temporaryMiB * 1024 * 1024,
+      entries: TEMPORARY_ENTRIES,
+    });
     this.#sinceDiskCheckMs = 0;
     if (full && this.#state !== 'ended') {
       this.#kill('disk', `Its temporary folder held more than ${temporaryMiB} MiB or ${TEMPORARY_ENTRIES} files.`);

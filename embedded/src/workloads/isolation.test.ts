@@ -27,8 +27,12 @@ describe('S1: what a handler can reach', () => {
     data = path.join(bench.directory, 'data');
     await mkdir(data, { mode: 0o755 });
     for (const name of ['wherry.db', 'keys.json']) await writeFile(path.join(data, name), 'secret', { mode: 0o644 });
-    const [a, b] = [await bench.run(bench.desire('mine', bench.listener(EVALUATE))), await bench.run(bench.desire('theirs', bench.listener(EVALUATE)))];
-    const folderOf = ({ address }: { address: InstanceAddress }): string => path.dirname('path' in address ? address.path : '');
+    const [a, b] = [
+      await bench.run(bench.desire('mine', bench.listener(EVALUATE))),
+      await bench.run(bench.desire('theirs', bench.listener(EVALUATE))),
+    ];
+    const folderOf = ({ address }: { address: InstanceAddress }): string =>
+      path.dirname('path' in address ? address.path : '');
     mine = { address: a.address, folder: folderOf(a) };
     theirs = { address: b.address, folder: folderOf(b) };
     theirPid = await call(b.address, '/process.pid');
@@ -51,18 +55,33 @@ describe('S1: what a handler can reach', () => {
     ['the keys, by a URL', (): string => `fs.readFileSync(new URL('file://${data}/keys.json'))`],
     ['the keys, by a way around', (): string => `fs.readFileSync(process.env.TMPDIR + '/../../../data/keys.json')`],
     ['the keys, by a copy', (): string => `fs.copyFileSync('${data}/keys.json', process.env.TMPDIR + '/k')`],
-    ['the keys, by a symlink', (): string => `(fs.symlinkSync('${data}/keys.json', process.env.TMPDIR + '/l'), fs.readFileSync(process.env.TMPDIR + '/l'))`],
-    ['the keys, by a relative symlink', (): string => `(fs.symlinkSync('../../../data/keys.json', process.env.TMPDIR + '/m'), fs.readFileSync(process.env.TMPDIR + '/m'))`],
-    ['the keys, by a hard link', (): string => `(fs.linkSync('${data}/keys.json', process.env.TMPDIR + '/h'), fs.readFileSync(process.env.TMPDIR + '/h'))`],
+    [
+      'the keys, by a symlink',
+      (): string =>
+        `(fs.symlinkSync('${data}/keys.json', process.env.TMPDIR + '/l'), fs.readFileSync(process.env.TMPDIR + '/l'))`,
+    ],
+    [
+      'the keys, by a relative symlink',
+      (): string =>
+        `(fs.symlinkSync('../../../data/keys.json', process.env.TMPDIR + '/m'), fs.readFileSync(process.env.TMPDIR + '/m'))`,
+    ],
+    [
+      'the keys, by a hard link',
+      (): string =>
+        `(fs.linkSync('${data}/keys.json', process.env.TMPDIR + '/h'), fs.readFileSync(process.env.TMPDIR + '/h'))`,
+    ],
     ['the keys, as an environment file', (): string => `process.loadEnvFile('${data}/keys.json')`],
-    ['the keys, as a module', (): string => `process.getBuiltinModule('module').createRequire('/app.js')('${data}/keys.json')`],
-    ['the service\'s environment', (): string => `fs.readFileSync('/proc/' + process.ppid + '/environ')`],
+    [
+      'the keys, as a module',
+      (): string => `process.getBuiltinModule('module').createRequire('/app.js')('${data}/keys.json')`,
+    ],
+    ["the service's environment", (): string => `fs.readFileSync('/proc/' + process.ppid + '/environ')`],
     ['its own process entry', (): string => `fs.readFileSync('/proc/self/environ')`],
     ['a descriptor by path', (): string => `fs.readFileSync('/proc/self/fd/3')`],
     ['absolute paths', (): string => `fs.readFileSync('/etc/passwd')`],
-    ['another function\'s folder', (): string => `fs.readdirSync('${theirs.folder}')`],
-    ['another function\'s files', (): string => `fs.writeFileSync('${theirs.folder}/tmp/x', 'x')`],
-    ['its own socket\'s folder', (): string => `fs.unlinkSync('${mine.folder}/s')`],
+    ["another function's folder", (): string => `fs.readdirSync('${theirs.folder}')`],
+    ["another function's files", (): string => `fs.writeFileSync('${theirs.folder}/tmp/x', 'x')`],
+    ["its own socket's folder", (): string => `fs.unlinkSync('${mine.folder}/s')`],
     ['the run directory', (): string => `fs.readdirSync('${bench.directory}')`],
     ['another process', (): string => `process.getBuiltinModule('child_process').execFileSync('/bin/id')`],
     ['a worker thread', (): string => `new (process.getBuiltinModule('worker_threads').Worker)('1', { eval: true })`],
@@ -81,7 +100,9 @@ describe('S1: what a handler can reach', () => {
   });
 
   it('loads no native code', async () => {
-    expect(await evaluate(`process.dlopen({ exports: {} }, '/lib/x86_64-linux-gnu/libm.so.6')`)).toBe('error ERR_DLOPEN_DISABLED');
+    expect(await evaluate(`process.dlopen({ exports: {} }, '/lib/x86_64-linux-gnu/libm.so.6')`)).toBe(
+      'error ERR_DLOPEN_DISABLED',
+    );
   });
 
   it('can use its own temporary folder, time zones, and the certificate authorities', async () => {
@@ -90,14 +111,21 @@ describe('S1: what a handler can reach', () => {
     expect(await evaluate(code)).toBe('"kept"');
     expect(await evaluate(`new Date(0).toLocaleTimeString('en-GB', { timeZone: 'Asia/Tokyo' })`)).toBe('"09:00:00"');
     expect(Number(await evaluate(`process.getBuiltinModule('tls').rootCertificates.length`))).toBeGreaterThan(50);
-    expect(await evaluate(`process.getBuiltinModule('dns').promises.lookup('localhost').then(() => 'found')`)).toBe('"found"');
+    expect(await evaluate(`process.getBuiltinModule('dns').promises.lookup('localhost').then(() => 'found')`)).toBe(
+      '"found"',
+    );
   });
 
   const rootIt = asRoot ? it : it.skip;
 
   rootIt('runs as a user of its own, without groups and without a way to more rights', async () => {
-    const users = await Promise.all([mine, theirs].map(({ address }) => call(address, '/[process.getuid(),process.getgid()]')));
-    const [[uid, gid], [otherUid]] = users.map((text) => JSON.parse(text) as [number, number]) as [[number, number], [number, number]];
+    const users = await Promise.all(
+      [mine, theirs].map(({ address }) => call(address, '/[process.getuid(),process.getgid()]')),
+    );
+    const [[uid, gid], [otherUid]] = users.map((text) => JSON.parse(text) as [number, number]) as [
+      [number, number],
+      [number, number],
+    ];
     expect([uid === gid, uid > 60_000, uid !== otherUid]).toEqual([true, true, true]);
     expect(await evaluate('process.getgroups()')).toBe(`[${gid}]`);
     expect(await evaluate('process.setuid(0)')).toBe('error EPERM');
@@ -106,7 +134,7 @@ describe('S1: what a handler can reach', () => {
 
   rootIt.each([
     ['signal the service', (): string => `process.kill(process.ppid, 0)`],
-    ['connect to another function\'s socket', (): string => `connect('${theirs.folder}/s')`],
+    ["connect to another function's socket", (): string => `connect('${theirs.folder}/s')`],
   ])('cannot %s', async (_name, code) => {
     expect(await evaluate(code())).toMatch(/^error (EACCES|EPERM)$/);
   });
@@ -116,12 +144,12 @@ describe('S1: what a handler can reach', () => {
   });
 
   rootIt.each([
-    ['the service\'s environment', (): string => `cat /proc/${process.pid}/environ`],
-    ['another function\'s folder', (): string => `ls ${theirs.folder}`],
-    ['the run directory\'s list', (): string => `ls ${bench.directory}`],
+    ["the service's environment", (): string => `cat /proc/${process.pid}/environ`],
+    ["another function's folder", (): string => `ls ${theirs.folder}`],
+    ["the run directory's list", (): string => `ls ${bench.directory}`],
     ['the records of processes', (): string => `ls ${bench.directory}/pids`],
-    ['another function\'s environment', (): string => `cat /proc/${theirPid}/environ`],
-    ['another function\'s descriptors', (): string => `ls /proc/${theirPid}/fd/`],
+    ["another function's environment", (): string => `cat /proc/${theirPid}/environ`],
+    ["another function's descriptors", (): string => `ls /proc/${theirPid}/fd/`],
     ['another function, by a signal', (): string => `kill -9 ${theirPid}`],
   ])('its user cannot reach %s, without the permission model either', async (_name, command) => {
     const uid = Number(await evaluate('process.getuid()'));
@@ -130,7 +158,7 @@ describe('S1: what a handler can reach', () => {
     expect(stderr).toMatch(/Permission denied|not permitted/);
   });
 
-  rootIt('S2: nobody but root and its own user can enter an instance\'s folder', async () => {
+  rootIt("S2: nobody but root and its own user can enter an instance's folder", async () => {
     const { mode, uid } = await stat(mine.folder);
     expect([(mode & 0o777).toString(8), uid]).toEqual(['700', Number(await evaluate('process.getuid()'))]);
     expect(((await stat(bench.directory)).mode & 0o777).toString(8)).toBe('711');

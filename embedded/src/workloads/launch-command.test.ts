@@ -21,10 +21,17 @@ describe('launchCommand', () => {
   it('runs node under setpriv where there is one, with only its own folder to read', () => {
     const { command, args } = launchCommand(options);
     expect([command, ...args.slice(0, 6)]).toEqual([
-      '/usr/bin/setpriv', '--pdeathsig', 'KILL', '--no-new-privs', '--', '/run/w/node', '--permission',
+      '/usr/bin/setpriv',
+      '--pdeathsig',
+      'KILL',
+      '--no-new-privs',
+      '--',
+      '/run/w/node',
+      '--permission',
     ]);
     expect(args.filter((arg) => arg.startsWith('--allow'))).toEqual([
-      '--allow-fs-read=/run/w/i/a/tmp/', '--allow-fs-write=/run/w/i/a/tmp/',
+      '--allow-fs-read=/run/w/i/a/tmp/',
+      '--allow-fs-write=/run/w/i/a/tmp/',
     ]);
     expect(args).toContain('--no-experimental-sqlite');
     expect(args.at(-1)).toBe('/run/w/runtime.mjs');

@@ -70,6 +70,7 @@ describe('sweepInstances', () => {
 });
 
 async function firstLine(service: ChildProcess): Promise<{ pid: number; directory: string }> {
-  for await (const line of createInterface({ input: service.stdout! })) return JSON.parse(line) as { pid: number; directory: string };
+  for await (const line of createInterface({ input: service.stdout! }))
+    return JSON.parse(line) as { pid: number; directory: string };
   throw new Error('the service said nothing');
 }

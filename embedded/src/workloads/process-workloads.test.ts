@@ -20,7 +20,9 @@ describe('createProcessWorkloads', () => {
 
   it('leaves nothing behind when it stops: no process, no folder', async () => {
     bench = await TestBench.start({ spares: 1 });
-    const one = await bench.run(bench.desire('one', bench.listener(PID), { template: { memoryMiB: 200, cpuMillis: null } }));
+    const one = await bench.run(
+      bench.desire('one', bench.listener(PID), { template: { memoryMiB: 200, cpuMillis: null } }),
+    );
     const two = await bench.run(bench.desire('two', bench.listener(PID)));
     const pids = await Promise.all([one, two].map(async ({ address }) => Number(await call(address))));
     await bench.workloads.stop();
@@ -57,6 +59,8 @@ describe('createProcessWorkloads', () => {
 
   it('says that the run directory is too long for a socket', async () => {
     bench = await TestBench.start();
-    await expect(TestBench.start({ directory: `/tmp/${'x'.repeat(100)}` })).rejects.toThrow('set TMPDIR to a shorter path');
+    await expect(TestBench.start({ directory: `/tmp/${'x'.repeat(100)}` })).rejects.toThrow(
+      'set TMPDIR to a shorter path',
+    );
   });
 });

@@ -76,10 +76,7 @@ function createSupply(options: ProcessWorkloadsOptions): {
   const run = openRunDirectory(directory, { node: process.execPath, bundle, otherUsers: range !== undefined });
   const launcher = createLauncher({ run, uids: range === undefined ? undefined : createUidPool(range), clock });
   const { memoryMiB: defaultMiB } = resourcesSchema.parse({});
-  const spares = createSpares(
-    { count: options.spares ?? 1, memoryMiB: defaultMiB },
-    { launcher, clock, logger },
-  );
+  const spares = createSpares({ count: options.spares ?? 1, memoryMiB: defaultMiB }, { launcher, clock, logger });
   return {
     obtain: (memoryMiB) => (memoryMiB === defaultMiB ? spares.take() : undefined) ?? launcher.launch(memoryMiB),
     spareCount: () => spares.count(),

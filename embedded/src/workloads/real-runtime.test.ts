@@ -25,7 +25,10 @@ afterAll(() => rm(bundles, { recursive: true, force: true }));
 
 describe('createProcessWorkloads passes the contract with the real runtime', () => {
   workloadsContract(async () => {
-    const bench = await TestBench.start({ runtimeBundle: await bundleRuntime({ outputDirectory: bundles }), spares: 1 });
+    const bench = await TestBench.start({
+      runtimeBundle: await bundleRuntime({ outputDirectory: bundles }),
+      spares: 1,
+    });
     return contractHarness(bench, { good: HANDLER, bad: 'throw new Error("no")' });
   });
 });
@@ -38,16 +41,19 @@ describe('instances of the real runtime', () => {
   });
   afterEach(() => bench.stop());
 
-  it.each(['/loop', '/exit', '/hog', '/reject'])('S3: %s ends one instance, and the next is there within 5 s', async (target) => {
-    const desired = bench.desire('bad', bench.artifact(HANDLER));
-    const other = bench.desire('good', bench.artifact(`${HANDLER}//`));
-    const [before, good] = await Promise.all([bench.run(desired), bench.run(other)]);
-    const pid = await call(good.address);
-    await Promise.race([call(before.address, target).catch(() => 'cut'), bench.ready(desired.name, before.id)]);
-    const after = await bench.ready(desired.name, before.id);
-    expect(await call(after.address)).toMatch(/^\d+$/);
-    expect(await call(good.address)).toBe(pid);
-  });
+  it.each(['/loop', '/exit', '/hog', '/reject'])(
+    'S3: %s ends one instance, and the next is there within 5 s',
+    async (target) => {
+      const desired = bench.desire('bad', bench.artifact(HANDLER));
+      const other = bench.desire('good', bench.artifact(`${HANDLER}//`));
+      const [before, good] = await Promise.all([bench.run(desired), bench.run(other)]);
+      const pid = await call(good.address);
+      await Promise.race([call(before.address, target).catch(() => 'cut'), bench.ready(desired.name, before.id)]);
+      const after = await bench.ready(desired.name, before.id);
+      expect(await call(after.address)).toMatch(/^\d+$/);
+      expect(await call(good.address)).toBe(pid);
+    },
+  );
 
   it('stays while it answers heartbeats, however long nobody calls', async () => {
     const { address } = await bench.run(bench.desire('quiet', bench.artifact(HANDLER)));

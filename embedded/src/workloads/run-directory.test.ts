@@ -12,7 +12,10 @@ describe('openRunDirectory', () => {
     root = await mkdtemp(path.join(os.tmpdir(), 'wherry-test-'));
     await chmod(root, 0o755);
     [open, closed] = [path.join(root, 'open'), path.join(root, 'closed')];
-    for (const [folder, mode] of [[open, 0o755], [closed, 0o700]] as const) {
+    for (const [folder, mode] of [
+      [open, 0o755],
+      [closed, 0o700],
+    ] as const) {
       await mkdir(folder, { mode });
       await writeFile(path.join(folder, 'node'), 'a binary', { mode: 0o755 });
       await writeFile(path.join(folder, 'runtime.cjs'), 'a bundle', { mode: 0o644 });
@@ -20,8 +23,10 @@ describe('openRunDirectory', () => {
     }
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
-  const run = (files: { node: string; bundle: string }, directory = path.join(root, 'run')): ReturnType<typeof openRunDirectory> =>
-    openRunDirectory(directory, { ...files, otherUsers: true });
+  const run = (
+    files: { node: string; bundle: string },
+    directory = path.join(root, 'run'),
+  ): ReturnType<typeof openRunDirectory> => openRunDirectory(directory, { ...files, otherUsers: true });
   const filesIn = (folder: string): { node: string; bundle: string } => ({
     node: path.join(folder, 'node'),
     bundle: path.join(folder, 'runtime.cjs'),
@@ -44,10 +49,12 @@ describe('openRunDirectory', () => {
   });
 
   it('says so when other users cannot even enter the run directory', () => {
-    expect(() => run(filesIn(open), path.join(closed, 'run'))).toThrow('set TMPDIR to a folder that all users can enter');
+    expect(() => run(filesIn(open), path.join(closed, 'run'))).toThrow(
+      'set TMPDIR to a folder that all users can enter',
+    );
   });
 
-  it('gives each instance a folder that is never another one\'s, with a private temporary one in it', async () => {
+  it("gives each instance a folder that is never another one's, with a private temporary one in it", async () => {
     const directory = run(filesIn(open));
     const [one, two] = [directory.createFolder(process.getuid?.()), directory.createFolder(undefined)];
     expect(one.id).not.toBe(two.id);

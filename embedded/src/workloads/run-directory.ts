@@ -71,7 +71,9 @@ export function openRunDirectory(
 function checkLength(instances: string): void {
   const longest = path.join(instances, 'x'.repeat(ID_BYTES * 2), SOCKET);
   if (Buffer.byteLength(longest) <= SOCKET_PATH_BYTES) return;
-  throw new StartError(`The run directory ${path.dirname(instances)} is too long for Unix sockets: set TMPDIR to a shorter path.`);
+  throw new StartError(
+    `The run directory ${path.dirname(instances)} is too long for Unix sockets: set TMPDIR to a shorter path.`,
+  );
 }
 
 function open(directory: string, instances: string): void {

@@ -16,7 +16,16 @@ class FakeLauncher implements Launcher {
     const end = (): void => resolve({ code: 1, signal: null, output: '' });
     const folder = { id: String(this.launched.length), path: '/i', socket: '/i/s', temporary: '/i/tmp' };
     const gone = promise.then(() => undefined);
-    const process = { pid: undefined, folder, memoryMiB, channel: channelPair()[0], exited: promise, gone, kill: end, end };
+    const process = {
+      pid: undefined,
+      folder,
+      memoryMiB,
+      channel: channelPair()[0],
+      exited: promise,
+      gone,
+      kill: end,
+      end,
+    };
     this.launched.push(process);
     return process;
   }
@@ -36,7 +45,11 @@ describe('createSpares', () => {
   it('starts them at once, gives each away once, and starts others a little later', async () => {
     const spares = make(2);
     expect(launcher.launched).toHaveLength(2);
-    expect([spares.take(), spares.take(), spares.take()]).toEqual([launcher.launched[0], launcher.launched[1], undefined]);
+    expect([spares.take(), spares.take(), spares.take()]).toEqual([
+      launcher.launched[0],
+      launcher.launched[1],
+      undefined,
+    ]);
     expect(launcher.launched).toHaveLength(2);
     await clock.advance(300);
     expect(launcher.launched).toHaveLength(4);

@@ -35,7 +35,8 @@ async function sweepOne(file: string): Promise<boolean> {
   } catch {
     return false;
   }
-  for (let waited = 0; waited < GONE_WITHIN_MS && processBirth(record.pid) === record.birth; waited += 10) await delay(10);
+  for (let waited = 0; waited < GONE_WITHIN_MS && processBirth(record.pid) === record.birth; waited += 10)
+    await delay(10);
   return true;
 }
 

@@ -28,7 +28,9 @@ describe('mayBecomeOthers', () => {
     ['root without SETUID', '00000000a804257b', false],
     ['root without any', '0000000000000000', false],
   ])('knows %s by its capabilities', (_name, capabilities, may) => {
-    expect(mayBecomeOthers(`Name:\tnode\nCapPrm:\t0000000000000000\nCapEff:\t${capabilities}\nSeccomp:\t0\n`)).toBe(may);
+    expect(mayBecomeOthers(`Name:\tnode\nCapPrm:\t0000000000000000\nCapEff:\t${capabilities}\nSeccomp:\t0\n`)).toBe(
+      may,
+    );
   });
 });
 

@@ -150,7 +150,9 @@ describe('Workload', () => {
     stage.refusal = new Error('ENOSPC: no space left on device, mkdir');
     const workload = stage.make();
     await stage.clock.advance(1000);
-    expect(workload.observe().failure?.message).toContain('It could not be started: ENOSPC: no space left on device, mkdir.');
+    expect(workload.observe().failure?.message).toContain(
+      'It could not be started: ENOSPC: no space left on device, mkdir.',
+    );
     stage.refusal = undefined;
     await stage.clock.advance(5000);
     stage.instances[0]!.load();

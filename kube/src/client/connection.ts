@@ -15,7 +15,15 @@ const KEEP_ALIVE_MS = 20_000;
 /** TLS material and headers as client-node finds them. */
 interface Credentials {
   headers: Record<string, string>;
-  tls: { ca?: unknown; cert?: unknown; key?: unknown; pfx?: unknown; passphrase?: string; servername?: string; rejectUnauthorized?: boolean };
+  tls: {
+    ca?: unknown;
+    cert?: unknown;
+    key?: unknown;
+    pfx?: unknown;
+    passphrase?: string;
+    servername?: string;
+    rejectUnauthorized?: boolean;
+  };
 }
 
 interface Loaded {
@@ -93,7 +101,9 @@ export class Connection {
 
   async #load(): Promise<Loaded> {
     const { headers, tls } = await readCredentials(readConfig(this.#kubeconfig)).catch(() => {
-      throw unavailable('The credentials for the API server cannot be read: check the kubeconfig or the service account');
+      throw unavailable(
+        'The credentials for the API server cannot be read: check the kubeconfig or the service account',
+      );
     });
     return { headers, agent: this.#agentFor(tls) };
   }
@@ -139,7 +149,8 @@ function readConfig(kubeconfig: string | undefined): KubeConfig {
 
 function serverOf(config: KubeConfig): string {
   const server = config.getCurrentCluster()?.server;
-  if (server === undefined || !URL.canParse(server)) throw new StartError('The kubeconfig has no current context with a server');
+  if (server === undefined || !URL.canParse(server))
+    throw new StartError('The kubeconfig has no current context with a server');
   return server;
 }
 
@@ -148,9 +159,12 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   await config.applyToHTTPSOptions(found as Parameters<KubeConfig['applyToHTTPSOptions']>[0]);
   const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = found;
   const tls = Object.fromEntries(
-    Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized }).filter(([, value]) => value !== undefined),
+    Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized }).filter(
+      ([, value]) => value !== undefined,
+    ),
   );
-  const basic = found.auth === undefined ? {} : { authorization: `Basic ${Buffer.from(found.auth).toString('base64')}` };
+  const basic =
+    found.auth === undefined ? {} : { authorization: `Basic ${Buffer.from(found.auth).toString('base64')}` };
   const headers = Object.entries(found.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value.trim()]);
   return { headers: { ...basic, ...(Object.fromEntries(headers) as Record<string, string>) }, tls };
 }

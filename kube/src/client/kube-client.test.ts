@@ -24,8 +24,14 @@ afterAll(async () => {
 });
 
 const connect = (kubeconfig: string) => connectKube({ kubeconfig, clock: systemClock });
-const configMap = (name: string, data: object = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data });
-const create = (name: string, data?: object) => client.request<KubeObject>({ method: 'POST', path: MAPS, body: configMap(name, data) });
+const configMap = (name: string, data: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+});
+const create = (name: string, data?: object) =>
+  client.request<KubeObject>({ method: 'POST', path: MAPS, body: configMap(name, data) });
 
 async function refusal(call: Promise<unknown>): Promise<DomainError> {
   const error: unknown = await call.then(
@@ -47,35 +53,72 @@ describe('KubeClient', () => {
 
   it('tells a name that is taken, and a stale resourceVersion, as conflicts', async () => {
     const created = await create('taken');
-    expect(await refusal(create('taken'))).toMatchObject({ code: 'conflict', message: 'configmaps "taken" already exists' });
-    const put = () => client.request({ method: 'PUT', path: `${MAPS}/taken`, body: { ...created, data: { at: String(Math.random()) } } });
+    expect(await refusal(create('taken'))).toMatchObject({
+      code: 'conflict',
+      message: 'configmaps "taken" already exists',
+    });
+    const put = () =>
+      client.request({
+        method: 'PUT',
+        path: `${MAPS}/taken`,
+        body: { ...created, data: { at: String(Math.random()) } },
+      });
     await put();
     const error = await refusal(put());
-    expect(error).toMatchObject({ code: 'conflict', message: 'configmaps "taken" has been changed since it was read: read it and try again' });
+    expect(error).toMatchObject({
+      code: 'conflict',
+      message: 'configmaps "taken" has been changed since it was read: read it and try again',
+    });
   });
 
   it('names the fields that are not valid, and no value of them', async () => {
-    const secret = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: { name: 'Not_A_Name' }, stringData: { [`${PLAIN}!`]: PLAIN } };
-    const error = await refusal(client.request({ method: 'POST', path: '/api/v1/namespaces/default/secrets', body: secret }));
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'kubernetes.io/tls',
+      metadata: { name: 'Not_A_Name' },
+      stringData: { [`${PLAIN}!`]: PLAIN },
+    };
+    const error = await refusal(
+      client.request({ method: 'POST', path: '/api/v1/namespaces/default/secrets', body: secret }),
+    );
     expect(error.code).toBe('validation_failed');
-    expect(error.details?.map((detail) => detail.path)).toEqual(expect.arrayContaining(['metadata.name', 'data[tls.crt]']));
+    expect(error.details?.map((detail) => detail.path)).toEqual(
+      expect.arrayContaining(['metadata.name', 'data[tls.crt]']),
+    );
     expect(error.details?.find((detail) => detail.path === 'data[tls.crt]')?.message).toBe('is required');
     expect(JSON.stringify([error.message, error.details])).not.toContain('Not_A_Name": a');
   });
 
   it('names an unknown field and a field of a wrong type', async () => {
-    const extra = await refusal(client.request({ method: 'POST', path: MAPS, body: { ...configMap('x'), colour: 'blue' } }));
-    expect(extra).toMatchObject({ code: 'validation_failed', details: [{ path: 'colour', message: 'is not a known field' }] });
-    const typed = await refusal(client.request({ method: 'POST', path: MAPS, body: { ...configMap('x'), immutable: PLAIN } }));
-    expect(typed).toMatchObject({ code: 'validation_failed', details: [{ path: 'immutable', message: 'is of a wrong type' }] });
+    const extra = await refusal(
+      client.request({ method: 'POST', path: MAPS, body: { ...configMap('x'), colour: 'blue' } }),
+    );
+    expect(extra).toMatchObject({
+      code: 'validation_failed',
+      details: [{ path: 'colour', message: 'is not a known field' }],
+    });
+    const typed = await refusal(
+      client.request({ method: 'POST', path: MAPS, body: { ...configMap('x'), immutable: PLAIN } }),
+    );
+    expect(typed).toMatchObject({
+      code: 'validation_failed',
+      details: [{ path: 'immutable', message: 'is of a wrong type' }],
+    });
     expect(typed.message).not.toContain(PLAIN);
   });
 
   it('tells an unknown kind as unavailable, and a missing namespace by its name', async () => {
-    const kind = await refusal(client.request({ method: 'GET', path: '/apis/none.dev/v1/namespaces/default/things/x' }));
+    const kind = await refusal(
+      client.request({ method: 'GET', path: '/apis/none.dev/v1/namespaces/default/things/x' }),
+    );
     expect(kind.code).toBe('unavailable');
-    expect(kind.message).toBe('The API server knows no things.none.dev "x" in namespace "default": are the custom resource definitions installed?');
-    const gone = await refusal(client.request({ method: 'POST', path: '/api/v1/namespaces/nowhere/configmaps', body: configMap('x') }));
+    expect(kind.message).toBe(
+      'The API server knows no things.none.dev "x" in namespace "default": are the custom resource definitions installed?',
+    );
+    const gone = await refusal(
+      client.request({ method: 'POST', path: '/api/v1/namespaces/nowhere/configmaps', body: configMap('x') }),
+    );
     expect(gone).toMatchObject({ code: 'not_found', message: 'namespaces "nowhere" does not exist' });
   });
 
@@ -107,7 +150,10 @@ describe('KubeClient', () => {
     proxy.inject({ when: () => true, fault: { type: 'silence' } });
     const silent = await connect(proxy.kubeconfig);
     const late = await refusal(silent.request({ method: 'GET', path: MAPS, timeoutMs: 100 }));
-    expect(late).toMatchObject({ code: 'unavailable', message: 'The API server did not answer in 0.1 s for configmaps in namespace "default"' });
+    expect(late).toMatchObject({
+      code: 'unavailable',
+      message: 'The API server did not answer in 0.1 s for configmaps in namespace "default"',
+    });
     const stop = new AbortController();
     const reason = new Error('enough');
     const asking = silent.request({ method: 'GET', path: MAPS, signal: stop.signal });
@@ -122,13 +168,20 @@ describe('KubeClient', () => {
     const text = await readFile(server.kubeconfig, 'utf8');
     const file = path.join(server.folder, 'other');
     await writeFile(file, text.replace(server.url, 'https://127.0.0.1:1'));
-    expect((await refusal((await connect(file)).request({ method: 'GET', path: MAPS }))).message).toBe('The API server cannot be reached (ECONNREFUSED)');
+    expect((await refusal((await connect(file)).request({ method: 'GET', path: MAPS }))).message).toBe(
+      'The API server cannot be reached (ECONNREFUSED)',
+    );
     await writeFile(file, text.replace(/"certificate-authority-data":"[^"]*"/, '"tls-server-name":"else"'));
-    expect((await refusal((await connect(file)).request({ method: 'GET', path: MAPS }))).message).toMatch(/cannot be reached \([A-Z_]+\)/);
+    expect((await refusal((await connect(file)).request({ method: 'GET', path: MAPS }))).message).toMatch(
+      /cannot be reached \([A-Z_]+\)/,
+    );
   });
 
   it('refuses to start with a kubeconfig that is none, naming it', async () => {
-    await expect(connect('/nowhere/config')).rejects.toMatchObject({ name: 'StartError', message: expect.stringContaining('/nowhere/config') });
+    await expect(connect('/nowhere/config')).rejects.toMatchObject({
+      name: 'StartError',
+      message: expect.stringContaining('/nowhere/config'),
+    });
   });
 
   it('lists in pieces, as one state', async () => {
@@ -139,7 +192,10 @@ describe('KubeClient', () => {
     const small: KubeClient = {
       ...client,
       request: async <T>(request: Parameters<KubeClient['request']>[0]) => {
-        const list = await client.request<T & { items: unknown[] }>({ ...request, query: { ...request.query, limit: 3 } });
+        const list = await client.request<T & { items: unknown[] }>({
+          ...request,
+          query: { ...request.query, limit: 3 },
+        });
         pieces.push(list.items.length);
         return list;
       },
@@ -152,14 +208,20 @@ describe('KubeClient', () => {
 
   it('applies fields as their manager, and leaves those of others', async () => {
     await create('shared', { theirs: '1' });
-    const apply = (data: object) => applyObject<KubeObject & { data: object }>(client, { path: `${MAPS}/shared`, fieldManager: 'ours', object: configMap('shared', data) });
+    const apply = (data: object) =>
+      applyObject<KubeObject & { data: object }>(client, {
+        path: `${MAPS}/shared`,
+        fieldManager: 'ours',
+        object: configMap('shared', data),
+      });
     await apply({ a: '1', b: '2' });
     expect((await apply({ a: '3' })).data).toEqual({ theirs: '1', a: '3' });
   });
 
   it('watches until the server ends it, and until it is told to stop', async () => {
     const { resourceVersion } = await listObjects(client, { path: MAPS });
-    const watch = (signal: AbortSignal) => client.watch({ path: MAPS, query: { resourceVersion }, signal, timeoutSeconds: 1 });
+    const watch = (signal: AbortSignal) =>
+      client.watch({ path: MAPS, query: { resourceVersion }, signal, timeoutSeconds: 1 });
     await create('watched');
     const events: RawEvent[] = [];
     for await (const event of watch(new AbortController().signal)) events.push(event);
@@ -196,9 +258,17 @@ describe('KubeClient and a state that is no longer kept', () => {
 /** A kubeconfig of a service account without any role, and how to put another token into it. */
 async function accountOf(name: string): Promise<{ kubeconfig: string; write(token: string): Promise<void> }> {
   const accounts = '/api/v1/namespaces/default/serviceaccounts';
-  await client.request({ method: 'POST', path: accounts, body: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } } });
+  await client.request({
+    method: 'POST',
+    path: accounts,
+    body: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } },
+  });
   const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
-  const { status } = await client.request<{ status: { token: string } }>({ method: 'POST', path: `${accounts}/${name}/token`, body: asked });
+  const { status } = await client.request<{ status: { token: string } }>({
+    method: 'POST',
+    path: `${accounts}/${name}/token`,
+    body: asked,
+  });
   const kubeconfig = path.join(server.folder, name);
   const text = await readFile(server.kubeconfig, 'utf8');
   const write = (token: string) => writeFile(kubeconfig, text.replace(server.token, token));

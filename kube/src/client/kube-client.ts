@@ -74,7 +74,8 @@ class HttpKubeClient implements KubeClient {
 
   async request<T>(request: KubeRequest): Promise<T> {
     const limit = request.timeoutMs ?? REQUEST_LIMIT_MS;
-    const late = () => unavailable(`The API server did not answer in ${limit / 1000} s for ${describePath(request.path)}`);
+    const late = () =>
+      unavailable(`The API server did not answer in ${limit / 1000} s for ${describePath(request.path)}`);
     return this.#bounded({ limit, late, signal: request.signal }, async (signal) => {
       const response = await this.#connection.send({ ...sent(request), signal });
       const text = await response.body.text();
@@ -93,7 +94,8 @@ class HttpKubeClient implements KubeClient {
     const request = { method: 'GET' as const, path, query: { ...query, watch: true, timeoutSeconds } };
     try {
       const response = await this.#connection.send({ ...sent(request), signal: cut.signal });
-      if (response.statusCode >= 300) throw statusError(response.statusCode, parseStatus(await response.body.text()), request);
+      if (response.statusCode >= 300)
+        throw statusError(response.statusCode, parseStatus(await response.body.text()), request);
       for await (const line of readLines(response.body as AsyncIterable<Buffer>)) {
         if (cut.signal.aborted) break;
         yield eventOf(line, request);

@@ -35,7 +35,7 @@ async function fetchAll<T extends KubeObject>(
   limit: number | undefined,
 ): Promise<{ items: T[]; resourceVersion: string }> {
   const items: T[] = [];
-  for (let from: string | undefined; ; ) {
+  for (let from: string | undefined; ;) {
     const list: KubeList<T> = await client.request({
       method: 'GET',
       path,

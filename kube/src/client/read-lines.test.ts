@@ -13,11 +13,17 @@ describe('readLines', () => {
   });
 
   it.each(['{"a":\n', '7\n', 'null\n'])('tells of the line %j that it is no object, without the line', async (line) => {
-    await expect(read(Buffer.from(line))).rejects.toMatchObject({ code: 'unavailable', message: 'The API server sent a line that is not a JSON object' });
+    await expect(read(Buffer.from(line))).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'The API server sent a line that is not a JSON object',
+    });
   });
 
   it('gives up a line without an end', async () => {
     const piece = Buffer.alloc(1024 * 1024, 'x');
-    await expect(read(...Array<Buffer>(9).fill(piece))).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('a line is longer than 8388608 bytes') });
+    await expect(read(...Array<Buffer>(9).fill(piece))).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('a line is longer than 8388608 bytes'),
+    });
   });
 });

@@ -14,7 +14,11 @@ describe('statusError', () => {
     ['Too long: may not be more than 3 bytes', 'may not be more than 3 bytes'],
     ['secret', 'is not valid'],
   ])('tells of %j only what is wrong', (message, told) => {
-    const error = statusError(422, { details: { name: 'hello', kind: 'Function', group: 'wherry.dev', causes: [{ field: 'spec.x', message }] } }, PUT);
+    const error = statusError(
+      422,
+      { details: { name: 'hello', kind: 'Function', group: 'wherry.dev', causes: [{ field: 'spec.x', message }] } },
+      PUT,
+    );
     expect(error.details).toEqual([{ path: 'spec.x', message: told }]);
     expect(error.message).toBe(`Function.wherry.dev "hello" is not valid: spec.x: ${told}`);
     expect(error.message).not.toContain('cr\\"et');

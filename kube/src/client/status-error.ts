@@ -21,10 +21,16 @@ export interface Status {
 }
 
 /** A value as the API server prints it in front of what is wrong with it: Go's quoted string, a number, a word. */
-const PRINTED_VALUE = /^(?:Invalid|Unsupported|Duplicate) value: (?:"(?:[^"\\]|\\.)*"|-?[0-9][0-9.e+-]*|true|false|null)(?:: (.*))?$/s;
+const PRINTED_VALUE =
+  /^(?:Invalid|Unsupported|Duplicate) value: (?:"(?:[^"\\]|\\.)*"|-?[0-9][0-9.e+-]*|true|false|null)(?:: (.*))?$/s;
 const WITHOUT_VALUE = /^(?:Required value|Forbidden|Too long|Too many)(?:: (.*))?$/s;
 /** Reasons for a 403 that are no matter of roles, and hold no value that anybody wrote into an object. */
-const REFUSALS = [/exceeded quota: .*/, /violates PodSecurity .*/, /because it is being terminated/, /no API token found for service account .*/];
+const REFUSALS = [
+  /exceeded quota: .*/,
+  /violates PodSecurity .*/,
+  /because it is being terminated/,
+  /no API token found for service account .*/,
+];
 const VERBS: Record<string, string> = { GET: 'read', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
 
 /**
@@ -63,11 +69,18 @@ export function unavailable(message: string): DomainError {
 /** `functions.wherry.dev "hello" in namespace "x"` for its path. */
 export function describePath(path: string): string {
   const { resource, name, namespace } = partsOf(path);
-  return resource + (name === undefined ? '' : ` "${name}"`) + (namespace === undefined ? '' : ` in namespace "${namespace}"`);
+  return (
+    resource +
+    (name === undefined ? '' : ` "${name}"`) +
+    (namespace === undefined ? '' : ` in namespace "${namespace}"`)
+  );
 }
 
 function partsOf(path: string): { resource: string; name?: string | undefined; namespace?: string | undefined } {
-  const [root, ...rest] = path.split('/').filter((part) => part !== '').map(decodeURIComponent);
+  const [root, ...rest] = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodeURIComponent);
   const group = root === 'apis' ? `.${rest.shift() ?? ''}` : '';
   const [, ...inVersion] = rest;
   const namespace = inVersion[0] === 'namespaces' && inVersion.length > 2 ? inVersion[1] : undefined;
@@ -99,7 +112,8 @@ function forbiddenMessage({ message = '' }: Status, { method, path }: RequestNam
   const known = REFUSALS.map((refusal) => refusal.exec(message)?.[0]).find((text) => text !== undefined);
   if (known !== undefined) return `The API server refuses to ${asked}: ${known.slice(0, 500)}`;
   const role = /User "([^"]+)" cannot (\w+) resource "([^"]+)"/.exec(message);
-  if (role === null) return `The API server refuses to ${asked}: a policy or the role of this service account forbids it`;
+  if (role === null)
+    return `The API server refuses to ${asked}: a policy or the role of this service account forbids it`;
   return `"${role[1]}" may not ${role[2]} ${role[3]} (asked to ${asked}): grant it in its role`;
 }
 
@@ -107,7 +121,10 @@ function refusedFields(status: Status, { path }: RequestName): DomainError {
   const details = [...causesOf(status), ...strictErrors(status.message ?? '')];
   const what = nameOf(status, describePath(path));
   if (details.length === 0) return invalid(`The API server takes ${what} for invalid`);
-  return invalid(`${what} is not valid: ${details.map((detail) => `${detail.path}: ${detail.message}`).join('; ')}`, details);
+  return invalid(
+    `${what} is not valid: ${details.map((detail) => `${detail.path}: ${detail.message}`).join('; ')}`,
+    details,
+  );
 }
 
 function causesOf({ details }: Status): ErrorDetail[] {
@@ -119,7 +136,10 @@ function causesOf({ details }: Status): ErrorDetail[] {
 
 /** `unknown field "spec.colour"`, and fields of a wrong type. */
 function strictErrors(message: string): ErrorDetail[] {
-  const unknown = [...message.matchAll(/unknown field "([^"]+)"/g)].map((match) => ({ path: match[1] ?? '', message: 'is not a known field' }));
+  const unknown = [...message.matchAll(/unknown field "([^"]+)"/g)].map((match) => ({
+    path: match[1] ?? '',
+    message: 'is not a known field',
+  }));
   const typed = /cannot unmarshal \w+ into Go struct field \w+\.([\w.]+) of type/.exec(message);
   return typed === null ? unknown : [...unknown, { path: typed[1] ?? '', message: 'is of a wrong type' }];
 }

@@ -4,7 +4,11 @@ import type { KubeClient, Query } from './kube-client.ts';
 import type { KubeObject } from './kube-object.ts';
 import { describePath, unavailable } from './status-error.ts';
 
-const TYPES: Record<string, 'added' | 'modified' | 'deleted'> = { ADDED: 'added', MODIFIED: 'modified', DELETED: 'deleted' };
+const TYPES: Record<string, 'added' | 'modified' | 'deleted'> = {
+  ADDED: 'added',
+  MODIFIED: 'modified',
+  DELETED: 'deleted',
+};
 
 /** How long one watch request runs, and how soon the next one follows. */
 export interface WatchLimits {
@@ -43,10 +47,16 @@ export async function* watchObjects<T extends KubeObject>(
   while (!signal.aborted) {
     const began = clock.monotonic();
     const timeoutSeconds = Math.ceil(limits.requestSeconds * (1 + 0.3 * Math.random()));
-    const request = { path, signal, timeoutSeconds, query: { ...query, resourceVersion: position, allowWatchBookmarks: true } };
+    const request = {
+      path,
+      signal,
+      timeoutSeconds,
+      query: { ...query, resourceVersion: position, allowWatchBookmarks: true },
+    };
     for await (const raw of client.watch(request)) {
       const { metadata } = raw.object as Partial<T>;
-      if (metadata === undefined) throw unavailable(`The API server sent an event of ${describePath(path)} without an object`);
+      if (metadata === undefined)
+        throw unavailable(`The API server sent an event of ${describePath(path)} without an object`);
       if (BigInt(metadata.resourceVersion) < BigInt(position)) throw wentBack(path);
       position = metadata.resourceVersion;
       yield eventOf<T>(raw, path);
@@ -56,7 +66,10 @@ export async function* watchObjects<T extends KubeObject>(
   }
 }
 
-function eventOf<T extends KubeObject>({ type, object }: { type: string; object: object }, path: string): ObjectEvent<T> {
+function eventOf<T extends KubeObject>(
+  { type, object }: { type: string; object: object },
+  path: string,
+): ObjectEvent<T> {
   const known = TYPES[type];
   if (known !== undefined) return { type: known, object: object as T };
   if (type === 'BOOKMARK') return { type: 'bookmark', resourceVersion: (object as T).metadata.resourceVersion };

@@ -18,7 +18,8 @@ const EVENT = { type: 'Warning', reason: 'CrashLoop', message: 'it ends again an
 
 const api = useApiServer();
 
-const sample = (namespace: string, name = 'team'): Promise<KeyGroupResource> => new FakeResourceStore({ namespace }).create(group(name, 'confidential'));
+const sample = (namespace: string, name = 'team'): Promise<KeyGroupResource> =>
+  new FakeResourceStore({ namespace }).create(group(name, 'confidential'));
 
 interface EventObject extends KubeObject {
   count: number;
@@ -28,7 +29,14 @@ interface EventObject extends KubeObject {
 async function setUp() {
   const namespace = await makeNamespace(api.client, 'events');
   const logger = new FakeLogger();
-  const recorder = createEventRecorder({ client: api.client, namespace, component: 'wherry-operator', clock: systemClock, logger, pace: PACE });
+  const recorder = createEventRecorder({
+    client: api.client,
+    namespace,
+    component: 'wherry-operator',
+    clock: systemClock,
+    logger,
+    pace: PACE,
+  });
   const path = `/api/v1/namespaces/${namespace}/events`;
   const all = async () => (await listObjects<EventObject>(api.client, { path })).items;
   return { namespace, logger, recorder, all };
@@ -44,11 +52,18 @@ describe('event recorder', () => {
     recorder.record(object, { type: 'Normal', reason: 'Ready', message: 'x'.repeat(2000) });
     await eventually(async () => expect((await all()).map((event) => event.count).sort()).toEqual([1, 10]));
     const told = await all();
-    expect(told).toContainEqual(expect.objectContaining({
-      ...EVENT,
-      involvedObject: expect.objectContaining({ kind: 'KeyGroup', name: 'team', uid: object.metadata.uid, namespace }),
-      source: { component: 'wherry-operator' },
-    }));
+    expect(told).toContainEqual(
+      expect.objectContaining({
+        ...EVENT,
+        involvedObject: expect.objectContaining({
+          kind: 'KeyGroup',
+          name: 'team',
+          uid: object.metadata.uid,
+          namespace,
+        }),
+        source: { component: 'wherry-operator' },
+      }),
+    );
     expect(told.map((event) => event.message.length).sort()).toEqual([EVENT.message.length, 1024].sort());
     expect(JSON.stringify(told)).not.toContain('confidential');
     expect(logger.lines).toEqual([]);
@@ -60,7 +75,10 @@ describe('event recorder', () => {
     const object = await sample(namespace);
     recorder.record(object, EVENT);
     await eventually(async () => expect(await all()).toHaveLength(1));
-    await api.client.request({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}/events/${(await all())[0]!.metadata.name}` });
+    await api.client.request({
+      method: 'DELETE',
+      path: `/api/v1/namespaces/${namespace}/events/${(await all())[0]!.metadata.name}`,
+    });
     recorder.record(object, EVENT);
     await eventually(async () => expect((await all()).map((event) => event.count)).toEqual([2]));
     await recorder.stop();
@@ -100,7 +118,13 @@ describe('event recorder', () => {
         return Promise.resolve({} as T);
       },
     };
-    const recorder = createEventRecorder({ client: counting, namespace: 'x', component: 'test', clock, logger: new FakeLogger() });
+    const recorder = createEventRecorder({
+      client: counting,
+      namespace: 'x',
+      component: 'test',
+      clock,
+      logger: new FakeLogger(),
+    });
     const object = await sample('x');
     for (let n = 0; n < 290; n += 1) {
       recorder.record(object, EVENT);

@@ -90,7 +90,9 @@ class KubeEventRecorder implements Events {
   }
 
   #remember(object: Resource<Kind>, event: ObjectEvent): Known {
-    const key = createHash('sha256').update([object.metadata.uid, event.type, event.reason, event.message].join('\0')).digest('hex');
+    const key = createHash('sha256')
+      .update([object.metadata.uid, event.type, event.reason, event.message].join('\0'))
+      .digest('hex');
     const known = this.#known.get(key) ?? newKnown(object, event, this.#options.clock.now());
     // The one that was told last comes last: the oldest is forgotten first.
     this.#known.delete(key);
@@ -103,7 +105,11 @@ class KubeEventRecorder implements Events {
   #enqueue(known: Known): void {
     if (this.#queue.length >= QUEUE_LIMIT) {
       known.waits = false;
-      if (!this.#dropping) this.#options.logger.warn({ queued: QUEUE_LIMIT }, 'events come faster than they can be sent: some are dropped');
+      if (!this.#dropping)
+        this.#options.logger.warn(
+          { queued: QUEUE_LIMIT },
+          'events come faster than they can be sent: some are dropped',
+        );
       this.#dropping = true;
       return;
     }
@@ -119,7 +125,8 @@ class KubeEventRecorder implements Events {
       try {
         await this.#send(next, signal);
       } catch (error) {
-        if (!signal.aborted) this.#options.logger.warn({ err: error, reason: next.event.reason }, 'an event could not be sent');
+        if (!signal.aborted)
+          this.#options.logger.warn({ err: error, reason: next.event.reason }, 'an event could not be sent');
       }
       await this.#options.clock.sleep(this.#pace.requestMs, signal).catch(() => undefined);
     }
@@ -130,7 +137,13 @@ class KubeEventRecorder implements Events {
     if (known.name !== undefined) {
       try {
         const body = { count: known.count, lastTimestamp: timestamp(known.last) };
-        await this.#options.client.request({ method: 'PATCH', path: `${this.#path}/${known.name}`, contentType: 'application/merge-patch+json', body, signal });
+        await this.#options.client.request({
+          method: 'PATCH',
+          path: `${this.#path}/${known.name}`,
+          contentType: 'application/merge-patch+json',
+          body,
+          signal,
+        });
         return;
       } catch (error) {
         // Events expire after an hour.
@@ -176,7 +189,16 @@ function newKnown({ apiVersion, kind, metadata }: Resource<Kind>, event: ObjectE
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp } = metadata;
   const bare = { name, namespace, uid, resourceVersion, generation, creationTimestamp };
   const object = { apiVersion, kind, metadata: bare, spec: {}, status: {} } as Resource;
-  return { object, event: { ...event }, name: undefined, count: 0, first: now, last: now, sentAt: undefined, waits: false };
+  return {
+    object,
+    event: { ...event },
+    name: undefined,
+    count: 0,
+    first: now,
+    last: now,
+    sentAt: undefined,
+    waits: false,
+  };
 }
 
 function timestamp(now: number): string {

@@ -59,7 +59,16 @@ async function candidate(identity: string): Promise<Candidate> {
   const proxy = await startFaultProxy(server);
   const client = await connect(proxy.kubeconfig);
   const metrics = new FakeMetrics();
-  const options = { client, namespace, name: 'operator', identity, clock: systemClock, logger: new FakeLogger(), metrics, times: TIMES };
+  const options = {
+    client,
+    namespace,
+    name: 'operator',
+    identity,
+    clock: systemClock,
+    logger: new FakeLogger(),
+    metrics,
+    times: TIMES,
+  };
   const election = createLeaderElection(options);
   const changes: boolean[] = [];
   election.onChange((leads) => changes.push(leads));
@@ -69,7 +78,11 @@ async function candidate(identity: string): Promise<Candidate> {
 interface LeaseObject extends KubeObject {
   spec: { holderIdentity: string; leaseTransitions: number; leaseDurationSeconds: number };
 }
-const lease = () => direct.request<LeaseObject>({ method: 'GET', path: `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/operator` });
+const lease = () =>
+  direct.request<LeaseObject>({
+    method: 'GET',
+    path: `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/operator`,
+  });
 
 /** The first leads, the second waits. */
 async function begin(): Promise<[Candidate, Candidate]> {
@@ -85,7 +98,11 @@ describe('leader election', () => {
     const [first, second] = await begin();
     const before = (await lease()).metadata.resourceVersion;
     await eventually(async () => expect((await lease()).metadata.resourceVersion).not.toBe(before));
-    expect((await lease()).spec).toMatchObject({ holderIdentity: expect.stringMatching(/^a_/), leaseTransitions: 0, leaseDurationSeconds: 2 });
+    expect((await lease()).spec).toMatchObject({
+      holderIdentity: expect.stringMatching(/^a_/),
+      leaseTransitions: 0,
+      leaseDurationSeconds: 2,
+    });
     expect(second.election.isLeader()).toBe(false);
     expect([first.changes, second.changes]).toEqual([[true], []]);
     expect([first.metrics.value('leader'), second.metrics.value('leader')]).toEqual([1, 0]);
@@ -122,7 +139,9 @@ describe('leader election', () => {
     for (const fault of faults) {
       fault();
       const { length } = first.proxy.requests;
-      await eventually(() => expect(first.proxy.requests.slice(length).filter(({ kind }) => kind === 'write').length).toBeGreaterThan(2));
+      await eventually(() =>
+        expect(first.proxy.requests.slice(length).filter(({ kind }) => kind === 'write').length).toBeGreaterThan(2),
+      );
     }
     expect([first.changes, second.changes]).toEqual([[true], []]);
   });

@@ -67,13 +67,30 @@ class LeaseElection implements LeaderElection {
   #seen: { lease: Lease; at: number } | undefined;
   #running: Promise<void> | undefined;
 
-  constructor({ client, namespace, name, identity, clock, logger, metrics, times = LEADER_TIMES }: LeaderElectionOptions) {
+  constructor({
+    client,
+    namespace,
+    name,
+    identity,
+    clock,
+    logger,
+    metrics,
+    times = LEADER_TIMES,
+  }: LeaderElectionOptions) {
     this.#clock = clock;
     this.#logger = logger.child({ lease: name });
     this.#times = times;
     // A request that hangs must leave time for another one.
     const timeoutMs = times.renewDeadlineMs / 2;
-    this.#record = new LeaseRecord({ client, namespace, name, identity, clock, durationSeconds: times.durationSeconds, timeoutMs });
+    this.#record = new LeaseRecord({
+      client,
+      namespace,
+      name,
+      identity,
+      clock,
+      durationSeconds: times.durationSeconds,
+      timeoutMs,
+    });
     this.#gauge = metrics.gauge('leader', '1 where this process leads, else 0.');
     this.#gauge.set(0);
   }
@@ -111,7 +128,8 @@ class LeaseElection implements LeaderElection {
       } catch (error) {
         // A conflict is another's turn, or a write of our own whose answer was lost: the next read tells.
         this.#seen = this.#seen && { ...this.#seen, lease: { ...this.#seen.lease, isStale: true } };
-        if (!isDomainError(error, 'conflict')) this.#logger.warn({ err: error, leads: this.isLeader() }, 'the lease could not be read or written');
+        if (!isDomainError(error, 'conflict'))
+          this.#logger.warn({ err: error, leads: this.isLeader() }, 'the lease could not be read or written');
       }
       await this.#clock.sleep(this.#times.retryMs * (0.9 + Math.random() / 5), signal).catch(() => undefined);
     }

@@ -9,7 +9,13 @@ const RESTORES_ANNOTATION = 'wherry.dev/restores';
 
 /** coordination.k8s.io/v1 Lease, as far as we use it. */
 interface RawLease extends KubeObject {
-  spec?: { holderIdentity?: string; leaseDurationSeconds?: number; leaseTransitions?: number; acquireTime?: string; renewTime?: string };
+  spec?: {
+    holderIdentity?: string;
+    leaseDurationSeconds?: number;
+    leaseTransitions?: number;
+    acquireTime?: string;
+    renewTime?: string;
+  };
 }
 
 /** A Lease as it was read or written. */
@@ -64,11 +70,20 @@ export class LeaseRecord {
     const own = { holderIdentity: this.identity, leaseDurationSeconds: this.#options.durationSeconds, renewTime: now };
     if (lease === undefined) {
       const spec = { ...own, acquireTime: now, leaseTransitions: 0 };
-      const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: this.#options.name, annotations: annotationsOf(restores) }, spec };
+      const body = {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name: this.#options.name, annotations: annotationsOf(restores) },
+        spec,
+      };
       return toLease(await this.#request('POST', this.#path, body));
     }
     if (lease.holder === this.identity) return this.#write(lease, own, restores);
-    return this.#write(lease, { ...own, acquireTime: now, leaseTransitions: (lease.raw.spec?.leaseTransitions ?? 0) + 1 }, restores);
+    return this.#write(
+      lease,
+      { ...own, acquireTime: now, leaseTransitions: (lease.raw.spec?.leaseTransitions ?? 0) + 1 },
+      restores,
+    );
   }
 
   /** Writes the count alone, whoever holds the Lease. */
@@ -78,16 +93,31 @@ export class LeaseRecord {
 
   /** Leaves it to whoever comes next. */
   async release(lease: Lease): Promise<void> {
-    await this.#write(lease, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#options.clock.now()) });
+    await this.#write(lease, {
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      renewTime: microTime(this.#options.clock.now()),
+    });
   }
 
   async #write({ raw, restores: before }: Lease, spec: RawLease['spec'], restores = before): Promise<Lease> {
     const metadata = { ...raw.metadata, annotations: { ...raw.metadata.annotations, ...annotationsOf(restores) } };
-    return toLease(await this.#request('PUT', `${this.#path}/${this.#options.name}`, { ...raw, metadata, spec: { ...raw.spec, ...spec } }));
+    return toLease(
+      await this.#request('PUT', `${this.#path}/${this.#options.name}`, {
+        ...raw,
+        metadata,
+        spec: { ...raw.spec, ...spec },
+      }),
+    );
   }
 
   #request(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<RawLease> {
-    return this.#options.client.request({ method, path, timeoutMs: this.#options.timeoutMs, ...(body !== undefined && { body }) });
+    return this.#options.client.request({
+      method,
+      path,
+      timeoutMs: this.#options.timeoutMs,
+      ...(body !== undefined && { body }),
+    });
   }
 }
 

@@ -45,7 +45,8 @@ export class RestoreCount implements StoreRestores {
     if (restores < this.#claimed) this.wentBack(this.#claimed);
     this.#claimed = 0;
     const agreed = this.#agreed;
-    if (agreed !== undefined && (restores < agreed || (restores === agreed && BigInt(version) < this.#version))) return this.wentBack(agreed);
+    if (agreed !== undefined && (restores < agreed || (restores === agreed && BigInt(version) < this.#version)))
+      return this.wentBack(agreed);
     this.#version = BigInt(version);
     this.#agreed = restores;
     if (restores !== agreed) for (const callback of this.#callbacks) callback(restores);

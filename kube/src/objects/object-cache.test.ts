@@ -9,19 +9,39 @@ const PATH = '/api/v1/namespaces/default/configmaps';
 
 const api = useApiServer();
 
-async function write(name: string, data: Record<string, string>, labels: Record<string, string> = {}): Promise<KubeObject> {
+async function write(
+  name: string,
+  data: Record<string, string>,
+  labels: Record<string, string> = {},
+): Promise<KubeObject> {
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels }, data };
   const query = { fieldManager: 'test', force: true };
-  return api.client.request({ method: 'PATCH', path: `${PATH}/${name}`, query, contentType: 'application/apply-patch+yaml', body });
+  return api.client.request({
+    method: 'PATCH',
+    path: `${PATH}/${name}`,
+    query,
+    contentType: 'application/apply-patch+yaml',
+    body,
+  });
 }
 
 describe('object cache', () => {
   it('holds what the label selector takes, as it is kept, and follows changes', async () => {
     await write('before', { text: 'one' }, { team: 'a' });
     await write('other', { text: 'x' }, { team: 'b' });
-    const keep = (raw: KubeObject) => ({ metadata: raw.metadata, text: (raw as unknown as { data: { text: string } }).data.text });
+    const keep = (raw: KubeObject) => ({
+      metadata: raw.metadata,
+      text: (raw as unknown as { data: { text: string } }).data.text,
+    });
     const logger = new FakeLogger();
-    const cache = createObjectCache({ client: api.client, path: PATH, labelSelector: 'team=a', clock: systemClock, logger, keep });
+    const cache = createObjectCache({
+      client: api.client,
+      path: PATH,
+      labelSelector: 'team=a',
+      clock: systemClock,
+      logger,
+      keep,
+    });
     const changes: string[] = [];
     cache.onChange((name, object) => changes.push(`${name}:${object?.text ?? 'gone'}`));
     await cache.start();

@@ -1,6 +1,11 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { createListWatchInformer, type Identified, type ListWatchEvent, type ListWatchInformer } from '@wherry/service/list-watch-informer.ts';
+import {
+  createListWatchInformer,
+  type Identified,
+  type ListWatchEvent,
+  type ListWatchInformer,
+} from '@wherry/service/list-watch-informer.ts';
 import type { KubeClient } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 import { listObjects } from '../client/list-objects.ts';
@@ -65,7 +70,10 @@ function keeping<T extends Identified>({ keep, logger, path }: ObjectCacheOption
     try {
       return [ours(raw)];
     } catch (error) {
-      logger.warn({ err: error, path, object: raw.metadata.name }, 'an object is left out: it is not what was expected');
+      logger.warn(
+        { err: error, path, object: raw.metadata.name },
+        'an object is left out: it is not what was expected',
+      );
       return [];
     }
   };

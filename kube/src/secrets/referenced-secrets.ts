@@ -38,9 +38,12 @@ export interface ReferencedSecretsOptions {
  * The Secrets of a namespace, from a cache that is kept current. Start it before whoever reads it: until it is full,
  * every Secret seems to be missing.
  */
-export function createReferencedSecrets(
-  { client, namespace, clock, logger }: ReferencedSecretsOptions,
-): ReferencedSecrets & { start(): Promise<void>; stop(): Promise<void> } {
+export function createReferencedSecrets({
+  client,
+  namespace,
+  clock,
+  logger,
+}: ReferencedSecretsOptions): ReferencedSecrets & { start(): Promise<void>; stop(): Promise<void> } {
   const path = `/api/v1/namespaces/${namespace}/secrets`;
   const cache = createObjectCache<KeptSecret>({ client, path, clock, logger, keep: keepContent });
   return {
@@ -55,7 +58,10 @@ export function createReferencedSecrets(
 function keepContent(secret: Secret): KeptSecret {
   const { name, uid, resourceVersion } = secret.metadata;
   const refused = refusal(secret);
-  return { metadata: { name, uid, resourceVersion }, content: refused === undefined ? { data: decoded(secret) } : { refused } };
+  return {
+    metadata: { name, uid, resourceVersion },
+    content: refused === undefined ? { data: decoded(secret) } : { refused },
+  };
 }
 
 /** Why no field may refer to the Secret (K6). */
@@ -68,7 +74,10 @@ function refusal({ metadata, type = 'Opaque' }: Secret): string | undefined {
 /** By its label, or by its owner where somebody took the label away. */
 function isManagedByWherry({ labels, ownerReferences }: KubeObject['metadata']): boolean {
   if (labels?.[MANAGED_BY_LABEL] === MANAGED_BY) return true;
-  return ownerReferences?.some(({ apiVersion, controller }) => controller === true && apiVersion.startsWith(`${GROUP}/`)) === true;
+  return (
+    ownerReferences?.some(({ apiVersion, controller }) => controller === true && apiVersion.startsWith(`${GROUP}/`)) ===
+    true
+  );
 }
 
 function decoded({ data = {} }: Secret): ReadonlyMap<string, string> {

@@ -25,8 +25,8 @@ export function toResource<K extends Kind>(kind: K, raw: CustomObject, complain:
     apiVersion: API_VERSION,
     kind,
     metadata: toMeta(raw.metadata),
-    spec: spec.success ? plain(spec.data) : ((raw.spec ?? {})),
-    status: status.success ? written(plain(status.data)) : ({}),
+    spec: spec.success ? plain(spec.data) : (raw.spec ?? {}),
+    status: status.success ? written(plain(status.data)) : {},
   };
 }
 
@@ -37,7 +37,14 @@ export function toCustomObject(raw: CustomObject, { metadata, spec, status }: Re
 }
 
 /** Labels, annotations and finalizers, where there are any. */
-export function callersPart({ labels, annotations, finalizers }: Pick<ObjectMeta, 'labels' | 'annotations' | 'finalizers'>): Pick<ObjectMeta, 'labels' | 'annotations' | 'finalizers'> {
+export function callersPart({
+  labels,
+  annotations,
+  finalizers,
+}: Pick<ObjectMeta, 'labels' | 'annotations' | 'finalizers'>): Pick<
+  ObjectMeta,
+  'labels' | 'annotations' | 'finalizers'
+> {
   return {
     ...(labels !== undefined && Object.keys(labels).length > 0 && { labels }),
     ...(annotations !== undefined && Object.keys(annotations).length > 0 && { annotations }),

@@ -17,12 +17,22 @@ const open = async () => {
   return createKubeStore({ client: api.client, namespace, clock: systemClock, logger: new FakeLogger() });
 };
 
-resourceStoreContract('The store on kube-apiserver', async () => ({ store: await open(), close: async () => undefined }), { runs: 15 });
+resourceStoreContract(
+  'The store on kube-apiserver',
+  async () => ({ store: await open(), close: async () => undefined }),
+  { runs: 15 },
+);
 
 describe('The store on kube-apiserver: what others do there', () => {
-  const pathOf = (namespace: string, name: string) => `/apis/wherry.dev/v1alpha1/namespaces/${namespace}/keygroups/${name}`;
+  const pathOf = (namespace: string, name: string) =>
+    `/apis/wherry.dev/v1alpha1/namespaces/${namespace}/keygroups/${name}`;
   const patch = (path: string, body: object) =>
-    api.client.request<KubeObject & { spec: object }>({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+    api.client.request<KubeObject & { spec: object }>({
+      method: 'PATCH',
+      path,
+      contentType: 'application/merge-patch+json',
+      body,
+    });
 
   it('K2: keeps owners and managed fields of an object, in updates of spec and status', async () => {
     const store = await open();
@@ -41,7 +51,8 @@ describe('The store on kube-apiserver: what others do there', () => {
     const namespace = await makeNamespace(api.client);
     const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/keygroups.wherry.dev';
     const path = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/colour';
-    const change = (operations: object) => api.client.request({ method: 'PATCH', path: crd, contentType: 'application/json-patch+json', body: operations });
+    const change = (operations: object) =>
+      api.client.request({ method: 'PATCH', path: crd, contentType: 'application/json-patch+json', body: operations });
     await change([{ op: 'add', path, value: { type: 'string' } }]);
     const store = createKubeStore({ client: api.client, namespace, clock: systemClock, logger });
     await store.create(group('a'));
@@ -56,7 +67,12 @@ describe('The store on kube-apiserver: what others do there', () => {
   });
 
   it('tells a namespace that is missing, and a role that is too small, as unavailable: no fault of the caller', async () => {
-    const missing = createKubeStore({ client: api.client, namespace: 'nowhere', clock: systemClock, logger: new FakeLogger() });
+    const missing = createKubeStore({
+      client: api.client,
+      namespace: 'nowhere',
+      clock: systemClock,
+      logger: new FakeLogger(),
+    });
     const gone = await refusal(missing.create(group('team')), 'unavailable');
     expect(gone.message).toBe('namespaces "nowhere" does not exist');
     const forbidding = { ...api.client, request: () => Promise.reject(new DomainError('forbidden', 'may not')) };
@@ -66,7 +82,10 @@ describe('The store on kube-apiserver: what others do there', () => {
 
   it('names the field of what the API server alone refuses', async () => {
     const details = [{ path: 'spec.route', message: 'must not be taken' }];
-    const refusing = { ...api.client, request: () => Promise.reject(new DomainError('validation_failed', 'no', details)) };
+    const refusing = {
+      ...api.client,
+      request: () => Promise.reject(new DomainError('validation_failed', 'no', details)),
+    };
     const store = createKubeStore({ client: refusing, namespace: 'x', clock: systemClock, logger: new FakeLogger() });
     const error = await refusal(store.create(group('team')), 'validation_failed');
     expect(error.message).toBe('KeyGroup "team" is not valid: spec.route: must not be taken');

@@ -80,7 +80,10 @@ class KubeStore implements ResourceStore {
     await attempt(kind, name, () => this.#client.request({ method: 'DELETE', path: this.#path(kind, name), body }));
   }
 
-  async *watch<K extends Kind>(kind: K, options: { resourceVersion: string; signal: AbortSignal }): AsyncGenerator<WatchEvent<K>, void> {
+  async *watch<K extends Kind>(
+    kind: K,
+    options: { resourceVersion: string; signal: AbortSignal },
+  ): AsyncGenerator<WatchEvent<K>, void> {
     const { signal } = options;
     let { resourceVersion } = options;
     if (signal.aborted) return;
@@ -114,14 +117,18 @@ class KubeStore implements ResourceStore {
     if (raw === undefined || current === undefined || change === undefined) return current as Resource<K>;
     const path = this.#path(kind, metadata.name) + subresource;
     const body = toCustomObject(raw, change.object);
-    const written = await attempt(kind, metadata.name, () => this.#client.request<CustomObject>({ method: 'PUT', path, body }));
+    const written = await attempt(kind, metadata.name, () =>
+      this.#client.request<CustomObject>({ method: 'PUT', path, body }),
+    );
     return this.#toResource(kind, written);
   }
 
   async #read(kind: Kind, name: string): Promise<CustomObject | undefined> {
     if (!isName(name)) return undefined;
     try {
-      return await attempt(kind, name, () => this.#client.request<CustomObject>({ method: 'GET', path: this.#path(kind, name) }));
+      return await attempt(kind, name, () =>
+        this.#client.request<CustomObject>({ method: 'GET', path: this.#path(kind, name) }),
+      );
     } catch (error) {
       if (isDomainError(error, 'not_found')) return undefined;
       throw error;
@@ -150,7 +157,10 @@ class KubeStore implements ResourceStore {
       if (this.#complained.has(state)) return;
       if (this.#complained.size >= COMPLAINTS) this.#complained.clear();
       this.#complained.add(state);
-      this.#logger.warn({ object: describe(kind, metadata.name), part }, 'an object is not as this version knows its kind');
+      this.#logger.warn(
+        { object: describe(kind, metadata.name), part },
+        'an object is not as this version knows its kind',
+      );
     });
   }
 

@@ -28,7 +28,8 @@ describe('system Secrets', () => {
     const lost = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
     expect(won).toHaveLength(1);
     expect(lost).toHaveLength(9);
-    for (const error of lost) expect(error).toMatchObject({ code: 'conflict', message: 'secrets "keys" already exists' });
+    for (const error of lost)
+      expect(error).toMatchObject({ code: 'conflict', message: 'secrets "keys" already exists' });
     expect(await secrets.get('keys')).toEqual(won[0]);
   });
 
@@ -39,7 +40,9 @@ describe('system Secrets', () => {
     expect(updated).toMatchObject({ data: { a: Buffer.from('3') }, labels: { team: 'a' } });
     expect(updated.data).not.toHaveProperty('b');
     await expect(secrets.update('keys', {}, created.resourceVersion)).rejects.toMatchObject({ code: 'conflict' });
-    const both = await Promise.allSettled([1, 2].map((n) => secrets.update('keys', { n: Buffer.from(String(n)) }, updated.resourceVersion)));
+    const both = await Promise.allSettled(
+      [1, 2].map((n) => secrets.update('keys', { n: Buffer.from(String(n)) }, updated.resourceVersion)),
+    );
     expect(both.filter((one) => one.status === 'fulfilled')).toHaveLength(1);
     await expect(secrets.update('absent', {}, '1')).rejects.toMatchObject({ code: 'not_found' });
   });

@@ -38,13 +38,21 @@ interface RawObject extends KubeObject {
 
 /** The Secrets of a namespace that are Wherry's own: keys and certificates. */
 export function createSystemSecrets(options: SystemObjectsOptions): SystemObjects<Buffer> {
-  const coding = { kind: 'Secret' as const, encode: (value: Buffer) => value.toString('base64'), decode: (text: string) => Buffer.from(text, 'base64') };
+  const coding = {
+    kind: 'Secret' as const,
+    encode: (value: Buffer) => value.toString('base64'),
+    decode: (text: string) => Buffer.from(text, 'base64'),
+  };
   return new KeyedObjects(options, coding);
 }
 
 /** The ConfigMaps of a namespace that are Wherry's own. */
 export function createSystemConfigMaps(options: SystemObjectsOptions): SystemObjects<string> {
-  return new KeyedObjects(options, { kind: 'ConfigMap', encode: (value: string) => value, decode: (text: string) => text });
+  return new KeyedObjects(options, {
+    kind: 'ConfigMap',
+    encode: (value: string) => value,
+    decode: (text: string) => text,
+  });
 }
 
 class KeyedObjects<V> implements SystemObjects<V> {

@@ -77,7 +77,9 @@ async function start(
   const [client, peer, secure] = await freePorts();
   const etcd = `http://127.0.0.1:${client}`;
   const token = randomBytes(16).toString('hex');
-  await writeFile(path.join(folder, 'tokens.csv'), `${token},wherry-test,wherry-test,system:masters\n`, { mode: 0o600 });
+  await writeFile(path.join(folder, 'tokens.csv'), `${token},wherry-test,wherry-test,system:masters\n`, {
+    mode: 0o600,
+  });
   await writeServiceAccountKeys(folder);
   const run = (program: string, args: string[]): ChildProcess => {
     const child = spawnBound(path.join(programs, program), args, path.join(folder, `${program}.log`));
@@ -161,7 +163,9 @@ function apiServerFlags(folder: string, { etcd, port }: { etcd: string; port: nu
 async function writeServiceAccountKeys(folder: string): Promise<void> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   await writeFile(path.join(folder, 'accounts.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
-  await writeFile(path.join(folder, 'accounts.key'), privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
+  await writeFile(path.join(folder, 'accounts.key'), privateKey.export({ type: 'pkcs1', format: 'pem' }), {
+    mode: 0o600,
+  });
 }
 
 /** Three ports that nobody listened on a moment ago. */
@@ -207,10 +211,14 @@ async function untilReady(
 function isReady(url: string, token: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${token}` };
   return new Promise((resolve) => {
-    const call = request(`${url}/readyz`, { headers, rejectUnauthorized: false, agent: false, timeout: 2000 }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
+    const call = request(
+      `${url}/readyz`,
+      { headers, rejectUnauthorized: false, agent: false, timeout: 2000 },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      },
+    );
     call.once('timeout', () => call.destroy());
     call.once('error', () => resolve(false));
     call.end();
@@ -219,7 +227,9 @@ function isReady(url: string, token: string): Promise<boolean> {
 
 function lastLines(folder: string): string {
   const tail = (program: string): string[] => {
-    const lines = readFileSync(path.join(folder, `${program}.log`), 'utf8').trimEnd().split('\n');
+    const lines = readFileSync(path.join(folder, `${program}.log`), 'utf8')
+      .trimEnd()
+      .split('\n');
     return lines.slice(-LINES_OF_A_FAILURE).map((line) => `${program}: ${line.slice(0, 500)}`);
   };
   return ['etcd', 'kube-apiserver'].flatMap(tail).join('\n');

@@ -21,7 +21,9 @@ export function kubernetesPrograms(environment: NodeJS.ProcessEnv = process.env)
 }
 
 function isComplete(folder: string): boolean {
-  return PROGRAMS.every((program) => statSync(path.join(folder, program), { throwIfNoEntry: false })?.isFile() === true);
+  return PROGRAMS.every(
+    (program) => statSync(path.join(folder, program), { throwIfNoEntry: false })?.isFile() === true,
+  );
 }
 
 function newestFirst(caches: string): string[] {

@@ -75,8 +75,13 @@ export interface FaultProxy {
 export async function startFaultProxy(server: ApiServer): Promise<FaultProxy> {
   const room = new ProxyRoom(server);
   // The server's own certificate: a client cannot tell the two apart.
-  const [cert, key] = await Promise.all(['apiserver.crt', 'apiserver.key'].map((file) => readFile(path.join(server.folder, file))));
-  const listener = createServer({ cert, key }, (request, response) => void room.handle(request, response).catch(() => response.destroy()));
+  const [cert, key] = await Promise.all(
+    ['apiserver.crt', 'apiserver.key'].map((file) => readFile(path.join(server.folder, file))),
+  );
+  const listener = createServer(
+    { cert, key },
+    (request, response) => void room.handle(request, response).catch(() => response.destroy()),
+  );
   listener.listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const { port } = listener.address() as AddressInfo;
@@ -116,7 +121,11 @@ class ProxyRoom {
 
   failWrite(n: number, where: 'before' | 'after'): void {
     const number = this.#writes + n;
-    this.inject({ when: ({ write }) => write === number, fault: { type: where === 'before' ? 'drop' : 'drop-answer' }, times: 1 });
+    this.inject({
+      when: ({ write }) => write === number,
+      fault: { type: where === 'before' ? 'drop' : 'drop-answer' },
+      times: 1,
+    });
   }
 
   sever(listener: Server): () => void {
@@ -138,10 +147,13 @@ class ProxyRoom {
     const proxied = this.#note(request);
     const fault = this.#faultFor(proxied);
     switch (fault?.type) {
-      case 'silence': return;
-      case 'drop': return void request.socket.destroy();
+      case 'silence':
+        return;
+      case 'drop':
+        return void request.socket.destroy();
       case 'answer':
-      case 'serve': return serveInPlace({ request, response }, proxied, fault);
+      case 'serve':
+        return serveInPlace({ request, response }, proxied, fault);
       case 'delay':
         await delay(fault.ms);
         break;
@@ -153,7 +165,13 @@ class ProxyRoom {
   #note(request: IncomingMessage): ProxiedRequest {
     const url = new URL(request.url ?? '/', 'http://proxy');
     const method = request.method ?? 'GET';
-    const proxied: ProxiedRequest = { method, path: url.pathname, query: url.searchParams, kind: kindOf(method, url), at: performance.now() };
+    const proxied: ProxiedRequest = {
+      method,
+      path: url.pathname,
+      query: url.searchParams,
+      kind: kindOf(method, url),
+      at: performance.now(),
+    };
     if (proxied.kind === 'write') proxied.write = this.#writes += 1;
     this.requests.push(proxied);
     return proxied;
@@ -165,14 +183,23 @@ class ProxyRoom {
     return rule?.fault;
   }
 
-  async #forward({ request, response, proxied, fault }: {
+  async #forward({
+    request,
+    response,
+    proxied,
+    fault,
+  }: {
     request: IncomingMessage;
     response: ServerResponse;
     proxied: ProxiedRequest;
     fault: Fault | undefined;
   }): Promise<void> {
     const { host: _, ...headers } = request.headers;
-    const upstream = sendRequest(`${this.#server.url}${request.url}`, { method: request.method, headers, agent: this.#agent });
+    const upstream = sendRequest(`${this.#server.url}${request.url}`, {
+      method: request.method,
+      headers,
+      agent: this.#agent,
+    });
     upstream.once('error', () => response.destroy());
     response.once('close', () => upstream.destroy());
     request.pipe(upstream);
@@ -224,7 +251,14 @@ async function serveInPlace(
   const sent = await text(request);
   if (fault.type === 'answer') {
     const { code } = fault;
-    answer(response, code, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason: 'Injected', message: 'injected' });
+    answer(response, code, {
+      kind: 'Status',
+      apiVersion: 'v1',
+      status: 'Failure',
+      code,
+      reason: 'Injected',
+      message: 'injected',
+    });
     return;
   }
   const { code, body } = fault.serve(proxied, sent === '' ? undefined : (JSON.parse(sent) as object));

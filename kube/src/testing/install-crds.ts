@@ -34,7 +34,11 @@ let namespaces = 0;
 export async function makeNamespace(client: KubeClient, prefix = 'test'): Promise<string> {
   namespaces += 1;
   const name = `${prefix}-${namespaces}`;
-  await client.request({ method: 'POST', path: '/api/v1/namespaces', body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } } });
+  await client.request({
+    method: 'POST',
+    path: '/api/v1/namespaces',
+    body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+  });
   return name;
 }
 

@@ -20,7 +20,17 @@ export function ownLeases(): Rule {
     const name = path.split('/').at(-1) ?? '';
     const lease = leases.get(name);
     if (lease !== undefined) return { code: 200, body: lease };
-    return { code: 404, body: { kind: 'Status', status: 'Failure', code: 404, reason: 'NotFound', message: 'no such lease', details: { name } } };
+    return {
+      code: 404,
+      body: {
+        kind: 'Status',
+        status: 'Failure',
+        code: 404,
+        reason: 'NotFound',
+        message: 'no such lease',
+        details: { name },
+      },
+    };
   };
   return { when: ({ path }) => /\/leases(\/|$)/.test(path), fault: { type: 'serve', serve } };
 }

@@ -53,8 +53,16 @@ export class TestCluster {
     this.#count += 1;
     const name = `functions-${this.#count}`;
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
-    await this.#inner.request({ method: 'POST', path: '/api/v1/namespaces', body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } } });
-    await this.create(`/api/v1/namespaces/${name}/serviceaccounts`, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'wherry-function' } });
+    await this.#inner.request({
+      method: 'POST',
+      path: '/api/v1/namespaces',
+      body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } },
+    });
+    await this.create(`/api/v1/namespaces/${name}/serviceaccounts`, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'wherry-function' },
+    });
     return name;
   }
 
@@ -85,11 +93,20 @@ export class TestCluster {
   async startPod(namespace: string, deployment: string): Promise<string> {
     const { spec } = await this.get<TemplateOwner>(`/apis/apps/v1/namespaces/${namespace}/deployments/${deployment}`);
     const metadata = { ...spec.template.metadata, generateName: `${deployment}-` };
-    const pod = await this.create(`/api/v1/namespaces/${namespace}/pods`, { apiVersion: 'v1', kind: 'Pod', metadata, spec: spec.template.spec });
+    const pod = await this.create(`/api/v1/namespaces/${namespace}/pods`, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata,
+      spec: spec.template.spec,
+    });
     return pod.metadata.name;
   }
 
-  async report(namespace: string, pod: string, { ip, ready = false, phase = 'Running', container = {}, conditions = [] }: PodReport): Promise<void> {
+  async report(
+    namespace: string,
+    pod: string,
+    { ip, ready = false, phase = 'Running', container = {}, conditions = [] }: PodReport,
+  ): Promise<void> {
     const ours = { name: 'function', image: 'i', imageID: 'i', ready, restartCount: 0, ...container };
     const status = {
       phase,
@@ -102,18 +119,29 @@ export class TestCluster {
 
   /** Says in an EndpointSlice which pods of the Service are ready. */
   async publish(namespace: string, service: string, pods: Record<string, boolean>): Promise<void> {
-    const found = await Promise.all(Object.keys(pods).map((name) => this.get<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`)));
+    const found = await Promise.all(
+      Object.keys(pods).map((name) => this.get<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`)),
+    );
     const endpoints = found.map(({ metadata, status }) => ({
       addresses: [status?.podIP ?? '10.9.9.9'],
       conditions: { ready: pods[metadata.name] },
       targetRef: { kind: 'Pod', name: metadata.name, uid: metadata.uid },
     }));
     const slice = {
-      apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', addressType: 'IPv4', endpoints,
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      addressType: 'IPv4',
+      endpoints,
       metadata: { name: `${service}-1`, labels: { 'kubernetes.io/service-name': service, [WORKLOAD_LABEL]: service } },
     };
     const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices/${service}-1`;
-    await this.#inner.request({ method: 'PATCH', path, query: { fieldManager: 'controllers', force: true }, contentType: 'application/apply-patch+yaml', body: slice });
+    await this.#inner.request({
+      method: 'PATCH',
+      path,
+      query: { fieldManager: 'controllers', force: true },
+      contentType: 'application/apply-patch+yaml',
+      body: slice,
+    });
   }
 
   #record<T>(request: KubeRequest): Promise<T> {

@@ -23,5 +23,12 @@ export function useApiServer(): UsedApiServer {
     await client.close();
     await server.stop();
   });
-  return { get server() { return server; }, get client() { return client; } };
+  return {
+    get server() {
+      return server;
+    },
+    get client() {
+      return client;
+    },
+  };
 }

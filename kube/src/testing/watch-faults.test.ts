@@ -66,55 +66,88 @@ describe('FT3: faults of the network and of the API server: a change is seen all
   it.each<[string, () => void]>([
     ['the watch is dropped', () => running().cut()],
     ['the watch falls silent', () => running().silence()],
-    ['the watch falls silent, and the next one too', () => {
-      proxy.inject({ when: of('watch'), fault: { type: 'silence' }, times: 1 });
-      running().silence();
-    }],
+    [
+      'the watch falls silent, and the next one too',
+      () => {
+        proxy.inject({ when: of('watch'), fault: { type: 'silence' }, times: 1 });
+        running().silence();
+      },
+    ],
     ['410 comes in the stream', () => running().send(EXPIRED)],
-    ['410 comes at connect', () => {
-      proxy.inject({ when: of('watch'), fault: { type: 'answer', code: 410 }, times: 3 });
-      running().cut();
-    }],
-    ['410 comes as each stream begins', () => {
-      proxy.inject({ when: of('watch'), fault: { type: 'event', line: EXPIRED }, times: 3 });
-      running().cut();
-    }],
+    [
+      '410 comes at connect',
+      () => {
+        proxy.inject({ when: of('watch'), fault: { type: 'answer', code: 410 }, times: 3 });
+        running().cut();
+      },
+    ],
+    [
+      '410 comes as each stream begins',
+      () => {
+        proxy.inject({ when: of('watch'), fault: { type: 'event', line: EXPIRED }, times: 3 });
+        running().cut();
+      },
+    ],
     ['a line is no JSON', () => running().send('{"type":"ADDED","object":\n')],
     ['an event is none', () => running().send('{"type":"ADDED"}\n')],
     ['an object has no metadata', () => running().send('{"type":"ADDED","object":{}}\n')],
-    ['a list fails with 500', () => {
-      proxy.inject({ when: of('list'), fault: { type: 'answer', code: 500 }, times: 3 });
-      running().cut();
-    }],
-    ['a list is throttled', () => {
-      proxy.inject({ when: of('list'), fault: { type: 'answer', code: 429 }, times: 3 });
-      running().cut();
-    }],
-    ['connections are dropped', () => {
-      proxy.inject({ when: () => true, fault: { type: 'drop' }, times: 4 });
-      running().cut();
-    }],
-    ['everything is slow', () => {
-      proxy.inject({ when: () => true, fault: { type: 'delay', ms: 300 } });
-      running().cut();
-    }],
-    ['a change handler throws', () => void informer.onChange(() => {
-      throw new Error('broken handler');
-    })],
-  ])('%s', async (_what, fault) => {
-    fault();
-    await seesChange();
-  }, TEST_LIMIT_MS);
+    [
+      'a list fails with 500',
+      () => {
+        proxy.inject({ when: of('list'), fault: { type: 'answer', code: 500 }, times: 3 });
+        running().cut();
+      },
+    ],
+    [
+      'a list is throttled',
+      () => {
+        proxy.inject({ when: of('list'), fault: { type: 'answer', code: 429 }, times: 3 });
+        running().cut();
+      },
+    ],
+    [
+      'connections are dropped',
+      () => {
+        proxy.inject({ when: () => true, fault: { type: 'drop' }, times: 4 });
+        running().cut();
+      },
+    ],
+    [
+      'everything is slow',
+      () => {
+        proxy.inject({ when: () => true, fault: { type: 'delay', ms: 300 } });
+        running().cut();
+      },
+    ],
+    [
+      'a change handler throws',
+      () =>
+        void informer.onChange(() => {
+          throw new Error('broken handler');
+        }),
+    ],
+  ])(
+    '%s',
+    async (_what, fault) => {
+      fault();
+      await seesChange();
+    },
+    TEST_LIMIT_MS,
+  );
 
-  it('the API server is away for a while', async () => {
-    const restore = proxy.sever();
-    await writer.create(group('meanwhile'));
-    await eventually(() => expect(logger.of('warn').length).toBeGreaterThan(2));
-    expect(informer.get('before')).toBeDefined();
-    restore();
-    await seesChange();
-    expect(informer.get('meanwhile')).toBeDefined();
-  }, TEST_LIMIT_MS);
+  it(
+    'the API server is away for a while',
+    async () => {
+      const restore = proxy.sever();
+      await writer.create(group('meanwhile'));
+      await eventually(() => expect(logger.of('warn').length).toBeGreaterThan(2));
+      expect(informer.get('before')).toBeDefined();
+      restore();
+      await seesChange();
+      expect(informer.get('meanwhile')).toBeDefined();
+    },
+    TEST_LIMIT_MS,
+  );
 
   it('is told at once what a lagging watch has not brought', async () => {
     running().silence();
@@ -138,26 +171,34 @@ describe('FT3: faults of the network and of the API server: no hot loop', () => 
     ['each watch is refused with 410', () => proxy.inject({ when: of('watch'), fault: { type: 'answer', code: 410 } })],
     ['each stream begins with 410', () => proxy.inject({ when: of('watch'), fault: { type: 'event', line: EXPIRED } })],
     ['each list fails', () => proxy.inject({ when: of('list'), fault: { type: 'answer', code: 500 } })],
-  ])('%s', async (_what, fault) => {
-    fault();
-    proxy.requests.length = 0;
-    const began = performance.now();
-    running().cut();
-    await eventually(() => expect(logger.of('warn').length).toBeGreaterThanOrEqual(6));
-    // Six failures in a row take 0.05 + 0.1 + 0.2 + 0.4 + 0.8 s at the least.
-    expect(performance.now() - began).toBeGreaterThan(1500);
-    expect(proxy.requests.length).toBeLessThanOrEqual(14);
-  }, TEST_LIMIT_MS);
+  ])(
+    '%s',
+    async (_what, fault) => {
+      fault();
+      proxy.requests.length = 0;
+      const began = performance.now();
+      running().cut();
+      await eventually(() => expect(logger.of('warn').length).toBeGreaterThanOrEqual(6));
+      // Six failures in a row take 0.05 + 0.1 + 0.2 + 0.4 + 0.8 s at the least.
+      expect(performance.now() - began).toBeGreaterThan(1500);
+      expect(proxy.requests.length).toBeLessThanOrEqual(14);
+    },
+    TEST_LIMIT_MS,
+  );
 
-  it('watches that the server ends at once, without an error, are asked for at the pace of the pause', async () => {
-    const ends = setInterval(() => proxy.watches().forEach((watch) => watch.end()), 5);
-    proxy.requests.length = 0;
-    const began = performance.now();
-    await eventually(() => expect(proxy.requests.length).toBeGreaterThanOrEqual(10));
-    clearInterval(ends);
-    expect(performance.now() - began).toBeGreaterThan(900);
-    await seesChange();
-  }, TEST_LIMIT_MS);
+  it(
+    'watches that the server ends at once, without an error, are asked for at the pace of the pause',
+    async () => {
+      const ends = setInterval(() => proxy.watches().forEach((watch) => watch.end()), 5);
+      proxy.requests.length = 0;
+      const began = performance.now();
+      await eventually(() => expect(proxy.requests.length).toBeGreaterThanOrEqual(10));
+      clearInterval(ends);
+      expect(performance.now() - began).toBeGreaterThan(900);
+      await seesChange();
+    },
+    TEST_LIMIT_MS,
+  );
 
   it('a write whose answer is lost is told as unavailable, though it was done', async () => {
     const store = createKubeStore({ client, namespace: writer.namespace, clock: systemClock, logger });

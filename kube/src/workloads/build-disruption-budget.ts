@@ -13,6 +13,10 @@ export function buildDisruptionBudget({ desired, settings }: BuildInput): V1PodD
     kind: 'PodDisruptionBudget',
     metadata: workloadMetadata(desired.name, settings.namespace, desired),
     // Instances that are not ready serve nobody: they must not keep a node from being drained.
-    spec: { maxUnavailable: 1, selector: { matchLabels: podSelector(desired) }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+    spec: {
+      maxUnavailable: 1,
+      selector: { matchLabels: podSelector(desired) },
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+    },
   };
 }

@@ -2,8 +2,15 @@ import type { DesiredWorkload } from '@wherry/core/ports/workloads.ts';
 import { API_VERSION } from '@wherry/core/resources/meta.ts';
 import type { V1ObjectMeta } from '@kubernetes/client-node';
 import {
-  FUNCTION_LABEL, FUNCTION_POD_NAME, FUNCTION_UID_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, NAME_LABEL, REVISION_ANNOTATION,
-  REVISION_LABEL, WORKLOAD_LABEL,
+  FUNCTION_LABEL,
+  FUNCTION_POD_NAME,
+  FUNCTION_UID_ANNOTATION,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  NAME_LABEL,
+  REVISION_ANNOTATION,
+  REVISION_LABEL,
+  WORKLOAD_LABEL,
 } from './names.ts';
 
 /** Of every object of a function: owned by it, so that Kubernetes removes it with the function. */
@@ -18,7 +25,14 @@ export function ownedMetadata(
     labels: { [NAME_LABEL]: FUNCTION_POD_NAME, [MANAGED_BY_LABEL]: MANAGED_BY, [FUNCTION_LABEL]: functionName },
     annotations: { [FUNCTION_UID_ANNOTATION]: functionUid },
     ownerReferences: [
-      { apiVersion: API_VERSION, kind: 'Function', name: functionName, uid: functionUid, controller: true, blockOwnerDeletion: false },
+      {
+        apiVersion: API_VERSION,
+        kind: 'Function',
+        name: functionName,
+        uid: functionUid,
+        controller: true,
+        blockOwnerDeletion: false,
+      },
     ],
   };
 }
@@ -26,7 +40,11 @@ export function ownedMetadata(
 /** Of every object of a workload. */
 export function workloadMetadata(name: string, namespace: string, desired: DesiredWorkload): V1ObjectMeta {
   const metadata = ownedMetadata(name, namespace, desired);
-  return { ...metadata, labels: { ...metadata.labels, ...identityLabels(desired) }, annotations: identityAnnotations(desired) };
+  return {
+    ...metadata,
+    labels: { ...metadata.labels, ...identityLabels(desired) },
+    annotations: identityAnnotations(desired),
+  };
 }
 
 /** Of a workload's pods. */

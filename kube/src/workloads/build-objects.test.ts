@@ -6,11 +6,17 @@ import { buildObjects, type WorkloadObjects } from './build-objects.ts';
 import type { WorkloadSettings } from './workload-settings.ts';
 
 const build = (changes: Partial<DesiredWorkload> = {}, settings: Partial<WorkloadSettings> = {}): WorkloadObjects =>
-  buildObjects({ desired: testWorkload(changes), settings: { ...TEST_SETTINGS, ...settings } }, 'the-token-of-the-function');
+  buildObjects(
+    { desired: testWorkload(changes), settings: { ...TEST_SETTINGS, ...settings } },
+    'the-token-of-the-function',
+  );
 
 /** As `kubectl apply` would take it; objects that there are none of are left out. */
 const yamlOf = (objects: WorkloadObjects): string =>
-  Object.values(objects).filter((object) => object !== undefined).map((object: object) => `---\n${stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 })}`).join('');
+  Object.values(objects)
+    .filter((object) => object !== undefined)
+    .map((object: object) => `---\n${stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 })}`)
+    .join('');
 const golden = (name: string): string => readFileSync(new URL(`golden/${name}.yaml`, import.meta.url), 'utf8');
 
 describe('buildObjects', () => {
@@ -32,7 +38,9 @@ describe('buildObjects', () => {
     const long = build({ functionName: '9'.repeat(63) });
     expect(long.service.metadata?.name).toMatch(/^[a-z][-a-z0-9]{0,62}$/);
     expect(build({ functionName: '1st' }).service.metadata?.name).toMatch(/^w1st-/);
-    expect(build({ functionName: 'first' }).service.metadata?.name).toBe(build({ functionName: 'first' }).deployment.metadata?.name);
+    expect(build({ functionName: 'first' }).service.metadata?.name).toBe(
+      build({ functionName: 'first' }).deployment.metadata?.name,
+    );
   });
 
   it.each([
@@ -44,9 +52,18 @@ describe('buildObjects', () => {
     expect(deployment.spec?.template.spec?.containers[0]?.resources?.limits).toEqual({ memory, cpu });
   });
 
-  it.each([[null, 3], [2000, 3], [500, 6], [100, 30], [10, 30]])('S3: with %s millis of CPU, the event loop may be blocked for %i s', (cpuMillis, seconds) => {
+  it.each([
+    [null, 3],
+    [2000, 3],
+    [500, 6],
+    [100, 30],
+    [10, 30],
+  ])('S3: with %s millis of CPU, the event loop may be blocked for %i s', (cpuMillis, seconds) => {
     const { deployment } = build({ template: { memoryMiB: 64, cpuMillis } });
-    expect(deployment.spec?.template.spec?.containers[0]?.livenessProbe).toMatchObject({ periodSeconds: 1, failureThreshold: seconds });
+    expect(deployment.spec?.template.spec?.containers[0]?.livenessProbe).toMatchObject({
+      periodSeconds: 1,
+      failureThreshold: seconds,
+    });
   });
 
   it('K3: does not let scaling change the pods', () => {

@@ -1,8 +1,21 @@
-import type { V1Container, V1EnvVar, V1PodSpec, V1Probe, V1ResourceRequirements, V1Volume } from '@kubernetes/client-node';
+import type {
+  V1Container,
+  V1EnvVar,
+  V1PodSpec,
+  V1Probe,
+  V1ResourceRequirements,
+  V1Volume,
+} from '@kubernetes/client-node';
 import type { InstanceTemplate } from '@wherry/core/ports/workloads.ts';
 import { podSelector } from './build-metadata.ts';
 import {
-  CALL_PORT, CONTAINER_NAME, feedCaName, FEED_DIRECTORY, feedSecretName, PROBE_PORT, serviceAccountName,
+  CALL_PORT,
+  CONTAINER_NAME,
+  feedCaName,
+  FEED_DIRECTORY,
+  feedSecretName,
+  PROBE_PORT,
+  serviceAccountName,
 } from './names.ts';
 import { cpuQuantity, memoryQuantity } from './quantities.ts';
 import type { BuildInput } from './workload-settings.ts';
@@ -128,7 +141,10 @@ function buildProbes({ cpuMillis }: InstanceTemplate): Pick<V1Container, 'startu
     terminationGracePeriodSeconds: 1,
   });
   // What takes three seconds of a core takes thirty of a tenth of one.
-  const blockedSeconds = Math.min(MAX_BLOCKED_SECONDS, Math.ceil(BLOCKED_SECONDS * Math.max(1, 1000 / (cpuMillis ?? 1000))));
+  const blockedSeconds = Math.min(
+    MAX_BLOCKED_SECONDS,
+    Math.ceil(BLOCKED_SECONDS * Math.max(1, 1000 / (cpuMillis ?? 1000))),
+  );
   return {
     startupProbe: { ...probe('/startz'), timeoutSeconds: START_TIMEOUT_SECONDS, failureThreshold: START_FAILURES },
     livenessProbe: { ...probe('/livez'), failureThreshold: blockedSeconds },

@@ -10,10 +10,19 @@ import { createDeploymentWorkloads, type DeploymentWorkloads } from './deploymen
 
 interface PodTemplate {
   metadata: { labels: Record<string, string>; annotations: Record<string, string> };
-  spec: { hostNetwork?: boolean; volumes: { name: string }[]; containers: { name: string; image: string; securityContext: object }[] };
+  spec: {
+    hostNetwork?: boolean;
+    volumes: { name: string }[];
+    containers: { name: string; image: string; securityContext: object }[];
+  };
 }
 interface RawDeployment {
-  metadata: { uid: string; labels: Record<string, string>; annotations: Record<string, string>; ownerReferences?: { uid: string }[] };
+  metadata: {
+    uid: string;
+    labels: Record<string, string>;
+    annotations: Record<string, string>;
+    ownerReferences?: { uid: string }[];
+  };
   spec: { replicas: number; template: PodTemplate };
 }
 
@@ -42,7 +51,12 @@ afterEach(async () => {
 async function startWorkloads(clock: Clock = systemClock): Promise<DeploymentWorkloads> {
   const settings = { ...TEST_SETTINGS, namespace };
   const made = createDeploymentWorkloads({
-    client: cluster.client, settings, tokenOf: (uid) => `token-of-${uid}`, leads: () => leads, clock, logger,
+    client: cluster.client,
+    settings,
+    tokenOf: (uid) => `token-of-${uid}`,
+    leads: () => leads,
+    clock,
+    logger,
   });
   running.push(made);
   await made.start();
@@ -56,7 +70,8 @@ const paths = (name: string): Record<'deployment' | 'service' | 'budget' | 'secr
   secret: `/api/v1/namespaces/${namespace}/secrets/hello-feed`,
 });
 const deploymentOf = (name: string): Promise<RawDeployment> => cluster.get<RawDeployment>(paths(name).deployment);
-const find = (name: string): ObservedWorkload | undefined => workloads.list().find((workload) => workload.name === name);
+const find = (name: string): ObservedWorkload | undefined =>
+  workloads.list().find((workload) => workload.name === name);
 const missing = (path: string): Promise<void> => expect(cluster.get(path)).rejects.toMatchObject({ code: 'not_found' });
 
 /** Whoever wants a workload asks for it again when it is gone, as the operator's reconcile does. */
@@ -80,7 +95,9 @@ describe('createDeploymentWorkloads, writing', () => {
     await workloads.ensure(desired);
     for (const path of Object.values(paths(desired.name))) {
       const { metadata } = await cluster.get<RawDeployment>(path);
-      expect(metadata.ownerReferences).toEqual([expect.objectContaining({ kind: 'Function', name: 'hello', uid: desired.functionUid, controller: true })]);
+      expect(metadata.ownerReferences).toEqual([
+        expect.objectContaining({ kind: 'Function', name: 'hello', uid: desired.functionUid, controller: true }),
+      ]);
     }
     const { data } = await cluster.get<{ data: Record<string, string> }>(paths('').secret);
     expect(Buffer.from(data['token'] ?? '', 'base64').toString()).toBe(`token-of-${desired.functionUid}`);
@@ -106,7 +123,10 @@ describe('createDeploymentWorkloads, writing', () => {
     await missing(paths(desired.name).budget);
     cluster.takeWrites();
     await workloads.ensure({ ...desired, replicas: 3 });
-    expect(cluster.takeWrites()).toEqual([`PATCH ${paths(desired.name).deployment}`, `PATCH ${paths(desired.name).budget}`]);
+    expect(cluster.takeWrites()).toEqual([
+      `PATCH ${paths(desired.name).deployment}`,
+      `PATCH ${paths(desired.name).budget}`,
+    ]);
     await workloads.ensure({ ...desired, replicas: 1 });
     expect((await deploymentOf(desired.name)).spec.replicas).toBe(1);
     await missing(paths(desired.name).budget);
@@ -114,11 +134,39 @@ describe('createDeploymentWorkloads, writing', () => {
   });
 
   it.each<[string, object]>([
-    ['a security field', { spec: { template: { spec: { containers: [{ name: 'function', securityContext: { allowPrivilegeEscalation: true, readOnlyRootFilesystem: false } }] } } } }],
+    [
+      'a security field',
+      {
+        spec: {
+          template: {
+            spec: {
+              containers: [
+                {
+                  name: 'function',
+                  securityContext: { allowPrivilegeEscalation: true, readOnlyRootFilesystem: false },
+                },
+              ],
+            },
+          },
+        },
+      },
+    ],
     ['the host network', { spec: { template: { spec: { hostNetwork: true } } } }],
     ['a second container', { spec: { template: { spec: { containers: [{ name: 'evil', image: 'evil' }] } } } }],
-    ['a volume of the host', { spec: { template: { spec: { volumes: [{ name: 'host', hostPath: { path: '/' } }] } } } }],
-    ['more rights', { spec: { template: { spec: { containers: [{ name: 'function', securityContext: { capabilities: { add: ['SYS_ADMIN'] } } }] } } } }],
+    [
+      'a volume of the host',
+      { spec: { template: { spec: { volumes: [{ name: 'host', hostPath: { path: '/' } }] } } } },
+    ],
+    [
+      'more rights',
+      {
+        spec: {
+          template: {
+            spec: { containers: [{ name: 'function', securityContext: { capabilities: { add: ['SYS_ADMIN'] } } }] },
+          },
+        },
+      },
+    ],
     ['another image', { spec: { template: { spec: { containers: [{ name: 'function', image: 'evil' }] } } } }],
     ['no owner', { metadata: { ownerReferences: null } }],
     ['no label', { metadata: { labels: { 'app.kubernetes.io/managed-by': null } } }],
@@ -132,7 +180,9 @@ describe('createDeploymentWorkloads, writing', () => {
     await eventually(async () => {
       const { spec, metadata } = await deploymentOf(desired.name);
       expect({ spec, labels: metadata.labels, owners: metadata.ownerReferences }).toEqual({
-        spec: before.spec, labels: before.metadata.labels, owners: before.metadata.ownerReferences,
+        spec: before.spec,
+        labels: before.metadata.labels,
+        owners: before.metadata.ownerReferences,
       });
     }, 10_000);
     cluster.takeWrites();
@@ -161,12 +211,16 @@ describe('createDeploymentWorkloads, writing', () => {
     await workloads.ensure(desired);
     askAgain(desired);
     const { service, secret, deployment } = paths(desired.name);
-    const before = await Promise.all([service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)));
+    const before = await Promise.all(
+      [service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)),
+    );
     await cluster.edit(service, { spec: { externalIPs: ['192.0.2.1'] } });
     await cluster.edit(secret, { data: { token: 'eA==', more: 'eA==' } });
     await cluster.delete(deployment);
     await eventually(async () => {
-      const after = await Promise.all([service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)));
+      const after = await Promise.all(
+        [service, secret].map((path) => cluster.get<{ spec?: object; data?: object }>(path)),
+      );
       expect(after.map(({ spec, data }) => spec ?? data)).toEqual(before.map(({ spec, data }) => spec ?? data));
       await deploymentOf(desired.name);
     }, 10_000);
@@ -185,13 +239,21 @@ describe('createDeploymentWorkloads, writing', () => {
     }
   });
 
-  it('does not take over what is another\'s, says so, and goes on once it is gone', async () => {
+  it("does not take over what is another's, says so, and goes on once it is gone", async () => {
     const desired = testWorkload();
     const { service } = paths(desired.name);
     const spec = { type: 'ExternalName', externalName: 'example.org' };
-    await cluster.create(service.slice(0, service.lastIndexOf('/')), { apiVersion: 'v1', kind: 'Service', metadata: { name: desired.name }, spec });
+    await cluster.create(service.slice(0, service.lastIndexOf('/')), {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: desired.name },
+      spec,
+    });
     await workloads.ensure(desired);
-    expect(find(desired.name)).toMatchObject({ instances: [], waiting: expect.stringMatching(new RegExp(`"${desired.name}".*not Wherry's: delete or rename`)) });
+    expect(find(desired.name)).toMatchObject({
+      instances: [],
+      waiting: expect.stringMatching(new RegExp(`"${desired.name}".*not Wherry's: delete or rename`)),
+    });
     expect((await cluster.get<{ spec: object }>(service)).spec).toMatchObject(spec);
     await missing(paths(desired.name).deployment);
     await cluster.delete(service);
@@ -202,7 +264,12 @@ describe('createDeploymentWorkloads, writing', () => {
   it('tells once what is in the way of a workload that runs', async () => {
     const desired = testWorkload({ replicas: 2 });
     const { budget } = paths(desired.name);
-    await cluster.create(budget.slice(0, budget.lastIndexOf('/')), { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: desired.name }, spec: { maxUnavailable: 1 } });
+    await cluster.create(budget.slice(0, budget.lastIndexOf('/')), {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: desired.name },
+      spec: { maxUnavailable: 1 },
+    });
     await workloads.ensure(desired);
     expect(find(desired.name)).toMatchObject({ replicas: 2, waiting: expect.stringContaining("not Wherry's") });
     expect(logger.of('warn').map(({ message }) => message)).toEqual([find(desired.name)?.waiting]);
@@ -269,7 +336,9 @@ describe('createDeploymentWorkloads, writing', () => {
     await eventually(() => expect(find(desired.name)?.instances).toHaveLength(1));
     await workloads.remove(desired.name);
     await clock.advance(120_000);
-    expect(cluster.takeWrites().filter((write) => write.startsWith('DELETE'))).toEqual([`DELETE ${paths(desired.name).deployment}`]);
+    expect(cluster.takeWrites().filter((write) => write.startsWith('DELETE'))).toEqual([
+      `DELETE ${paths(desired.name).deployment}`,
+    ]);
     await cluster.delete(`/api/v1/namespaces/${namespace}/pods/${pod}?gracePeriodSeconds=0`);
     await eventually(async () => {
       await clock.advance(2000);
@@ -294,7 +363,9 @@ describe('createDeploymentWorkloads, observing', () => {
   it('knows an instance once there is a pod, where it is once it has an address, and that it is ready by pod and endpoint', async () => {
     await eventually(() => expect(instances()).toEqual([{ id: `${pod}.0`, ready: false }]));
     await report({ ip: '10.1.0.7' });
-    await eventually(() => expect(instances()).toEqual([{ id: `${pod}.0`, ready: false, address: { host: '10.1.0.7', port: 8080 } }]));
+    await eventually(() =>
+      expect(instances()).toEqual([{ id: `${pod}.0`, ready: false, address: { host: '10.1.0.7', port: 8080 } }]),
+    );
     await report({ ip: '10.1.0.7', ready: true });
     await cluster.publish(namespace, desired.name, { [pod]: true });
     await eventually(() => expect(isReady()).toBe(true));
@@ -358,7 +429,9 @@ describe('createDeploymentWorkloads, observing', () => {
     const message = JSON.stringify({ reason: 'LoadError', message: 'boom at main.ts:3' });
     const failed = { restartCount: 1, state: { running: {} }, lastState: { terminated: { exitCode: 1, message } } };
     await report({ ip: '10.1.0.7', container: failed });
-    await eventually(() => expect(find(desired.name)?.failure).toEqual({ reason: 'LoadError', message: 'boom at main.ts:3' }));
+    await eventually(() =>
+      expect(find(desired.name)?.failure).toEqual({ reason: 'LoadError', message: 'boom at main.ts:3' }),
+    );
     await report({ ip: '10.1.0.7', ready: true, container: failed });
     await cluster.publish(namespace, desired.name, { [pod]: true });
     await eventually(() => expect(isReady()).toBe(true));
@@ -366,8 +439,15 @@ describe('createDeploymentWorkloads, observing', () => {
   });
 
   it('says what keeps pods from starting', async () => {
-    await report({ phase: 'Pending', container: { state: { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } } } });
-    await eventually(() => expect(find(desired.name)?.waiting).toBe(`The container of the pod ${pod} cannot be started (ImagePullBackOff): no such image`));
+    await report({
+      phase: 'Pending',
+      container: { state: { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } } },
+    });
+    await eventually(() =>
+      expect(find(desired.name)?.waiting).toBe(
+        `The container of the pod ${pod} cannot be started (ImagePullBackOff): no such image`,
+      ),
+    );
     expect(find(desired.name)).not.toHaveProperty('failure');
   });
 
@@ -377,7 +457,10 @@ describe('createDeploymentWorkloads, observing', () => {
     await cluster.publish(namespace, desired.name, { [pod]: true });
     const second = await cluster.startPod(namespace, desired.name);
     const message = '0/1 nodes are available: 1 Insufficient memory.';
-    await cluster.report(namespace, second, { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] });
+    await cluster.report(namespace, second, {
+      phase: 'Pending',
+      conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
+    });
     await eventually(() => expect(find(desired.name)?.waiting).toBe(`No node takes the pod ${second}: ${message}`));
     expect(instances().filter(({ ready }) => ready)).toHaveLength(1);
     await workloads.ensure(desired);
@@ -385,12 +468,23 @@ describe('createDeploymentWorkloads, observing', () => {
   });
 
   it('S2: identifies a runtime by its pod, once that has an address, and nobody else', async () => {
-    const hello = { type: 'hello' as const, role: 'runtime' as const, instance: pod, workload: desired.name, functionUid: desired.functionUid, token: 't' };
+    const hello = {
+      type: 'hello' as const,
+      role: 'runtime' as const,
+      instance: pod,
+      workload: desired.name,
+      functionUid: desired.functionUid,
+      token: 't',
+    };
     const peer = { address: '10.1.0.7', gone: new AbortController().signal };
     const early = workloads.identify(hello, peer);
     await report({ ip: '10.1.0.7' });
     expect(await early).toEqual({
-      instanceId: pod, workload: desired.name, functionName: 'hello', revision: desired.revision, listen: { host: '10.1.0.7', port: 8080 },
+      instanceId: pod,
+      workload: desired.name,
+      functionName: 'hello',
+      revision: desired.revision,
+      listen: { host: '10.1.0.7', port: 8080 },
     });
     expect(await workloads.identify({ ...hello, workload: 'another' }, peer)).toBeUndefined();
     expect(await workloads.identify({ ...hello, functionUid: 'another' }, peer)).toBeUndefined();

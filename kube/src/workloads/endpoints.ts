@@ -25,8 +25,14 @@ export class Endpoints {
     });
     for (const [pod, ready] of after) this.#ready.set(pod, ready);
     if (slice === undefined) this.#podsOf.delete(name);
-    else this.#podsOf.set(name, after.map(([pod]) => pod));
-    return [...new Set([...before.keys(), ...after.map(([pod]) => pod)])].filter((pod) => before.get(pod) !== this.#ready.get(pod));
+    else
+      this.#podsOf.set(
+        name,
+        after.map(([pod]) => pod),
+      );
+    return [...new Set([...before.keys(), ...after.map(([pod]) => pod)])].filter(
+      (pod) => before.get(pod) !== this.#ready.get(pod),
+    );
   }
 
   /** False too for a pod that is in no slice. */

@@ -29,9 +29,12 @@ export async function identifyRuntime(
   peer: RuntimePeer,
   { pods, clock }: { pods: Pick<ObjectCache<Pod>, 'get' | 'onChange'>; clock: Clock },
 ): Promise<RuntimeIdentity | undefined> {
-  const isThere = (pod: Pod | undefined): pod is Pod => pod !== undefined && (!isWhatItSays(pod, hello) || hasAddress(pod, peer.address));
+  const isThere = (pod: Pod | undefined): pod is Pod =>
+    pod !== undefined && (!isWhatItSays(pod, hello) || hasAddress(pod, peer.address));
   const known = pods.get(hello.instance);
-  const pod = isThere(known) ? known : await untilThere({ name: hello.instance, isThere, gone: peer.gone }, pods, clock);
+  const pod = isThere(known)
+    ? known
+    : await untilThere({ name: hello.instance, isThere, gone: peer.gone }, pods, clock);
   return pod !== undefined && isWhatItSays(pod, hello) ? identityOf(pod) : undefined;
 }
 
@@ -51,9 +54,14 @@ function hasAddress({ status: { phase, podIP, podIPs = [] } = {} }: Pod, address
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4');
 
 function identityOf(pod: Pod): RuntimeIdentity | undefined {
-  const [workload, functionName, revision] = [workloadOf(pod), functionOf(pod), pod.metadata.annotations?.[REVISION_ANNOTATION]];
+  const [workload, functionName, revision] = [
+    workloadOf(pod),
+    functionOf(pod),
+    pod.metadata.annotations?.[REVISION_ANNOTATION],
+  ];
   const host = pod.status?.podIP;
-  if (workload === undefined || functionName === undefined || revision === undefined || host === undefined) return undefined;
+  if (workload === undefined || functionName === undefined || revision === undefined || host === undefined)
+    return undefined;
   return { instanceId: pod.metadata.name, workload, functionName, revision, listen: { host, port: CALL_PORT } };
 }
 
@@ -63,7 +71,11 @@ interface Wanted {
   gone: AbortSignal;
 }
 
-function untilThere({ name, isThere, gone }: Wanted, pods: Pick<ObjectCache<Pod>, 'onChange'>, clock: Clock): Promise<Pod | undefined> {
+function untilThere(
+  { name, isThere, gone }: Wanted,
+  pods: Pick<ObjectCache<Pod>, 'onChange'>,
+  clock: Clock,
+): Promise<Pod | undefined> {
   const { promise, resolve } = Promise.withResolvers<Pod | undefined>();
   const giveUp = (): void => resolve(undefined);
   const cancel = clock.after(PATIENCE_MS, giveUp);

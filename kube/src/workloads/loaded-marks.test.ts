@@ -17,10 +17,11 @@ describe('LoadedMarks', () => {
     marks = new LoadedMarks(clock);
   });
   /** What the pod says, one after the other, each with its endpoint. @returns after which the mark still held. */
-  const holdsAfter = (...states: [Pod, boolean][]): boolean[] => states.map(([pod, endpointReady]) => {
-    marks.update(pod, endpointReady);
-    return marks.has(pod);
-  });
+  const holdsAfter = (...states: [Pod, boolean][]): boolean[] =>
+    states.map(([pod, endpointReady]) => {
+      marks.update(pod, endpointReady);
+      return marks.has(pod);
+    });
 
   it('holds until pod and endpoint both say ready, or the pod takes its word back', () => {
     marks.add(UNREADY);
@@ -31,7 +32,13 @@ describe('LoadedMarks', () => {
 
   it('S3: is not held against by what is still said of the container before', () => {
     marks.add(READY);
-    expect(holdsAfter([READY, true], [UNREADY, true], [UNREADY, false], [READY, false], [READY, true])).toEqual([true, true, true, true, false]);
+    expect(holdsAfter([READY, true], [UNREADY, true], [UNREADY, false], [READY, false], [READY, true])).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+    ]);
   });
 
   it('is nothing against the word of a pod that has had half a minute', async () => {

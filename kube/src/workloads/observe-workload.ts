@@ -20,14 +20,26 @@ export function observeWorkload(facts: WorkloadFacts): ObservedWorkload {
   const { deployment, pods } = facts;
   const { name, labels = {}, annotations = {} } = deployment.metadata;
   const revision = annotations[REVISION_ANNOTATION] ?? '';
-  const present = pods.filter((pod) => !isLeaving(pod) && pod.metadata.labels?.[REVISION_LABEL] === revision.slice(0, 63));
+  const present = pods.filter(
+    (pod) => !isLeaving(pod) && pod.metadata.labels?.[REVISION_LABEL] === revision.slice(0, 63),
+  );
   const instances = present.map((pod) => observeInstance(pod, facts));
-  const base = { name, functionName: labels[FUNCTION_LABEL] ?? '', revision, replicas: deployment.spec?.replicas ?? 0, instances };
+  const base = {
+    name,
+    functionName: labels[FUNCTION_LABEL] ?? '',
+    revision,
+    replicas: deployment.spec?.replicas ?? 0,
+    instances,
+  };
   return { ...base, ...troubleOf(base, facts.deployment, present) };
 }
 
 /** What keeps instances from getting ready: all of them, or those that are missing. */
-function troubleOf({ instances, replicas }: ObservedWorkload, deployment: Deployment, pods: readonly Pod[]): Pick<ObservedWorkload, 'failure' | 'waiting'> {
+function troubleOf(
+  { instances, replicas }: ObservedWorkload,
+  deployment: Deployment,
+  pods: readonly Pod[],
+): Pick<ObservedWorkload, 'failure' | 'waiting'> {
   const ready = instances.filter((instance) => instance.ready).length;
   if (ready > 0 && ready >= replicas) return {};
   const failure = ready > 0 ? undefined : failureOf(pods);

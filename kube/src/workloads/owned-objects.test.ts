@@ -16,17 +16,29 @@ describe('OwnedObjects', () => {
   let cache: ObjectCache<KubeObject>;
   let objects: OwnedObjects<KubeObject>;
   let path: string;
-  const metadata = { name: 'x', labels: { [MANAGED_BY_LABEL]: 'wherry' }, annotations: { [FUNCTION_UID_ANNOTATION]: 'u1' } };
+  const metadata = {
+    name: 'x',
+    labels: { [MANAGED_BY_LABEL]: 'wherry' },
+    annotations: { [FUNCTION_UID_ANNOTATION]: 'u1' },
+  };
   /** Half of its fields are the API server's. */
   const desired = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata,
-    spec: { selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } } },
+    spec: {
+      selector: { matchLabels: { a: 'b' } },
+      template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    },
   };
   beforeEach(async () => {
     path = `/apis/apps/v1/namespaces/${await cluster.createNamespace()}/deployments`;
-    cache = createObjectCache<KubeObject>({ client: cluster.client, path, clock: systemClock, logger: new FakeLogger() });
+    cache = createObjectCache<KubeObject>({
+      client: cluster.client,
+      path,
+      clock: systemClock,
+      logger: new FakeLogger(),
+    });
     objects = new OwnedObjects({ client: cluster.client, cache, path });
     await cache.start();
     cluster.takeWrites();
@@ -46,8 +58,18 @@ describe('OwnedObjects', () => {
   it('refuses an object that came in the way unseen, and leaves it as it is', async () => {
     await cache.stop();
     const foreign = { ...desired, metadata: { name: 'x' }, spec: { ...desired.spec, replicas: 4 } };
-    const before = await cluster.create(path, { ...foreign, spec: { ...foreign.spec, selector: { matchLabels: { c: 'd' } }, template: { ...foreign.spec.template, metadata: { labels: { c: 'd' } } } } });
-    await expect(objects.apply(desired)).rejects.toMatchObject({ name: 'NotOursError', message: expect.stringContaining('deployments.apps "x"') });
+    const before = await cluster.create(path, {
+      ...foreign,
+      spec: {
+        ...foreign.spec,
+        selector: { matchLabels: { c: 'd' } },
+        template: { ...foreign.spec.template, metadata: { labels: { c: 'd' } } },
+      },
+    });
+    await expect(objects.apply(desired)).rejects.toMatchObject({
+      name: 'NotOursError',
+      message: expect.stringContaining('deployments.apps "x"'),
+    });
     expect(await cluster.get(`${path}/x`)).toEqual(before);
   });
 

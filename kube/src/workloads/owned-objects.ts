@@ -34,7 +34,13 @@ export class NotOursError extends Error {
 }
 
 /** What the API server fills in of its own accord, and nobody needs to write. */
-const KNOWN_DEFAULTS = ['/spec/clusterIPs', '/spec/ipFamilies', '/spec/ipFamilyPolicy', '/spec/internalTrafficPolicy', '/spec/sessionAffinity'];
+const KNOWN_DEFAULTS = [
+  '/spec/clusterIPs',
+  '/spec/ipFamilies',
+  '/spec/ipFamilyPolicy',
+  '/spec/internalTrafficPolicy',
+  '/spec/sessionAffinity',
+];
 
 /** Objects of one kind that belong to functions: written only where they differ from what is wanted (K2, K3). */
 export class OwnedObjects<T extends KubeObject> {
@@ -60,7 +66,10 @@ export class OwnedObjects<T extends KubeObject> {
 
   /** The newest known states of all objects. */
   list(): T[] {
-    const names = new Set([...this.#options.cache.list().map(({ metadata }) => metadata.name), ...this.#written.keys()]);
+    const names = new Set([
+      ...this.#options.cache.list().map(({ metadata }) => metadata.name),
+      ...this.#written.keys(),
+    ]);
     return [...names].flatMap((name) => this.get(name) ?? []);
   }
 
@@ -113,7 +122,16 @@ export class OwnedObjects<T extends KubeObject> {
     const path = this.#path(name);
     try {
       const contentType = 'application/apply-patch+yaml';
-      this.#remember(name, await client.request<T>({ method: 'PATCH', path, query: { fieldManager: FIELD_MANAGER }, contentType, body: desired }));
+      this.#remember(
+        name,
+        await client.request<T>({
+          method: 'PATCH',
+          path,
+          query: { fieldManager: FIELD_MANAGER },
+          contentType,
+          body: desired,
+        }),
+      );
     } catch (error) {
       if (!isDomainError(error, 'conflict')) throw error;
       const found = await client.request<T>({ method: 'GET', path });
@@ -125,7 +143,10 @@ export class OwnedObjects<T extends KubeObject> {
 
   async #apply(name: string, object: object): Promise<T> {
     const path = this.#path(name);
-    return this.#remember(name, await applyObject<T>(this.#options.client, { path, object, fieldManager: FIELD_MANAGER }));
+    return this.#remember(
+      name,
+      await applyObject<T>(this.#options.client, { path, object, fieldManager: FIELD_MANAGER }),
+    );
   }
 
   async #removeSurplus(name: string, desired: object, actual: T): Promise<void> {
@@ -135,7 +156,13 @@ export class OwnedObjects<T extends KubeObject> {
     const body = [test, ...surplus.map((path) => ({ op: 'remove', path }))];
     const contentType = 'application/json-patch+json';
     const { client } = this.#options;
-    const after = await client.request<T>({ method: 'PATCH', path: this.#path(name), query: { fieldManager: FIELD_MANAGER }, contentType, body });
+    const after = await client.request<T>({
+      method: 'PATCH',
+      path: this.#path(name),
+      query: { fieldManager: FIELD_MANAGER },
+      contentType,
+      body,
+    });
     this.#remember(name, after);
     for (const path of this.#surplus(desired, after)) if (surplus.includes(path)) this.#defaults.add(path);
   }
@@ -164,12 +191,19 @@ export class OwnedObjects<T extends KubeObject> {
 /** Its owner, or the annotation where somebody took the owner away: that is put right, not believed. */
 function belongsTo({ metadata }: KubeObject, functionUid: string): boolean {
   if (metadata.ownerReferences?.some(({ uid }) => uid === functionUid) === true) return true;
-  return metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY && metadata.annotations?.[FUNCTION_UID_ANNOTATION] === functionUid;
+  return (
+    metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY &&
+    metadata.annotations?.[FUNCTION_UID_ANNOTATION] === functionUid
+  );
 }
 
 function isOfAnotherFunction({ metadata }: KubeObject): boolean {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
-  return metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY && owner?.kind === 'Function' && owner.apiVersion.startsWith('wherry.dev/');
+  return (
+    metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY &&
+    owner?.kind === 'Function' &&
+    owner.apiVersion.startsWith('wherry.dev/')
+  );
 }
 
 function isNewer(a: KubeObject, b: KubeObject): boolean {

@@ -49,7 +49,10 @@ function ranMs({ startedAt, finishedAt }: Terminated): number {
 /** One sentence for a person, then the last lines of what it printed. */
 function endMessage(end: Terminated): string {
   // Lines of JSON are the runtime's log for collectors; the function's own log has them.
-  const lines = (end.message ?? '').replace(CONTROL, '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('{'));
+  const lines = (end.message ?? '')
+    .replace(CONTROL, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('{'));
   return [sentence(end), ...lines.slice(-LINES)].join('\n');
 }
 

@@ -1,5 +1,11 @@
 import type { KubeObject } from '../client/kube-object.ts';
-import { CONTAINER_NAME, FUNCTION_LABEL, FUNCTION_UID_ANNOTATION, REVISION_ANNOTATION, WORKLOAD_LABEL } from './names.ts';
+import {
+  CONTAINER_NAME,
+  FUNCTION_LABEL,
+  FUNCTION_UID_ANNOTATION,
+  REVISION_ANNOTATION,
+  WORKLOAD_LABEL,
+} from './names.ts';
 
 /** How a container ended. */
 export interface Terminated {
@@ -33,11 +39,18 @@ export interface Pod extends KubeObject {
 /** What a cache keeps of a pod: one has some ten kilobytes of more. */
 export function keepPod(raw: Pod): Pod {
   const { name, uid, resourceVersion, labels, annotations = {}, deletionTimestamp } = raw.metadata;
-  const kept = Object.fromEntries([REVISION_ANNOTATION, FUNCTION_UID_ANNOTATION].flatMap((key) => (annotations[key] === undefined ? [] : [[key, annotations[key]]])));
+  const kept = Object.fromEntries(
+    [REVISION_ANNOTATION, FUNCTION_UID_ANNOTATION].flatMap((key) =>
+      annotations[key] === undefined ? [] : [[key, annotations[key]]],
+    ),
+  );
   const { phase, podIP, podIPs, conditions, containerStatuses } = raw.status ?? {};
   return {
     metadata: {
-      name, uid, resourceVersion, annotations: kept,
+      name,
+      uid,
+      resourceVersion,
+      annotations: kept,
       ...(labels !== undefined && { labels }),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
     },
@@ -45,7 +58,9 @@ export function keepPod(raw: Pod): Pod {
       ...(phase !== undefined && { phase }),
       ...(podIP !== undefined && { podIP }),
       ...(podIPs !== undefined && { podIPs }),
-      ...(conditions !== undefined && { conditions: conditions.filter(({ type }) => type === 'Ready' || type === 'PodScheduled') }),
+      ...(conditions !== undefined && {
+        conditions: conditions.filter(({ type }) => type === 'Ready' || type === 'PodScheduled'),
+      }),
       ...(containerStatuses !== undefined && { containerStatuses }),
     },
   };
@@ -70,7 +85,9 @@ export function restartsOf(pod: Pod): number {
 
 /** On its way out, or ended for good (evicted, its node shut down): it takes no calls any more, and another replaces it. */
 export function isLeaving(pod: Pod): boolean {
-  return pod.metadata.deletionTimestamp !== undefined || pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
+  return (
+    pod.metadata.deletionTimestamp !== undefined || pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded'
+  );
 }
 
 /** Whether the kubelet says that it is ready. */

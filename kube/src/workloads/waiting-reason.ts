@@ -11,9 +11,14 @@ const BROKEN = /^(?:ErrImage|ImagePull|InvalidImage|CreateContainer|RunContainer
 
 /** What keeps instances from even starting, in a sentence for people: it is not the code's fault. */
 export function waitingReason(deployment: Deployment, pods: readonly Pod[]): string | undefined {
-  const refused = deployment.status?.conditions?.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
+  const refused = deployment.status?.conditions?.find(
+    ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
+  );
   if (refused !== undefined) return `Kubernetes refuses its pods: ${refused.message ?? 'it does not say why'}.`;
-  return pods.filter((pod) => !isLeaving(pod)).map(podWaits).find((reason) => reason !== undefined);
+  return pods
+    .filter((pod) => !isLeaving(pod))
+    .map(podWaits)
+    .find((reason) => reason !== undefined);
 }
 
 function podWaits(pod: Pod): string | undefined {

@@ -30,14 +30,33 @@ export interface WorkloadCaches {
   stop(): Promise<void>;
 }
 
-export function createWorkloadCaches(
-  { client, namespace, clock, logger }: { client: KubeClient; namespace: string; clock: Clock; logger: Logger },
-): WorkloadCaches {
+export function createWorkloadCaches({
+  client,
+  namespace,
+  clock,
+  logger,
+}: {
+  client: KubeClient;
+  namespace: string;
+  clock: Clock;
+  logger: Logger;
+}): WorkloadCaches {
   const pathOf = (group: string, resource: string): string => `${group}/namespaces/${namespace}/${resource}`;
   const all: Pick<ObjectCache<KubeObject>, 'start' | 'stop'>[] = [];
   const ownedCaches: Pick<ObjectCache<KubeObject>, 'onChange'>[] = [];
-  const cacheOf = <T extends KubeObject>(path: string, labelSelector?: string, keep?: (raw: KubeObject) => T): ObjectCache<T> => {
-    const cache = createObjectCache<T>({ client, path, clock, logger, ...(labelSelector !== undefined && { labelSelector }), ...(keep && { keep }) });
+  const cacheOf = <T extends KubeObject>(
+    path: string,
+    labelSelector?: string,
+    keep?: (raw: KubeObject) => T,
+  ): ObjectCache<T> => {
+    const cache = createObjectCache<T>({
+      client,
+      path,
+      clock,
+      logger,
+      ...(labelSelector !== undefined && { labelSelector }),
+      ...(keep && { keep }),
+    });
     all.push(cache);
     return cache;
   };

@@ -56,12 +56,17 @@ export class WorkloadView {
   }
 
   list(): ObservedWorkload[] {
-    const running = this.#caches.owned.deployment.list().filter(isWorkload).map((deployment) => this.#observe(deployment));
+    const running = this.#caches.owned.deployment
+      .list()
+      .filter(isWorkload)
+      .map((deployment) => this.#observe(deployment));
     const names = new Set(running.map(({ name }) => name));
-    const blocked = [...this.#blocked.values()].filter(({ desired }) => !names.has(desired.name)).map(({ desired, waiting }) => {
-      const { name, functionName, revision, replicas } = desired;
-      return { name, functionName, revision, replicas, instances: [], waiting };
-    });
+    const blocked = [...this.#blocked.values()]
+      .filter(({ desired }) => !names.has(desired.name))
+      .map(({ desired, waiting }) => {
+        const { name, functionName, revision, replicas } = desired;
+        return { name, functionName, revision, replicas, instances: [], waiting };
+      });
     return [...running, ...blocked].map(copy);
   }
 
@@ -184,7 +189,10 @@ function isWorkload({ metadata }: Deployment): boolean {
 function copy({ instances, failure, ...rest }: ObservedWorkload): ObservedWorkload {
   return {
     ...rest,
-    instances: instances.map(({ address, ...instance }) => ({ ...instance, ...(address !== undefined && { address: { ...address } }) })),
+    instances: instances.map(({ address, ...instance }) => ({
+      ...instance,
+      ...(address !== undefined && { address: { ...address } }),
+    })),
     ...(failure !== undefined && { failure: { ...failure } }),
   };
 }

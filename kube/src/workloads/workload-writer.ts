@@ -50,14 +50,17 @@ export class WorkloadWriter {
 
   constructor(options: WorkloadWriterOptions) {
     this.#options = options;
-    options.caches.onOwnedChange((name) => this.#usersOf.get(name)?.forEach((workload) => this.#repairIfNeeded(workload)));
+    options.caches.onOwnedChange((name) =>
+      this.#usersOf.get(name)?.forEach((workload) => this.#repairIfNeeded(workload)),
+    );
     options.caches.pods.onChange((_name, pod) => (pod === undefined ? this.#sweepLater() : undefined));
   }
 
   async ensure(desired: DesiredWorkload): Promise<void> {
     const { name } = desired;
     this.#desired.set(name, structuredClone(desired));
-    for (const object of objectNames(desired)) this.#usersOf.set(object, (this.#usersOf.get(object) ?? new Set()).add(name));
+    for (const object of objectNames(desired))
+      this.#usersOf.set(object, (this.#usersOf.get(object) ?? new Set()).add(name));
     this.#sweepLater();
     await this.#inTurn(name, () => this.#settle(name));
   }
@@ -68,7 +71,8 @@ export class WorkloadWriter {
     this.#forget(name);
     const { caches, view } = this.#options;
     await this.#inTurn(name, async () => {
-      const functionName = caches.owned.deployment.get(name)?.metadata.labels?.[FUNCTION_LABEL] ?? desired?.functionName;
+      const functionName =
+        caches.owned.deployment.get(name)?.metadata.labels?.[FUNCTION_LABEL] ?? desired?.functionName;
       await caches.owned.deployment.delete(name);
       view.letGo(name);
       view.unblock(name);
@@ -112,10 +116,7 @@ export class WorkloadWriter {
   async #write(objects: WorkloadObjects): Promise<void> {
     const { owned } = this.#options.caches;
     const { deployment, disruptionBudget } = objects;
-    await Promise.all([
-      owned.secret.apply(objects.secret),
-      owned.service.apply(objects.service),
-    ]);
+    await Promise.all([owned.secret.apply(objects.secret), owned.service.apply(objects.service)]);
     await owned.deployment.apply(deployment);
     if (disruptionBudget !== undefined) await owned.disruptionBudget.apply(disruptionBudget);
     else await this.#deleteOwn(owned.disruptionBudget, deployment.metadata?.name ?? '');
@@ -126,7 +127,12 @@ export class WorkloadWriter {
     return buildObjects({ desired, settings }, tokenOf(desired.functionUid));
   }
 
-  async #deleteOwn(kind: OwnedObjects<{ metadata: { name: string; uid: string; resourceVersion: string; labels?: Record<string, string> } }>, name: string): Promise<void> {
+  async #deleteOwn(
+    kind: OwnedObjects<{
+      metadata: { name: string; uid: string; resourceVersion: string; labels?: Record<string, string> };
+    }>,
+    name: string,
+  ): Promise<void> {
     const labels = kind.get(name)?.metadata.labels;
     if (labels?.[WORKLOAD_LABEL] !== undefined) await kind.delete(name);
   }
@@ -134,7 +140,10 @@ export class WorkloadWriter {
   #isAsDesired(desired: DesiredWorkload): boolean {
     const { owned } = this.#options.caches;
     const { disruptionBudget, ...rest } = this.#objectsOf(desired);
-    const budget = disruptionBudget === undefined ? owned.disruptionBudget.get(desired.name) === undefined : owned.disruptionBudget.isAsDesired(disruptionBudget);
+    const budget =
+      disruptionBudget === undefined
+        ? owned.disruptionBudget.get(desired.name) === undefined
+        : owned.disruptionBudget.isAsDesired(disruptionBudget);
     const kinds = ['secret', 'service', 'deployment'] as const;
     return budget && kinds.every((kind) => owned[kind].isAsDesired(rest[kind]));
   }
@@ -175,7 +184,10 @@ export class WorkloadWriter {
     const { logger } = this.#options;
     try {
       if (this.#isAsDesired(desired)) return;
-      logger.info({ workload: name, function: desired.functionName }, "a workload's objects are not as they should be: they are put right");
+      logger.info(
+        { workload: name, function: desired.functionName },
+        "a workload's objects are not as they should be: they are put right",
+      );
       await this.#inTurn(name, () => this.#settle(name));
     } catch (error) {
       logger.warn({ err: error, workload: name }, "a workload's objects could not be put right yet");
@@ -215,7 +227,9 @@ export class WorkloadWriter {
     this.#cancelSweep ??= this.#options.clock.after(SWEEP_MS, () => {
       this.#cancelSweep = undefined;
       if (!this.#options.leads()) return;
-      void this.#sweep().catch((error: unknown) => this.#options.logger.warn({ err: error }, 'leftovers of workloads could not be removed yet'));
+      void this.#sweep().catch((error: unknown) =>
+        this.#options.logger.warn({ err: error }, 'leftovers of workloads could not be removed yet'),
+      );
     });
   }
 
@@ -231,7 +245,8 @@ export class WorkloadWriter {
   #isLeftover({ labels, creationTimestamp }: { labels?: Record<string, string>; creationTimestamp?: string }): boolean {
     const { caches, view, clock } = this.#options;
     const workload = labels?.[WORKLOAD_LABEL];
-    if (workload === undefined || this.#desired.has(workload) || caches.owned.deployment.get(workload) !== undefined) return false;
+    if (workload === undefined || this.#desired.has(workload) || caches.owned.deployment.get(workload) !== undefined)
+      return false;
     const isOld = clock.now() - Date.parse(creationTimestamp ?? '') > LEFTOVER_AGE_MS;
     return isOld && view.podsOf(workload).length === 0;
   }
@@ -243,5 +258,7 @@ function objectNames({ name, functionName }: DesiredWorkload): string[] {
 
 /** Refusals that stay until somebody changes something: a name that is taken, a quota, a policy. */
 function isLasting(error: unknown): error is Error {
-  return error instanceof NotOursError || isDomainError(error, 'forbidden') || isDomainError(error, 'validation_failed');
+  return (
+    error instanceof NotOursError || isDomainError(error, 'forbidden') || isDomainError(error, 'validation_failed')
+  );
 }

@@ -64,7 +64,10 @@ export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
     if (key === undefined) return;
     const { value, problem } = reader.read(key, 'spec.value');
     if (value === undefined) {
-      options.logger.error({ key: id, reason: problem.reason }, `The value of a key cannot be read: it opens nothing. ${problem.message}`);
+      options.logger.error(
+        { key: id, reason: problem.reason },
+        `The value of a key cannot be read: it opens nothing. ${problem.message}`,
+      );
       return;
     }
     const digest = keyDigest(digestKey, value);
@@ -115,7 +118,11 @@ function shownKey(request: IncomingMessage): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function principalOf(key: ApiKeyResource | undefined, digest: string, options: KeyAccessOptions): Principal | undefined {
+function principalOf(
+  key: ApiKeyResource | undefined,
+  digest: string,
+  options: KeyAccessOptions,
+): Principal | undefined {
   if (key === undefined) return undefined;
   const usable = routerKey(key, options.groups.get(key.spec.keyGroup), options.reader, options.digestKey);
   if (usable === undefined || !sameDigest(usable.digest, digest)) return undefined;

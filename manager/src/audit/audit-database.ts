@@ -65,7 +65,19 @@ export class AuditDatabase {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       for (const { timestamp, actor, action, object, result, requestId, clientAddress } of records) {
-        this.#insert.run(timestamp, actor.type, actor.id, actor.name, action, object.kind, object.id, object.name, result, requestId, clientAddress);
+        this.#insert.run(
+          timestamp,
+          actor.type,
+          actor.id,
+          actor.name,
+          action,
+          object.kind,
+          object.id,
+          object.name,
+          result,
+          requestId,
+          clientAddress,
+        );
       }
       this.#database.exec('COMMIT');
     } catch (error) {
@@ -76,7 +88,9 @@ export class AuditDatabase {
 
   query(query: AuditQuery): StoredAuditRecord[] {
     const { where, values } = conditionsOf(query);
-    const rows = this.#database.prepare(`SELECT id, ${COLUMNS} FROM audit ${where} ORDER BY id DESC LIMIT ?`).all(...values, query.limit);
+    const rows = this.#database
+      .prepare(`SELECT id, ${COLUMNS} FROM audit ${where} ORDER BY id DESC LIMIT ?`)
+      .all(...values, query.limit);
     return (rows as unknown as Row[]).map(recordOf);
   }
 
@@ -87,7 +101,9 @@ export class AuditDatabase {
    * @returns how many went.
    */
   trim(oldest: number, limit: number): number {
-    const old = this.#database.prepare('DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE timestamp < ? LIMIT ?)');
+    const old = this.#database.prepare(
+      'DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE timestamp < ? LIMIT ?)',
+    );
     return Number(old.run(oldest, limit).changes);
   }
 
@@ -109,7 +125,10 @@ function recordOf(row: Row): StoredAuditRecord {
   };
 }
 
-function conditionsOf({ actor, action, objectId, since, until, before }: AuditQuery): { where: string; values: SQLInputValue[] } {
+function conditionsOf({ actor, action, objectId, since, until, before }: AuditQuery): {
+  where: string;
+  values: SQLInputValue[];
+} {
   const conditions: string[] = [];
   const values: SQLInputValue[] = [];
   const add = (condition: string, ...given: (SQLInputValue | undefined)[]): void => {

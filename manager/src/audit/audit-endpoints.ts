@@ -19,7 +19,12 @@ export const auditEndpoints = {
     path: '/api/audit/export',
     summary: 'Get all audit records, newest first, one a line',
     query: auditExportQuerySchema,
-    reply: { bytes: { type: 'application/x-ndjson', description: 'A JSON object a line, as in the list; an answer that is cut short failed' } },
+    reply: {
+      bytes: {
+        type: 'application/x-ndjson',
+        description: 'A JSON object a line, as in the list; an answer that is cut short failed',
+      },
+    },
     errors: ['forbidden'],
   }),
 };

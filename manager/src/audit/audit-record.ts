@@ -36,6 +36,15 @@ export interface StoredAuditRecord extends AuditRecord {
 }
 
 /** What the service does by itself. */
-export function systemRecord(timestamp: number, fields: Pick<AuditRecord, 'action' | 'object' | 'result'>): AuditRecord {
-  return { timestamp, actor: { type: 'system', id: null, name: 'wherry' }, ...fields, requestId: null, clientAddress: null };
+export function systemRecord(
+  timestamp: number,
+  fields: Pick<AuditRecord, 'action' | 'object' | 'result'>,
+): AuditRecord {
+  return {
+    timestamp,
+    actor: { type: 'system', id: null, name: 'wherry' },
+    ...fields,
+    requestId: null,
+    clientAddress: null,
+  };
 }

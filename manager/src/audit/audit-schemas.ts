@@ -21,20 +21,22 @@ export const auditQuerySchema = z.strictObject({
 });
 export type AuditPageQuery = z.output<typeof auditQuerySchema>;
 
-const auditRecordSchema = z.strictObject({
-  id: z.string(),
-  timestamp: timeSchema,
-  actor: z.strictObject({
-    type: z.enum(['user', 'key', 'kubernetes', 'system']),
-    id: z.string().nullable().describe('null for the service itself, and for a caller who is not known'),
-    name: z.string(),
-  }),
-  action: z.string().describe('The kind and the verb: key.create'),
-  object: z.strictObject({ kind: z.string(), id: z.string().nullable(), name: z.string().nullable() }),
-  result: z.enum(AUDIT_RESULTS),
-  requestId: z.string().nullable(),
-  clientAddress: z.string().nullable(),
-}).meta({ id: 'AuditRecord' });
+const auditRecordSchema = z
+  .strictObject({
+    id: z.string(),
+    timestamp: timeSchema,
+    actor: z.strictObject({
+      type: z.enum(['user', 'key', 'kubernetes', 'system']),
+      id: z.string().nullable().describe('null for the service itself, and for a caller who is not known'),
+      name: z.string(),
+    }),
+    action: z.string().describe('The kind and the verb: key.create'),
+    object: z.strictObject({ kind: z.string(), id: z.string().nullable(), name: z.string().nullable() }),
+    result: z.enum(AUDIT_RESULTS),
+    requestId: z.string().nullable(),
+    clientAddress: z.string().nullable(),
+  })
+  .meta({ id: 'AuditRecord' });
 export type AuditRecordView = z.output<typeof auditRecordSchema>;
 
 export const auditPageSchema = z.strictObject({

@@ -37,9 +37,14 @@ export class AuditService {
 
   /** All records as lines of JSON, read little by little as they are taken. */
   async *lines(query: AuditExportQuery): AsyncGenerator<Buffer> {
-    for (let before: number | undefined; ; ) {
-      const found: StoredAuditRecord[] = await this.#store.query({ ...filtersOf(query), limit: EXPORT_AT_ONCE, before });
-      if (found.length > 0) yield Buffer.from(found.map((record) => `${JSON.stringify(recordView(record))}\n`).join(''));
+    for (let before: number | undefined; ;) {
+      const found: StoredAuditRecord[] = await this.#store.query({
+        ...filtersOf(query),
+        limit: EXPORT_AT_ONCE,
+        before,
+      });
+      if (found.length > 0)
+        yield Buffer.from(found.map((record) => `${JSON.stringify(recordView(record))}\n`).join(''));
       if (found.length < EXPORT_AT_ONCE) return;
       before = found.at(-1)?.id;
     }
@@ -57,7 +62,8 @@ function recordView({ id, timestamp, ...record }: StoredAuditRecord): AuditRecor
 
 function nextPath({ actor, action, objectId, since, until }: AuditPageQuery, limit: number, cursor: string): string {
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries({ actor, action, objectId, since, until })) if (value !== undefined) parameters.set(name, value);
+  for (const [name, value] of Object.entries({ actor, action, objectId, since, until }))
+    if (value !== undefined) parameters.set(name, value);
   parameters.set('limit', String(limit));
   parameters.set('cursor', cursor);
   return `/api/audit?${parameters.toString()}`;

@@ -13,8 +13,14 @@ const DAY_MS = 86_400_000;
 const NOW = 2000 * DAY_MS;
 
 const record = (fields: Partial<AuditRecord> = {}): AuditRecord => ({
-  timestamp: NOW, actor: { type: 'key', id: 'k-1', name: 'ci' }, action: 'function.create', object: { kind: 'Function', id: 'f-1', name: 'f' },
-  result: 'ok', requestId: 'r', clientAddress: '192.0.2.1', ...fields,
+  timestamp: NOW,
+  actor: { type: 'key', id: 'k-1', name: 'ci' },
+  action: 'function.create',
+  object: { kind: 'Function', id: 'f-1', name: 'f' },
+  result: 'ok',
+  requestId: 'r',
+  clientAddress: '192.0.2.1',
+  ...fields,
 });
 
 describe('the audit store (M9)', () => {
@@ -37,12 +43,21 @@ describe('the audit store (M9)', () => {
   });
 
   it('gives records back as they were written, newest first, after it was opened again too', async () => {
-    const odd = record({ actor: { type: 'system', id: null, name: 'wherry' }, object: { kind: 'AuditLog', id: null, name: null }, requestId: null, clientAddress: null });
+    const odd = record({
+      actor: { type: 'system', id: null, name: 'wherry' },
+      object: { kind: 'AuditLog', id: null, name: null },
+      requestId: null,
+      clientAddress: null,
+    });
     await store.append([record(), odd]);
     await store.close();
     store = await open();
     await store.append([record({ result: 'denied' })]);
-    expect(await store.query({ limit: 10 })).toEqual([{ id: 3, ...record({ result: 'denied' }) }, { id: 2, ...odd }, { id: 1, ...record() }]);
+    expect(await store.query({ limit: 10 })).toEqual([
+      { id: 3, ...record({ result: 'denied' }) },
+      { id: 2, ...odd },
+      { id: 1, ...record() },
+    ]);
   });
 
   it('keeps what comes at once in its order, and answers each when its own is written', async () => {
@@ -62,7 +77,12 @@ describe('the audit store (M9)', () => {
   ])('finds by %s', async (_name, query, expected) => {
     await store.append([
       record({ requestId: 'a' }),
-      record({ requestId: 'b', timestamp: NOW + 1, actor: { type: 'key', id: 'k-2', name: 'other' }, object: { kind: 'Function', id: 'f-2', name: 'f' } }),
+      record({
+        requestId: 'b',
+        timestamp: NOW + 1,
+        actor: { type: 'key', id: 'k-2', name: 'other' },
+        object: { kind: 'Function', id: 'f-2', name: 'f' },
+      }),
       record({ requestId: 'c', timestamp: NOW + 2, action: 'key.delete' }),
       record({ requestId: 'd', timestamp: NOW + 3 }),
     ]);
@@ -79,7 +99,8 @@ describe('the audit store (M9)', () => {
 
   it('removes what is too old, and only once it knows how long records are kept', async () => {
     const aged = (days: number): AuditRecord => record({ timestamp: NOW - days * DAY_MS, requestId: String(days) });
-    const ages = async (): Promise<number[]> => (await store.query({ limit: 20_000 })).map(({ requestId }) => Number(requestId));
+    const ages = async (): Promise<number[]> =>
+      (await store.query({ limit: 20_000 })).map(({ requestId }) => Number(requestId));
     await store.append([...Array.from({ length: 12_000 }, () => aged(400)), aged(40), aged(20), aged(0)]);
     await clock.advance(2 * 3_600_000);
     expect(await ages()).toHaveLength(12_003);
@@ -101,12 +122,16 @@ describe('the audit store (M9)', () => {
     await writeFile(file(), 'this is no database, and it is longer than a header of one is'.repeat(20));
     store = await open();
     const aside = `audit.db.damaged-${NOW}`;
-    expect(await store.query({ limit: 10 })).toMatchObject([{ action: 'audit.set-aside', object: { kind: 'AuditLog', id: null, name: aside }, result: 'failed' }]);
+    expect(await store.query({ limit: 10 })).toMatchObject([
+      { action: 'audit.set-aside', object: { kind: 'AuditLog', id: null, name: aside }, result: 'failed' },
+    ]);
     expect(logger.of('error')).toHaveLength(1);
     expect(await readdir(directory)).toContain(aside);
   });
 
   it('says in one sentence that it cannot be opened', async () => {
-    await expect(openAuditStore({ file: path.join(directory, 'missing/audit.db'), clock, logger })).rejects.toThrow(/^The audit records .* cannot be opened/);
+    await expect(openAuditStore({ file: path.join(directory, 'missing/audit.db'), clock, logger })).rejects.toThrow(
+      /^The audit records .* cannot be opened/,
+    );
   });
 });

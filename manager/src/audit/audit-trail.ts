@@ -52,7 +52,10 @@ export class AuditTrail {
     try {
       await this.#options.store.append(records);
     } catch (error) {
-      this.#options.logger.error({ err: error, records }, 'a change was made whose audit record cannot be written: free some room; nothing else may be changed until it is written');
+      this.#options.logger.error(
+        { err: error, records },
+        'a change was made whose audit record cannot be written: free some room; nothing else may be changed until it is written',
+      );
       this.#unwritten.push(...records);
       this.#scheduleRetry();
       throw notWritten();
@@ -92,7 +95,11 @@ export class AuditTrail {
   }
 
   #summarize(): void {
-    const object = { kind: 'AuditLog', id: null, name: `${this.#suppressed} refused requests without a record of their own` };
+    const object = {
+      kind: 'AuditLog',
+      id: null,
+      name: `${this.#suppressed} refused requests without a record of their own`,
+    };
     this.#suppressed = 0;
     this.#cancelSummary = undefined;
     this.#note(systemRecord(this.#options.clock.now(), { action: 'audit.suppress', object, result: 'denied' }));
@@ -128,5 +135,8 @@ export class AuditTrail {
 }
 
 function notWritten(): DomainError {
-  return new DomainError('unavailable', 'The audit record of this request cannot be written: free some room on the disk of the data directory, then try again.');
+  return new DomainError(
+    'unavailable',
+    'The audit record of this request cannot be written: free some room on the disk of the data directory, then try again.',
+  );
 }

@@ -13,8 +13,10 @@ describe('audit records (M9)', () => {
   const api = (): ReturnType<typeof supertest.agent> => supertest.agent(manager.server).set('X-API-Key', KEY);
   const anonymous = (): ReturnType<typeof supertest.agent> => supertest.agent(manager.server);
   const records = async (): Promise<AuditRecord[]> => (await manager.audited()).slice(begun);
-  const facts = async (): Promise<unknown[]> => (await records()).map(({ action, object, result }) => [action, object.kind, object.id, object.name, result]);
-  const create = async (path: string, body: object): Promise<string> => ((await api().post(path).send(body).expect(201)).body as { id: string }).id;
+  const facts = async (): Promise<unknown[]> =>
+    (await records()).map(({ action, object, result }) => [action, object.kind, object.id, object.name, result]);
+  const create = async (path: string, body: object): Promise<string> =>
+    ((await api().post(path).send(body).expect(201)).body as { id: string }).id;
 
   beforeEach(async () => {
     manager = await startTestManager();
@@ -25,40 +27,66 @@ describe('audit records (M9)', () => {
   it('say of each change who made it, from where, in which request, and the object by id and name', async () => {
     const answer = await api().post('/api/key-groups').send({ name: 'partners' }).expect(201);
     const [bootstrap] = (await manager.store.list('ApiKey')).items;
-    expect(await records()).toEqual([{
-      id: expect.any(Number) as number,
-      timestamp: manager.clock.now(),
-      actor: { type: 'key', id: bootstrap!.metadata.name, name: 'bootstrap' },
-      action: 'key-group.create',
-      object: { kind: 'KeyGroup', id: (answer.body as { id: string }).id, name: 'partners' },
-      result: 'ok',
-      requestId: answer.headers['x-request-id'],
-      clientAddress: '127.0.0.1',
-    }]);
+    expect(await records()).toEqual([
+      {
+        id: expect.any(Number) as number,
+        timestamp: manager.clock.now(),
+        actor: { type: 'key', id: bootstrap!.metadata.name, name: 'bootstrap' },
+        action: 'key-group.create',
+        object: { kind: 'KeyGroup', id: (answer.body as { id: string }).id, name: 'partners' },
+        result: 'ok',
+        requestId: answer.headers['x-request-id'],
+        clientAddress: '127.0.0.1',
+      },
+    ]);
     expect(answer.headers['x-request-id']).toMatch(UUID);
   });
 
   it('are written of every kind of change, and hold no value', async () => {
     const group = await create('/api/key-groups', { name: 'partners', description: 'CANARY' });
     await api().put(`/api/key-groups/${group}`).send({ description: 'CANARY-2' }).expect(200);
-    const key = await create('/api/keys', { groupId: group, name: 'acme', value: 'CANARY-of-a-key-value', description: 'CANARY' });
+    const key = await create('/api/keys', {
+      groupId: group,
+      name: 'acme',
+      value: 'CANARY-of-a-key-value',
+      description: 'CANARY',
+    });
     await api().put(`/api/keys/${key}`).send({ value: 'CANARY-of-another-value', name: 'acme-2' }).expect(200);
     await api().get('/api/keys?includeValues=true').expect(200);
     await api().delete(`/api/keys/${key}`).expect(200);
     await api().delete(`/api/key-groups/${group}`).expect(200);
-    await api().put('/api/settings').send({ settings: { 'server.name': 'CANARY', 'log.level': 'warn' } }).expect(200);
+    await api()
+      .put('/api/settings')
+      .send({ settings: { 'server.name': 'CANARY', 'log.level': 'warn' } })
+      .expect(200);
     const source = await create('/api/sources', { name: 'app', type: 'manual' });
     await api().put(`/api/sources/${source}`).send({ enabled: true }).expect(200);
     for (const method of ['PUT', 'POST', 'DELETE'] as const) {
-      await rawRequest(manager, { method, path: `/api/sources/${source}/files/lib%2F${method === 'POST' ? 'b' : 'a'}.ts` }, method === 'DELETE' ? '' : 'CANARY');
+      await rawRequest(
+        manager,
+        { method, path: `/api/sources/${source}/files/lib%2F${method === 'POST' ? 'b' : 'a'}.ts` },
+        method === 'DELETE' ? '' : 'CANARY',
+      );
     }
     const form = '--X\r\nContent-Disposition: form-data; name="f"; filename="c.ts"\r\n\r\nCANARY\r\n--X--\r\n';
     for (const method of ['PUT', 'POST']) {
-      await rawRequest(manager, { method, path: `/api/sources/${source}/tree`, headers: { 'content-type': 'multipart/form-data; boundary=X' } }, form);
+      await rawRequest(
+        manager,
+        { method, path: `/api/sources/${source}/tree`, headers: { 'content-type': 'multipart/form-data; boundary=X' } },
+        form,
+      );
     }
-    const made = (await api().post('/api/functions').send({ ...FUNCTION, description: 'CANARY' }).expect(201)).body as { function: { id: string } };
+    const made = (
+      await api()
+        .post('/api/functions')
+        .send({ ...FUNCTION, description: 'CANARY' })
+        .expect(201)
+    ).body as { function: { id: string } };
     const { id } = made.function;
-    await api().put(`/api/functions/${id}`).send({ ...FUNCTION, name: 'Renamed' }).expect(200);
+    await api()
+      .put(`/api/functions/${id}`)
+      .send({ ...FUNCTION, name: 'Renamed' })
+      .expect(200);
     await api().put(`/api/functions/${id}/disable`).expect(200);
     await api().put(`/api/functions/${id}/enable`).expect(200);
     await api().post(`/api/functions/${id}/rollback`).send({ revision: null }).expect(200);
@@ -97,7 +125,8 @@ describe('audit records (M9)', () => {
     for (const { operationId, method, audit, query } of ALL_ENDPOINTS) {
       const givesValues = query !== undefined && 'includeValues' in (query as { shape: object }).shape;
       expect([operationId, audit !== undefined]).toEqual([operationId, method !== 'get' || givesValues]);
-      if (audit !== undefined) expect(audit.action).toMatch(/^(function|source|file|key-group|key|settings)\.[a-z]+(-[a-z]+)?$/);
+      if (audit !== undefined)
+        expect(audit.action).toMatch(/^(function|source|file|key-group|key|settings)\.[a-z]+(-[a-z]+)?$/);
       if (givesValues) expect(audit?.flag).toBe('includeValues');
     }
   });
@@ -112,8 +141,19 @@ describe('audit records (M9)', () => {
     await anonymous().get('/api/keys').expect(401);
     await api().delete('/api/key-groups/management').expect(403);
     await api().post('/api/key-groups').send({ name: 'other' }).expect(409);
-    await api().put('/api/functions/unknown').send({ ...FUNCTION, name: 'x'.repeat(65) }).expect(400);
-    expect((await records()).map(({ actor, action, object, result }) => [actor.name, action, object.id, object.name, result])).toEqual([
+    await api()
+      .put('/api/functions/unknown')
+      .send({ ...FUNCTION, name: 'x'.repeat(65) })
+      .expect(400);
+    expect(
+      (await records()).map(({ actor, action, object, result }) => [
+        actor.name,
+        action,
+        object.id,
+        object.name,
+        result,
+      ]),
+    ).toEqual([
       ['(no key)', 'function.create', null, null, 'denied'],
       ['(unknown key)', 'function.delete', 'some-id', null, 'denied'],
       ['mine', 'key.read-values', null, null, 'denied'],
@@ -125,11 +165,15 @@ describe('audit records (M9)', () => {
 
   it('of a flood without credentials are bounded in number and size, and the rest is counted', async () => {
     const path = `/api/functions/${'x'.repeat(4000)}`;
-    for (let call = 0; call < 300; call += 1) await rawRequest(manager, { method: 'DELETE', path, headers: { 'x-api-key': '' } });
+    for (let call = 0; call < 300; call += 1)
+      await rawRequest(manager, { method: 'DELETE', path, headers: { 'x-api-key': '' } });
     const flood = await records();
     expect(flood).toHaveLength(100);
     expect(Math.max(...flood.map((record) => JSON.stringify(record).length))).toBeLessThan(1000);
-    await api().put('/api/settings').send({ settings: { 'log.level': 'warn' } }).expect(200);
+    await api()
+      .put('/api/settings')
+      .send({ settings: { 'log.level': 'warn' } })
+      .expect(200);
     await manager.clock.advance(60_000);
     expect((await facts()).slice(100)).toEqual([
       ['settings.update', 'Settings', 'wherry', 'log.level', 'ok'],
@@ -143,14 +187,22 @@ describe('audit records (M9)', () => {
     it('let nothing be changed but what was under way, whose records are written when there is room', async () => {
       manager.audit.isFull = true;
       const failed = await api().post('/api/key-groups').send({ name: 'first' }).expect(503);
-      expect(failed.body).toMatchObject({ code: 'unavailable', error: expect.stringContaining('audit record') as string });
+      expect(failed.body).toMatchObject({
+        code: 'unavailable',
+        error: expect.stringContaining('audit record') as string,
+      });
       expect(manager.logger.of('error')).toHaveLength(1);
       await api().post('/api/key-groups').send({ name: 'second' }).expect(503);
-      expect((await manager.store.list('KeyGroup')).items.map(({ metadata }) => metadata.name)).not.toContainEqual(expect.stringMatching(/^second/));
+      expect((await manager.store.list('KeyGroup')).items.map(({ metadata }) => metadata.name)).not.toContainEqual(
+        expect.stringMatching(/^second/),
+      );
       await api().get('/api/key-groups').expect(200);
       manager.audit.isFull = false;
       await api().post('/api/key-groups').send({ name: 'third' }).expect(201);
-      expect((await records()).map(({ object, result }) => [object.name, result])).toEqual([['first', 'ok'], ['third', 'ok']]);
+      expect((await records()).map(({ object, result }) => [object.name, result])).toEqual([
+        ['first', 'ok'],
+        ['third', 'ok'],
+      ]);
     });
 
     it('are tried again by themselves', async () => {
@@ -171,7 +223,8 @@ describe('audit records (M9)', () => {
   });
 
   describe('through the API', () => {
-    const page = async (query = ''): Promise<AuditPage['data']> => ((await api().get(`/api/audit${query}`).expect(200)).body as AuditPage).data;
+    const page = async (query = ''): Promise<AuditPage['data']> =>
+      ((await api().get(`/api/audit${query}`).expect(200)).body as AuditPage).data;
     const names = ({ records: found }: AuditPage['data']): (string | null)[] => found.map(({ object }) => object.name);
 
     beforeEach(async () => {
@@ -189,12 +242,19 @@ describe('audit records (M9)', () => {
       expect(names(second)).toEqual(['c', 'b']);
       const third = await page(second.pagination.next!.replace('/api/audit', ''));
       expect([names(third), third.pagination]).toEqual([['a', 'management'], { limit: 2, hasMore: false }]);
-      expect(third.records[0]).toEqual({ ...third.records[0], id: expect.stringMatching(/^\d+$/) as string, timestamp: expect.stringMatching(/Z$/) as string });
+      expect(third.records[0]).toEqual({
+        ...third.records[0],
+        id: expect.stringMatching(/^\d+$/) as string,
+        timestamp: expect.stringMatching(/Z$/) as string,
+      });
     });
 
     it('are found by actor, action, object and time', async () => {
       const all = await page();
-      const [, third] = all.records.filter(({ object }) => ['b', 'c'].includes(object.name ?? '')) as [AuditRecordView, AuditRecordView];
+      const [, third] = all.records.filter(({ object }) => ['b', 'c'].includes(object.name ?? '')) as [
+        AuditRecordView,
+        AuditRecordView,
+      ];
       expect(names(await page('?actor=bootstrap'))).toEqual(['e', 'd', 'c', 'b', 'a']);
       expect(names(await page(`?objectId=${third.object.id}`))).toEqual(['b']);
       expect(names(await page(`?since=${third.timestamp}&action=key-group.create`))).toEqual(['e', 'd', 'c', 'b']);
@@ -202,7 +262,15 @@ describe('audit records (M9)', () => {
       expect(names(await page('?actor=nobody'))).toEqual([]);
     });
 
-    it.each(['?limit=0', '?limit=1001', '?cursor=x', '?cursor=WzBd', '?since=yesterday', '?unknown=1', '/export?limit=1'])('refuse %s', async (query) => {
+    it.each([
+      '?limit=0',
+      '?limit=1001',
+      '?cursor=x',
+      '?cursor=WzBd',
+      '?since=yesterday',
+      '?unknown=1',
+      '/export?limit=1',
+    ])('refuse %s', async (query) => {
       await api().get(`/api/audit${query}`).expect(400);
     });
 
@@ -211,27 +279,40 @@ describe('audit records (M9)', () => {
       await manager.audit.append(Array.from({ length: 2500 }, (_, index) => ({ ...one!, requestId: String(index) })));
       const answer = await rawRequest(manager, { method: 'GET', path: '/api/audit/export' });
       expect(answer.headers).toMatchObject({ 'content-type': 'application/x-ndjson', 'transfer-encoding': 'chunked' });
-      const lines = answer.body.toString().trimEnd().split('\n').map((line) => JSON.parse(line) as AuditRecordView);
+      const lines = answer.body
+        .toString()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as AuditRecordView);
       const stored = (await manager.audited()).reverse();
       expect(lines.map(({ id }) => Number(id))).toEqual(stored.map(({ id }) => id));
       const some = await rawRequest(manager, { method: 'GET', path: '/api/audit/export?actor=bootstrap' });
       expect(some.body.toString().trimEnd().split('\n')).toHaveLength(5);
-      expect((await rawRequest(manager, { method: 'GET', path: '/api/audit/export?actor=nobody' })).body).toHaveLength(0);
+      expect((await rawRequest(manager, { method: 'GET', path: '/api/audit/export?actor=nobody' })).body).toHaveLength(
+        0,
+      );
     });
 
     it('are cut short, not whole, when they cannot be read on', async () => {
       const [one] = await manager.audited();
       await manager.audit.append(Array.from({ length: 1500 }, () => one!));
       const query = manager.audit.query.bind(manager.audit);
-      manager.audit.query = async (asked) => (asked.before === undefined ? query(asked) : Promise.reject(new Error('the disk failed')));
+      manager.audit.query = async (asked) =>
+        asked.before === undefined ? query(asked) : Promise.reject(new Error('the disk failed'));
       await expect(rawRequest(manager, { method: 'GET', path: '/api/audit/export' })).rejects.toThrow();
     });
 
     it('are kept as long as audit.retention-days says', async () => {
       expect(manager.audit.retentionDays).toBe(365);
-      await api().put('/api/settings').send({ settings: { 'audit.retention-days': '30' } }).expect(200);
+      await api()
+        .put('/api/settings')
+        .send({ settings: { 'audit.retention-days': '30' } })
+        .expect(200);
       expect(manager.audit.retentionDays).toBe(30);
-      await api().put('/api/settings').send({ settings: { 'audit.retention-days': '0' } }).expect(400);
+      await api()
+        .put('/api/settings')
+        .send({ settings: { 'audit.retention-days': '0' } })
+        .expect(400);
     });
   });
 });

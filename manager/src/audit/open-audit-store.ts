@@ -31,7 +31,11 @@ export async function openAuditStore(options: AuditStoreOptions): Promise<AuditS
   const { file, clock, logger } = options;
   const workerData: AuditWorkerData = { file, aside: `${file}.damaged-${Math.trunc(clock.now())}` };
   const worker = new Worker(new URL('./audit-worker.ts', import.meta.url), { workerData, name: 'audit' });
-  const thread = new DatabaseThread<AuditOperation>(worker, { name: 'audit', logger, consequence: 'nothing can be changed until a restart' });
+  const thread = new DatabaseThread<AuditOperation>(worker, {
+    name: 'audit',
+    logger,
+    consequence: 'nothing can be changed until a restart',
+  });
   try {
     const { setAside } = await thread.ready;
     const store = new WorkerAuditStore(thread, options);
@@ -39,12 +43,18 @@ export async function openAuditStore(options: AuditStoreOptions): Promise<AuditS
     return store;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`The audit records ${file} cannot be opened (${reason}): correct the permissions of the file, or free some room on its disk.`, error);
+    throw new StartError(
+      `The audit records ${file} cannot be opened (${reason}): correct the permissions of the file, or free some room on its disk.`,
+      error,
+    );
   }
 }
 
 async function reportDamage(store: AuditStore, setAside: string, { clock, logger }: AuditStoreOptions): Promise<void> {
-  logger.error({ file: setAside }, 'the audit records were damaged: the file is set aside, keep it; new records go to a new file');
+  logger.error(
+    { file: setAside },
+    'the audit records were damaged: the file is set aside, keep it; new records go to a new file',
+  );
   const object = { kind: 'AuditLog', id: null, name: path.basename(setAside) };
   await store.append([systemRecord(clock.now(), { action: 'audit.set-aside', object, result: 'failed' })]);
 }
@@ -109,7 +119,10 @@ class WorkerAuditStore implements AuditStore {
     this.#cancelTrim?.();
     const oldest = this.#clock.now() - days * DAY_MS;
     try {
-      while (!this.#isClosed && (await this.#thread.call({ operation: 'trim', oldest, limit: TRIM_AT_ONCE })) === TRIM_AT_ONCE);
+      while (
+        !this.#isClosed &&
+        (await this.#thread.call({ operation: 'trim', oldest, limit: TRIM_AT_ONCE })) === TRIM_AT_ONCE
+      );
     } catch (error) {
       if (!this.#isClosed) this.#logger.warn({ err: error }, 'old audit records could not be removed');
     }

@@ -87,7 +87,8 @@ export class DatabaseThread<O> {
   /** The thread is gone: nobody waits for it any more. */
   #end(error: unknown): void {
     const { name, consequence, logger } = this.#options;
-    if (!this.#isClosing && !this.#isGone) logger.error({ err: error }, `the thread of the ${name} database ended: ${consequence}`);
+    if (!this.#isClosing && !this.#isGone)
+      logger.error({ err: error }, `the thread of the ${name} database ended: ${consequence}`);
     this.#isGone = true;
     for (const call of this.#calls.values()) call.reject(this.#unavailable());
     this.#calls.clear();

@@ -10,7 +10,11 @@ const DAMAGED = new Set([11, 26]);
  * @returns the database, and where a damaged file went.
  * @throws Error when the file cannot be opened for another reason.
  */
-export function openOrSetAside<D>(file: string, open: () => D, aside = `${file}.damaged`): { database: D; setAside: string | undefined } {
+export function openOrSetAside<D>(
+  file: string,
+  open: () => D,
+  aside = `${file}.damaged`,
+): { database: D; setAside: string | undefined } {
   try {
     return { database: open(), setAside: undefined };
   } catch (error) {

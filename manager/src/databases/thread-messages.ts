@@ -3,6 +3,4 @@ export type ThreadRequest<O> = (O | { operation: 'close' }) & { id: number };
 
 /** From the thread; `ready` comes first, once. */
 export type ThreadReply =
-  | { id: number; result: unknown }
-  | { id: number; error: string }
-  | { ready: true; setAside: string | undefined };
+  { id: number; result: unknown } | { id: number; error: string } | { ready: true; setAside: string | undefined };

@@ -16,7 +16,8 @@ function scan(text: string, lengths: readonly number[]): { content: string; enve
 
 const lengths = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 /** Text as JSON writes it, and with each unit as an escape. */
-const escaped = (text: string): string => `"${text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)}"`;
+const escaped = (text: string): string =>
+  `"${text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)}"`;
 const refused = { code: 'validation_failed' };
 
 describe('the content of a JSON upload (M8, M10)', () => {
@@ -24,7 +25,9 @@ describe('the content of a JSON upload (M8, M10)', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), lengths, fc.boolean(), (content, pieces, isFirst) => {
         for (const value of [JSON.stringify(content), escaped(content)]) {
-          const text = isFirst ? ` {"encoding" : "base64", "content"\n: ${value}} ` : `{"content":${value},"encoding":"base64"}`;
+          const text = isFirst
+            ? ` {"encoding" : "base64", "content"\n: ${value}} `
+            : `{"content":${value},"encoding":"base64"}`;
           expect(scan(text, pieces)).toEqual({ content, envelope: { content: '', encoding: 'base64' }, isCut: false });
         }
       }),
@@ -41,8 +44,19 @@ describe('the content of a JSON upload (M8, M10)', () => {
   });
 
   it.each([
-    '{"content":"a\nb"}', '{"content":"\\x"}', '{"content":"\\u12g4"}', '{"content":"x"', '{"content":"x', '{"content":"x\\', '{"content":"x"}}', '["content":"x"]',
-    '{"content":"x","content":"y"}', '{"content":"x":"y"}', '{"content":"x" "a":1}', '{"content":"x","__proto__":{}}', `{"content":"x","a":${'['.repeat(40)}${']'.repeat(40)}}`,
+    '{"content":"a\nb"}',
+    '{"content":"\\x"}',
+    '{"content":"\\u12g4"}',
+    '{"content":"x"',
+    '{"content":"x',
+    '{"content":"x\\',
+    '{"content":"x"}}',
+    '["content":"x"]',
+    '{"content":"x","content":"y"}',
+    '{"content":"x":"y"}',
+    '{"content":"x" "a":1}',
+    '{"content":"x","__proto__":{}}',
+    `{"content":"x","a":${'['.repeat(40)}${']'.repeat(40)}}`,
   ])('is refused as malformed or poisonous: %j', (text) => {
     for (const length of [1, 3, 1000]) expect(() => scan(text, [length])).toThrow(expect.objectContaining(refused));
   });

@@ -11,7 +11,8 @@ const upload = {
 const treeUpload = {
   kind: 'stream',
   types: ['application/x-tar', 'application/gzip', 'multipart/form-data'],
-  description: "A tar, a compressed tar, or a multipart form in which each part's filename is its path; plain files only",
+  description:
+    "A tar, a compressed tar, or a multipart form in which each part's filename is its path; plain files only",
 } as const;
 
 export const fileEndpoints = {
@@ -33,7 +34,10 @@ export const fileEndpoints = {
     summary: 'Get a file: its bytes, or an envelope where Accept names application/json',
     status: 200,
     otherStatus: 304,
-    reply: { json: fileViewSchema, bytes: { type: 'application/octet-stream', description: 'The bytes; the content type is told by the extension' } },
+    reply: {
+      json: fileViewSchema,
+      bytes: { type: 'application/octet-stream', description: 'The bytes; the content type is told by the extension' },
+    },
     errors: ['not_found'],
   }),
   put: endpoint({

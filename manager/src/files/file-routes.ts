@@ -13,7 +13,12 @@ export function fileRoutes(service: FileService): Route[] {
     const { id: sourceId, path } = call.params;
     const { entry, created } = await service.put({ sourceId, path }, call.request, createOnly);
     const headers = { ETag: etagOf(entry.digest) };
-    return { status: created ? 201 : 200, headers, json: { ...SUCCESS, path, created }, objects: [{ id: sourceId, name: path }] };
+    return {
+      status: created ? 201 : 200,
+      headers,
+      json: { ...SUCCESS, path, created },
+      objects: [{ id: sourceId, name: path }],
+    };
   };
   const putTree = async (call: { params: { id: string }; request: IncomingMessage }, whole: boolean) => {
     const { source, files } = await service.putTree(call.params.id, call.request, whole);
@@ -29,10 +34,16 @@ export function fileRoutes(service: FileService): Route[] {
     create: async (call) => put(call, true),
     remove: async ({ params, request }) => {
       await service.remove({ sourceId: params.id, path: params.path }, request);
-      return { json: { ...SUCCESS, path: params.path, deleted: true as const }, objects: [{ id: params.id, name: params.path }] };
+      return {
+        json: { ...SUCCESS, path: params.path, deleted: true as const },
+        objects: [{ id: params.id, name: params.path }],
+      };
     },
     getTree: async ({ params }) => ({
-      headers: { 'Content-Type': 'application/gzip', 'Content-Disposition': `attachment; filename="${params.id}.tar.gz"` },
+      headers: {
+        'Content-Type': 'application/gzip',
+        'Content-Disposition': `attachment; filename="${params.id}.tar.gz"`,
+      },
       bytes: await service.packTree(params.id),
     }),
     putTree: async (call) => putTree(call, true),
@@ -65,7 +76,9 @@ function asksForJson(accept: string | undefined): boolean {
     return { type, weight: weight === undefined ? 1 : Number(weight) };
   });
   const json = ranges.find(({ type }) => type === 'application/json');
-  return json !== undefined && json.weight > 0 && ranges.every(({ weight }) => Number.isNaN(weight) || weight <= json.weight);
+  return (
+    json !== undefined && json.weight > 0 && ranges.every(({ weight }) => Number.isNaN(weight) || weight <= json.weight)
+  );
 }
 
 function envelope(entry: TreeEntry, bytes: Buffer): FileView {

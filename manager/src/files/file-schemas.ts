@@ -12,7 +12,11 @@ export const fileViewSchema = z.strictObject({
 });
 export type FileView = z.output<typeof fileViewSchema>;
 export const filePutSchema = z.strictObject({ success: z.literal(true), path: z.string(), created: z.boolean() });
-export const fileDeletedSchema = z.strictObject({ success: z.literal(true), path: z.string(), deleted: z.literal(true) });
+export const fileDeletedSchema = z.strictObject({
+  success: z.literal(true),
+  path: z.string(),
+  deleted: z.literal(true),
+});
 export const treePutSchema = z.strictObject({
   success: z.literal(true),
   files: z.int().describe('How many files the source now has'),

@@ -60,7 +60,11 @@ export class FileService {
    * @param createOnly refuses a path that has a file.
    * @throws DomainError `forbidden`, `precondition_failed`, `conflict`, `too_large`, `validation_failed`.
    */
-  async put(target: { sourceId: string; path: string }, request: IncomingMessage, createOnly: boolean): Promise<{ entry: TreeEntry; created: boolean }> {
+  async put(
+    target: { sourceId: string; path: string },
+    request: IncomingMessage,
+    createOnly: boolean,
+  ): Promise<{ entry: TreeEntry; created: boolean }> {
     const { sourceId, path } = target;
     const { trees, content } = this.#options;
     const conditions = preconditionsOf(request);
@@ -103,7 +107,11 @@ export class FileService {
    * @param whole whether they become all that the source has, or add to it.
    * @returns the source, and how many files it then has.
    */
-  async putTree(sourceId: string, request: IncomingMessage, whole: boolean): Promise<{ source: CodeSourceResource; files: number }> {
+  async putTree(
+    sourceId: string,
+    request: IncomingMessage,
+    whole: boolean,
+  ): Promise<{ source: CodeSourceResource; files: number }> {
     const { trees, content } = this.#options;
     const source = await this.#options.sources.get(sourceId);
     requireEditable(source);

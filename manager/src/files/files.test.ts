@@ -9,11 +9,17 @@ const RAW = { 'content-type': 'application/octet-stream' };
 describe('code files', () => {
   let manager: TestManager;
   const api = (): ReturnType<typeof supertest.agent> => supertest.agent(manager.server).set('X-API-Key', KEY);
-  const call = (method: string, path: string, headers: Record<string, string> = {}, body: string | Uint8Array = ''): Promise<RawAnswer> =>
-    rawRequest(manager, { method, path: `/api/sources/app/files/${path}`, headers }, body);
+  const call = (
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+    body: string | Uint8Array = '',
+  ): Promise<RawAnswer> => rawRequest(manager, { method, path: `/api/sources/app/files/${path}`, headers }, body);
   const json = (answer: RawAnswer): unknown => JSON.parse(answer.body.toString());
   const paths = async (): Promise<string[]> =>
-    ((await api().get('/api/sources/app/files').expect(200)).body as { files: { path: string }[] }).files.map(({ path }) => path);
+    ((await api().get('/api/sources/app/files').expect(200)).body as { files: { path: string }[] }).files.map(
+      ({ path }) => path,
+    );
 
   beforeEach(async () => {
     manager = await startTestManager();
@@ -29,8 +35,18 @@ describe('code files', () => {
   it.each<[string, Record<string, string>, string | Uint8Array, string]>([
     ['JSON', JSON_TYPE, JSON.stringify({ content: 'héllo' }), 'héllo'],
     ['JSON utf-8', JSON_TYPE, JSON.stringify({ content: 'héllo', encoding: 'utf-8' }), 'héllo'],
-    ['JSON base64', JSON_TYPE, JSON.stringify({ content: Buffer.from('héllo').toString('base64'), encoding: 'base64' }), 'héllo'],
-    ['JSON base64, its encoding first', JSON_TYPE, JSON.stringify({ encoding: 'base64', content: Buffer.from('héllo').toString('base64') }), 'héllo'],
+    [
+      'JSON base64',
+      JSON_TYPE,
+      JSON.stringify({ content: Buffer.from('héllo').toString('base64'), encoding: 'base64' }),
+      'héllo',
+    ],
+    [
+      'JSON base64, its encoding first',
+      JSON_TYPE,
+      JSON.stringify({ encoding: 'base64', content: Buffer.from('héllo').toString('base64') }),
+      'héllo',
+    ],
     ['JSON text that is base64 too', JSON_TYPE, JSON.stringify({ content: 'YWJj' }), 'YWJj'],
     ['multipart file', ...form('file', '; filename="x.ts"', 'héllo'), 'héllo'],
     ['multipart content', ...form('content', '', 'héllo'), 'héllo'],
@@ -73,10 +89,33 @@ describe('code files', () => {
   });
 
   it.each([
-    'a/../../b', '../b', '..%2fb', '%2e%2e/b', '%2E%2E%2Fb', './b', '%2e/b', '/b', '%2Fb', 'a//b', 'a/', '', 'a%00b', 'a%5Cb', 'a\\b',
-    'C:/b', 'c%3A%2Fb', '.git/config', '.GIT/config', 'a/.git/hooks/b', 'a%0Ab', 'a%ff', '%', 'x'.repeat(1025),
+    'a/../../b',
+    '../b',
+    '..%2fb',
+    '%2e%2e/b',
+    '%2E%2E%2Fb',
+    './b',
+    '%2e/b',
+    '/b',
+    '%2Fb',
+    'a//b',
+    'a/',
+    '',
+    'a%00b',
+    'a%5Cb',
+    'a\\b',
+    'C:/b',
+    'c%3A%2Fb',
+    '.git/config',
+    '.GIT/config',
+    'a/.git/hooks/b',
+    'a%0Ab',
+    'a%ff',
+    '%',
+    'x'.repeat(1025),
   ])('are refused at the path %j (F1)', async (path) => {
-    for (const method of ['PUT', 'POST', 'DELETE', 'GET']) expect([method, (await call(method, path, RAW)).status]).toEqual([method, 400]);
+    for (const method of ['PUT', 'POST', 'DELETE', 'GET'])
+      expect([method, (await call(method, path, RAW)).status]).toEqual([method, 400]);
     expect(await paths()).toEqual([]);
   });
 
@@ -99,7 +138,10 @@ describe('code files', () => {
         const put = await call('PUT', target, RAW, content);
         expect([200, 201]).toContain(put.status);
         expect((await call('GET', target)).body.equals(content)).toBe(true);
-        const envelope = json(await call('GET', target, { accept: 'application/json' })) as { content: string; encoding: BufferEncoding };
+        const envelope = json(await call('GET', target, { accept: 'application/json' })) as {
+          content: string;
+          encoding: BufferEncoding;
+        };
         expect(Buffer.from(envelope.content, envelope.encoding).equals(content)).toBe(true);
         await call('DELETE', target);
       }),
@@ -133,9 +175,17 @@ describe('code files', () => {
   ])('answer Accept: %s with an envelope: %s', async (accept, enveloped) => {
     await call('PUT', 'a.ts', RAW, 'x');
     const answer = await call('GET', 'a.ts', { accept });
-    expect(answer.headers['content-type']).toBe(enveloped ? 'application/json; charset=utf-8' : 'text/typescript; charset=utf-8');
+    expect(answer.headers['content-type']).toBe(
+      enveloped ? 'application/json; charset=utf-8' : 'text/typescript; charset=utf-8',
+    );
     if (enveloped) {
-      expect(json(answer)).toEqual({ path: 'a.ts', content: 'x', contentType: 'text/typescript; charset=utf-8', size: 1, encoding: 'utf-8' });
+      expect(json(answer)).toEqual({
+        path: 'a.ts',
+        content: 'x',
+        contentType: 'text/typescript; charset=utf-8',
+        size: 1,
+        encoding: 'utf-8',
+      });
     }
   });
 
@@ -153,7 +203,9 @@ describe('code files', () => {
     const gone = await call('DELETE', 'a.ts');
     expect([gone.status, json(gone)]).toEqual([200, { success: true, path: 'a.ts', deleted: true }]);
     expect((await call('DELETE', 'a.ts')).status).toBe(404);
-    expect((await api().get('/api/sources/app')).body).toMatchObject({ revision: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect((await api().get('/api/sources/app')).body).toMatchObject({
+      revision: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
   });
 
   it('honour If-Match and If-None-Match', async () => {
@@ -172,7 +224,9 @@ describe('code files', () => {
   it('judge If-Match when the head moves: of concurrent writers with one tag exactly one wins', async () => {
     const { headers } = await call('PUT', 'a.ts', RAW, 'x');
     const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => call('PUT', 'a.ts', { ...RAW, 'if-match': headers.etag! }, `version ${index}`)),
+      Array.from({ length: 10 }, (_, index) =>
+        call('PUT', 'a.ts', { ...RAW, 'if-match': headers.etag! }, `version ${index}`),
+      ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 412)]);
   });
@@ -192,7 +246,11 @@ describe('code files', () => {
     const names = Array.from({ length: 20 }, (_, index) => `f/${String(index).padStart(2, '0')}.ts`);
     const answers = await Promise.all(
       names.map((name, index) =>
-        rawRequest(index % 2 === 0 ? manager : other, { method: 'PUT', path: `/api/sources/app/files/${name}`, headers: RAW }, name),
+        rawRequest(
+          index % 2 === 0 ? manager : other,
+          { method: 'PUT', path: `/api/sources/app/files/${name}`, headers: RAW },
+          name,
+        ),
       ),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
@@ -220,6 +278,8 @@ describe('code files', () => {
   it('are not written while the source is not enabled, and need a source', async () => {
     await api().put('/api/sources/app').send({ enabled: false }).expect(200);
     expect((await call('PUT', 'a.ts', RAW, 'x')).status).toBe(403);
-    expect((await rawRequest(manager, { method: 'PUT', path: '/api/sources/missing/files/a.ts', headers: RAW }, 'x')).status).toBe(404);
+    expect(
+      (await rawRequest(manager, { method: 'PUT', path: '/api/sources/missing/files/a.ts', headers: RAW }, 'x')).status,
+    ).toBe(404);
   });
 });

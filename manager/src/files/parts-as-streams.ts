@@ -24,7 +24,11 @@ export class PartsAsStreams extends Transform {
     const bytes = Buffer.concat([this.#unread, chunk]);
     let from = 0;
     const mark = this.#delimiter.length + LINE_END.length;
-    for (let at = bytes.indexOf(this.#delimiter); at !== -1 && at + mark <= bytes.length; at = bytes.indexOf(this.#delimiter, at + this.#delimiter.length)) {
+    for (
+      let at = bytes.indexOf(this.#delimiter);
+      at !== -1 && at + mark <= bytes.length;
+      at = bytes.indexOf(this.#delimiter, at + this.#delimiter.length)
+    ) {
       if (!bytes.subarray(at + this.#delimiter.length, at + mark).equals(LINE_END)) continue;
       this.#pass(bytes.subarray(from, at + mark));
       this.push(HEADER);

@@ -10,7 +10,11 @@ export interface Stored {
 }
 
 /** Stores a file, and says in the setting's words when it is too large. */
-export async function putFile(content: ContentStore, bytes: AsyncIterable<Uint8Array> | Uint8Array, limit: number): Promise<Stored> {
+export async function putFile(
+  content: ContentStore,
+  bytes: AsyncIterable<Uint8Array> | Uint8Array,
+  limit: number,
+): Promise<Stored> {
   try {
     return await content.put(bytes, limit);
   } catch (error) {

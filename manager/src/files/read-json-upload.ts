@@ -31,13 +31,18 @@ export async function readJsonUpload(request: IncomingMessage, content: ContentS
 }
 
 /** @returns the encoding that the body names. */
-async function readInto(files: { text: PendingFile; base64: PendingFile }, request: IncomingMessage, maxBytes: number): Promise<string | null | undefined> {
+async function readInto(
+  files: { text: PendingFile; base64: PendingFile },
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<string | null | undefined> {
   const scanner = new ContentScanner();
   const decoder = new Base64Decoder();
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   const take = async (chunk?: Buffer): Promise<void> => {
     const text = scanner.push(decodeUtf8(utf8, chunk));
-    if (scanner.envelopeLength > JSON_LIMIT) throw new DomainError('too_large', `The JSON body beside its content is over its limit of ${JSON_LIMIT} bytes.`);
+    if (scanner.envelopeLength > JSON_LIMIT)
+      throw new DomainError('too_large', `The JSON body beside its content is over its limit of ${JSON_LIMIT} bytes.`);
     await Promise.all([writeText(files.text, text), writeBase64(files.base64, () => decoder.push(text))]);
   };
   let length = 0;
@@ -47,7 +52,11 @@ async function readInto(files: { text: PendingFile; base64: PendingFile }, reque
   }
   if (length === 0) throw invalid('A JSON body is required.');
   await take();
-  const upload = validate(uploadSchema, scanner.end(), 'body (to store a JSON file as it is, send application/octet-stream)');
+  const upload = validate(
+    uploadSchema,
+    scanner.end(),
+    'body (to store a JSON file as it is, send application/octet-stream)',
+  );
   if (scanner.isCut) files.text.refuse(notUnicode());
   await writeBase64(files.base64, () => void decoder.end());
   return upload.encoding;
@@ -80,5 +89,7 @@ async function writeBase64(file: PendingFile, decode: () => Buffer | undefined):
 }
 
 function notUnicode(): Error {
-  return invalid('content: must be well-formed Unicode.', [{ path: 'content', message: 'must be well-formed Unicode' }]);
+  return invalid('content: must be well-formed Unicode.', [
+    { path: 'content', message: 'must be well-formed Unicode' },
+  ]);
 }

@@ -31,11 +31,19 @@ export async function readTreeUpload(
   const type = mediaType(request);
   if (Number(request.headers['content-length'] ?? 0) > limits.bytes) throw treeTooLarge(limits);
   if (type === 'multipart/form-data') return readFormTree(request, content, { limit, limits });
-  if (TAR_TYPES.has(type) || GZIP_TYPES.has(type)) return readTar(request, { content, limit, limits, gzip: GZIP_TYPES.has(type) });
-  throw new DomainError('unsupported_media_type', 'A tree comes as application/x-tar, application/gzip or multipart/form-data.');
+  if (TAR_TYPES.has(type) || GZIP_TYPES.has(type))
+    return readTar(request, { content, limit, limits, gzip: GZIP_TYPES.has(type) });
+  throw new DomainError(
+    'unsupported_media_type',
+    'A tree comes as application/x-tar, application/gzip or multipart/form-data.',
+  );
 }
 
-async function readFormTree(request: IncomingMessage, content: ContentStore, { limit, limits }: Pick<TarOptions, 'limit' | 'limits'>): Promise<Map<string, StoredFile>> {
+async function readFormTree(
+  request: IncomingMessage,
+  content: ContentStore,
+  { limit, limits }: Pick<TarOptions, 'limit' | 'limits'>,
+): Promise<Map<string, StoredFile>> {
   const files = new Map<string, StoredFile>();
   await readForm(request, { maxParts: limits.entries, maxBytes: limits.bytes }, async (part) => {
     if (part.filename === '') throw invalid(`The part ${part.name} has no filename: it is the file's path.`);
@@ -94,7 +102,8 @@ class TarCounts {
     for await (const chunk of chunks) {
       this.#bytes += chunk.length;
       if (this.#bytes > this.#limits.bytes) throw treeTooLarge(this.#limits);
-      if (this.#bytes > this.#entryBy) throw new DomainError('too_large', `The tar has more than ${HEADER_BYTES} bytes between two entries.`);
+      if (this.#bytes > this.#entryBy)
+        throw new DomainError('too_large', `The tar has more than ${HEADER_BYTES} bytes between two entries.`);
       yield chunk;
     }
   }
@@ -108,10 +117,17 @@ class TarCounts {
 }
 
 function treeTooLarge({ entries, bytes }: typeof TREE_LIMITS): DomainError {
-  return new DomainError('too_large', `The upload is over its limits of ${entries} entries and ${bytes} bytes, also unpacked.`);
+  return new DomainError(
+    'too_large',
+    `The upload is over its limits of ${entries} entries and ${bytes} bytes, also unpacked.`,
+  );
 }
 
-async function readEntries(tar: Extract, files: Map<string, StoredFile>, { content, limit, counts }: TarOptions & { counts: TarCounts }): Promise<void> {
+async function readEntries(
+  tar: Extract,
+  files: Map<string, StoredFile>,
+  { content, limit, counts }: TarOptions & { counts: TarCounts },
+): Promise<void> {
   for await (const entry of tar) {
     const { header } = entry;
     counts.entry(typeof header.size === 'number' && header.type !== 'directory' ? header.size : 0);
@@ -131,7 +147,9 @@ async function readEntries(tar: Extract, files: Map<string, StoredFile>, { conte
 function entryPath(header: Header): string | undefined {
   if (header.type === 'directory') return undefined;
   if (header.type !== 'file' && header.type !== 'contiguous-file') {
-    throw invalid(`${header.name}: is a ${header.type ?? 'special'}; a tree holds plain files only, no links or specials.`);
+    throw invalid(
+      `${header.name}: is a ${header.type ?? 'special'}; a tree holds plain files only, no links or specials.`,
+    );
   }
   return checkPath(header.name.replace(/^(?:\.\/)+/, ''));
 }

@@ -85,8 +85,10 @@ export class SourceTrees {
 
 /** @throws DomainError `forbidden` for sources whose files are not to be written. */
 export function requireEditable(source: CodeSourceResource): void {
-  if (source.spec.type !== 'manual') throw new DomainError('forbidden', 'The files of a git source come from its repository: they cannot be written.');
-  if (!source.spec.enabled) throw new DomainError('forbidden', 'The source is not enabled: its files cannot be written.');
+  if (source.spec.type !== 'manual')
+    throw new DomainError('forbidden', 'The files of a git source come from its repository: they cannot be written.');
+  if (!source.spec.enabled)
+    throw new DomainError('forbidden', 'The source is not enabled: its files cannot be written.');
 }
 
 function checkTree(files: Files): void {

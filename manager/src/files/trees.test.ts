@@ -51,12 +51,20 @@ describe('whole trees', () => {
   const send = (method: string, body: Uint8Array, type = 'application/x-tar'): Promise<RawAnswer> =>
     rawRequest(manager, { method, path: '/api/sources/app/tree', headers: { 'content-type': type } }, body);
   const paths = async (): Promise<string[]> =>
-    ((await api().get('/api/sources/app/files').expect(200)).body as { files: { path: string }[] }).files.map(({ path }) => path);
+    ((await api().get('/api/sources/app/files').expect(200)).body as { files: { path: string }[] }).files.map(
+      ({ path }) => path,
+    );
 
   beforeEach(async () => {
     manager = await startTestManager();
     await api().post('/api/sources').send({ name: 'app', type: 'manual' }).expect(201);
-    await send('PUT', await tarOf([{ name: 'old.ts', content: 'old' }, { name: 'lib/a.ts', content: 'a' }]));
+    await send(
+      'PUT',
+      await tarOf([
+        { name: 'old.ts', content: 'old' },
+        { name: 'lib/a.ts', content: 'a' },
+      ]),
+    );
   });
   afterEach(() => manager.stop());
 
@@ -79,7 +87,13 @@ describe('whole trees', () => {
   });
 
   it('add and replace with POST', async () => {
-    const answer = await send('POST', await tarOf([{ name: 'old.ts', content: 'new' }, { name: 'b.ts', content: 'b' }]));
+    const answer = await send(
+      'POST',
+      await tarOf([
+        { name: 'old.ts', content: 'new' },
+        { name: 'b.ts', content: 'b' },
+      ]),
+    );
     expect(JSON.parse(answer.body.toString())).toEqual({ success: true, files: 3 });
     expect(await paths()).toEqual(['b.ts', 'lib/a.ts', 'old.ts']);
     const old = await rawRequest(manager, { method: 'GET', path: '/api/sources/app/files/old.ts' });
@@ -87,7 +101,8 @@ describe('whole trees', () => {
   });
 
   it('come as a form, each part under its filename', async () => {
-    const part = (path: string): string => `--XX\r\nContent-Disposition: form-data; name="f"; filename="${path}"\r\n\r\nx\r\n`;
+    const part = (path: string): string =>
+      `--XX\r\nContent-Disposition: form-data; name="f"; filename="${path}"\r\n\r\nx\r\n`;
     const form = (...names: string[]): Buffer => Buffer.from(`${names.map(part).join('')}--XX--\r\n`);
     const type = 'multipart/form-data; boundary=XX';
     const answer = await send('PUT', form('src/x/öne.ts', 'two.ts'), type);
@@ -99,7 +114,10 @@ describe('whole trees', () => {
   });
 
   it('take a folder that has a size for a folder, and refuse a file whose size cannot be read', async () => {
-    const folder = await tarOf([{ name: 'lib/', type: 'directory' }, { name: 'lib/a.ts', content: 'a' }]);
+    const folder = await tarOf([
+      { name: 'lib/', type: 'directory' },
+      { name: 'lib/a.ts', content: 'a' },
+    ]);
     expect((await send('PUT', withSize(folder, '00000001750'))).status).toBe(200);
     expect(await paths()).toEqual(['lib/a.ts']);
     const file = await tarOf([{ name: 'b.ts', content: 'b' }]);
@@ -108,9 +126,18 @@ describe('whole trees', () => {
   });
 
   it('are given back as they were put', async () => {
-    await send('PUT', await tarOf([{ name: 'run.sh', content: '#!', mode: 0o755 }, { name: 'src/ü.ts', content: 'ü' }]));
+    await send(
+      'PUT',
+      await tarOf([
+        { name: 'run.sh', content: '#!', mode: 0o755 },
+        { name: 'src/ü.ts', content: 'ü' },
+      ]),
+    );
     const got = await rawRequest(manager, { method: 'GET', path: '/api/sources/app/tree' });
-    expect(got.headers).toMatchObject({ 'content-type': 'application/gzip', 'content-disposition': 'attachment; filename="app.tar.gz"' });
+    expect(got.headers).toMatchObject({
+      'content-type': 'application/gzip',
+      'content-disposition': 'attachment; filename="app.tar.gz"',
+    });
     expect(await entriesOf(gunzipSync(got.body))).toEqual([
       { name: 'run.sh', mode: 0o755, content: '#!' },
       { name: 'src/ü.ts', mode: 0o644, content: 'ü' },
@@ -123,13 +150,25 @@ describe('whole trees', () => {
 
   it.each<[string, Entry[]]>([
     ['a symbolic link', [{ name: 'l', type: 'symlink', linkname: '/etc/passwd' }]],
-    ['a hard link', [{ name: 'a', content: 'x' }, { name: 'l', type: 'link', linkname: 'a' }]],
+    [
+      'a hard link',
+      [
+        { name: 'a', content: 'x' },
+        { name: 'l', type: 'link', linkname: 'a' },
+      ],
+    ],
     ['a device', [{ name: 'd', type: 'character-device' }]],
     ['a fifo', [{ name: 'p', type: 'fifo' }]],
     ['a path outside (F1)', [{ name: '../x', content: 'x' }]],
     ['an absolute path (F1)', [{ name: '/x', content: 'x' }]],
     ['.git (F1)', [{ name: '.git/config', content: 'x' }]],
-    ['a file under a file', [{ name: 'a', content: 'x' }, { name: 'a/b', content: 'x' }]],
+    [
+      'a file under a file',
+      [
+        { name: 'a', content: 'x' },
+        { name: 'a/b', content: 'x' },
+      ],
+    ],
   ])('are refused with %s, and nothing changes', async (_name, entries) => {
     const answer = await send('PUT', await tarOf([{ name: 'good.ts', content: 'x' }, ...entries]));
     expect(answer.status).toBe(400);
@@ -149,7 +188,9 @@ describe('whole trees', () => {
     ['a cut gzip', 'application/gzip', (tar) => gzipSync(tar).subarray(0, 60), 400],
     ['a zip', 'application/zip', (tar) => tar, 415],
   ])('are refused as %s', async (_name, type, body, status) => {
-    expect((await send('PUT', body(await tarOf([{ name: 'a.ts', content: 'x'.repeat(5000) }])), type)).status).toBe(status);
+    expect((await send('PUT', body(await tarOf([{ name: 'a.ts', content: 'x'.repeat(5000) }])), type)).status).toBe(
+      status,
+    );
     expect(await paths()).toEqual(['lib/a.ts', 'old.ts']);
   });
 });

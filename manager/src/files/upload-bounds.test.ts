@@ -25,17 +25,29 @@ async function tarOf(entries: Entries): Promise<Buffer> {
 }
 
 const form = (parts: [string, number][]): Buffer =>
-  Buffer.from(`${parts.map(([name, bytes]) => `--X\r\nContent-Disposition: form-data; name="f"; filename="${name}"\r\n\r\n${'x'.repeat(bytes)}\r\n`).join('')}--X--\r\n`);
+  Buffer.from(
+    `${parts.map(([name, bytes]) => `--X\r\nContent-Disposition: form-data; name="f"; filename="${name}"\r\n\r\n${'x'.repeat(bytes)}\r\n`).join('')}--X--\r\n`,
+  );
 
 describe('a tree upload is bounded as it comes (M10)', () => {
   const limits = { entries: 5, bytes: 100_000 };
   const read = async (type: string, body: Uint8Array): Promise<unknown> => {
-    const incoming = Object.assign(Readable.from([body], { objectMode: false }).pipe(new PassThrough()), { headers: { 'content-type': type } });
-    const files = await readTreeUpload(incoming as unknown as IncomingMessage, new FakeContentStore({ clock: new FakeClock() }), { limit: 90_000, limits });
+    const incoming = Object.assign(Readable.from([body], { objectMode: false }).pipe(new PassThrough()), {
+      headers: { 'content-type': type },
+    });
+    const files = await readTreeUpload(
+      incoming as unknown as IncomingMessage,
+      new FakeContentStore({ clock: new FakeClock() }),
+      { limit: 90_000, limits },
+    );
     return [...files.keys()];
   };
   const tooLarge = { code: 'too_large' };
-  const three: Entries = [['a', 30_000], ['b', 30_000], ['c', 30_000]];
+  const three: Entries = [
+    ['a', 30_000],
+    ['b', 30_000],
+    ['c', 30_000],
+  ];
   const four: Entries = [...three, ['d', 30_000]];
   const folders: Entries = Array.from({ length: 6 }, (_, index) => [`${index}/`, 0]);
 
@@ -47,25 +59,67 @@ describe('a tree upload is bounded as it comes (M10)', () => {
     expect(bomb.length).toBeLessThan(1000);
     await expect(read('application/gzip', bomb)).rejects.toMatchObject(tooLarge);
     await expect(read('application/x-tar', await tarOf(folders))).rejects.toMatchObject(tooLarge);
-    await expect(read('application/x-tar', await tarOf([...folders.slice(1), ['a', 1]]))).rejects.toMatchObject(tooLarge);
+    await expect(read('application/x-tar', await tarOf([...folders.slice(1), ['a', 1]]))).rejects.toMatchObject(
+      tooLarge,
+    );
   });
 
   it('of a form by its bytes and its parts', async () => {
     const type = 'multipart/form-data; boundary=X';
-    expect(await read(type, form([['a', 40_000], ['b', 40_000]]))).toEqual(['a', 'b']);
-    await expect(read(type, form([['a', 40_000], ['b', 40_000], ['c', 40_000]]))).rejects.toMatchObject(tooLarge);
-    await expect(read(type, form(Array.from({ length: 6 }, (_, index) => [String(index), 1])))).rejects.toMatchObject(tooLarge);
+    expect(
+      await read(
+        type,
+        form([
+          ['a', 40_000],
+          ['b', 40_000],
+        ]),
+      ),
+    ).toEqual(['a', 'b']);
+    await expect(
+      read(
+        type,
+        form([
+          ['a', 40_000],
+          ['b', 40_000],
+          ['c', 40_000],
+        ]),
+      ),
+    ).rejects.toMatchObject(tooLarge);
+    await expect(read(type, form(Array.from({ length: 6 }, (_, index) => [String(index), 1])))).rejects.toMatchObject(
+      tooLarge,
+    );
   });
 
   it('by what is between two entries, which is held in memory: attributes of megabytes, zeros without an end', async () => {
     const wide = { entries: 5, bytes: 50_000_000 };
     const readWide = async (body: Buffer): Promise<unknown> => {
-      const incoming = Object.assign(Readable.from(chunksOf(body), { objectMode: false }), { headers: { 'content-type': 'application/x-tar' } });
-      return readTreeUpload(incoming as unknown as IncomingMessage, new FakeContentStore({ clock: new FakeClock() }), { limit: 10_000_000, limits: wide });
+      const incoming = Object.assign(Readable.from(chunksOf(body), { objectMode: false }), {
+        headers: { 'content-type': 'application/x-tar' },
+      });
+      return readTreeUpload(incoming as unknown as IncomingMessage, new FakeContentStore({ clock: new FakeClock() }), {
+        limit: 10_000_000,
+        limits: wide,
+      });
     };
-    await expect(readWide(await tarOf([['a', 1], ['b', 1, { comment: 'x'.repeat(4_000_000) }]]))).rejects.toMatchObject(tooLarge);
-    await expect(readWide(Buffer.concat([await tarOf([['a', 1]]), Buffer.alloc(4_000_000)]))).rejects.toMatchObject(tooLarge);
-    expect(await readWide(await tarOf([['a', 9_000_000], ['b', 9_000_000]]))).toHaveProperty('size', 2);
+    await expect(
+      readWide(
+        await tarOf([
+          ['a', 1],
+          ['b', 1, { comment: 'x'.repeat(4_000_000) }],
+        ]),
+      ),
+    ).rejects.toMatchObject(tooLarge);
+    await expect(readWide(Buffer.concat([await tarOf([['a', 1]]), Buffer.alloc(4_000_000)]))).rejects.toMatchObject(
+      tooLarge,
+    );
+    expect(
+      await readWide(
+        await tarOf([
+          ['a', 9_000_000],
+          ['b', 9_000_000],
+        ]),
+      ),
+    ).toHaveProperty('size', 2);
   });
 });
 
@@ -102,7 +156,11 @@ describe('uploads through the API (M10)', () => {
   }
 
   const put = (type: string, body: string): ReturnType<typeof rawRequest> =>
-    rawRequest(manager, { method: 'PUT', path: '/api/sources/app/files/b.ts', headers: { 'content-type': type } }, body);
+    rawRequest(
+      manager,
+      { method: 'PUT', path: '/api/sources/app/files/b.ts', headers: { 'content-type': type } },
+      body,
+    );
 
   it('are refused with 503 while 128 others are being read, which keep nobody from changing something else', async () => {
     for (let count = 0; count < 128; count += 1) await begin('application/octet-stream', 1000);
@@ -119,7 +177,11 @@ describe('uploads through the API (M10)', () => {
   it('of a tree of more than 500 MiB, or 20,000 entries, are a 413', async () => {
     const path = '/api/sources/app/tree';
     const { port } = manager.server.address() as AddressInfo;
-    const headers = { 'x-api-key': KEY, 'content-type': 'application/x-tar', 'content-length': String(500 * 1024 * 1024 + 1) };
+    const headers = {
+      'x-api-key': KEY,
+      'content-type': 'application/x-tar',
+      'content-length': String(500 * 1024 * 1024 + 1),
+    };
     const sent = request({ host: '127.0.0.1', port, method: 'PUT', path, headers });
     sent.on('error', () => undefined);
     open.push(sent);
@@ -128,7 +190,11 @@ describe('uploads through the API (M10)', () => {
     expect(answer.statusCode).toBe(413);
     answer.resume();
     const folders = await tarOf(Array.from({ length: 20_001 }, (_, index) => [`${index}/`, 0]));
-    const many = await rawRequest(manager, { method: 'PUT', path, headers: { 'content-type': 'application/gzip' } }, gzipSync(folders));
+    const many = await rawRequest(
+      manager,
+      { method: 'PUT', path, headers: { 'content-type': 'application/gzip' } },
+      gzipSync(folders),
+    );
     expect([many.status, JSON.parse(many.body.toString())]).toMatchObject([413, { code: 'too_large' }]);
   });
 });

@@ -11,12 +11,16 @@ const LIMIT = 1024;
 describe('the size limit of files', () => {
   let manager: TestManager;
   const api = (): ReturnType<typeof supertest.agent> => supertest.agent(manager.server).set('X-API-Key', KEY);
-  const files = async (): Promise<unknown[]> => ((await api().get('/api/sources/app/files')).body as { files: unknown[] }).files;
+  const files = async (): Promise<unknown[]> =>
+    ((await api().get('/api/sources/app/files')).body as { files: unknown[] }).files;
 
   beforeEach(async () => {
     manager = await startTestManager();
     await api().post('/api/sources').send({ name: 'app', type: 'manual' }).expect(201);
-    await api().put('/api/settings').send({ settings: { 'files.max-size-bytes': String(LIMIT) } }).expect(200);
+    await api()
+      .put('/api/settings')
+      .send({ settings: { 'files.max-size-bytes': String(LIMIT) } })
+      .expect(200);
   });
   afterEach(() => manager.stop());
 
@@ -35,7 +39,11 @@ describe('the size limit of files', () => {
   };
 
   it.each(
-    Object.keys(forms).flatMap((form) => [[form, LIMIT, 201] as const, [form, LIMIT + 1, 413] as const, [form, 5_000_000, 413] as const]),
+    Object.keys(forms).flatMap((form) => [
+      [form, LIMIT, 201] as const,
+      [form, LIMIT + 1, 413] as const,
+      [form, 5_000_000, 413] as const,
+    ]),
   )('holds for %s of %i bytes: %i (M8)', async (form, size, status) => {
     const [headers, body] = forms[form]!(size);
     const answer = await rawRequest(manager, { method: 'PUT', path: '/api/sources/app/files/a.ts', headers }, body);
@@ -44,10 +52,16 @@ describe('the size limit of files', () => {
     if (status === 413) expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'too_large' });
   });
 
-  it.each([['JSON', 413], ['JSON base64', 413]])('holds for %s whose body is within its own limit (M8)', async (form, status) => {
+  it.each([
+    ['JSON', 413],
+    ['JSON base64', 413],
+  ])('holds for %s whose body is within its own limit (M8)', async (form, status) => {
     const [headers, body] = forms[form]!(40 * LIMIT);
     const answer = await rawRequest(manager, { method: 'PUT', path: '/api/sources/app/files/a.ts', headers }, body);
-    expect([answer.status, JSON.parse(answer.body.toString())]).toMatchObject([status, { error: expect.stringContaining('files.max-size-bytes') as string }]);
+    expect([answer.status, JSON.parse(answer.body.toString())]).toMatchObject([
+      status,
+      { error: expect.stringContaining('files.max-size-bytes') as string },
+    ]);
     expect(await files()).toHaveLength(0);
   });
 
@@ -63,7 +77,11 @@ describe('the size limit of files', () => {
     for await (const chunk of tar) chunks.push(chunk as Buffer);
     const bytes = Buffer.concat(chunks);
     const body = type === 'application/gzip' ? gzipSync(bytes) : bytes;
-    const answer = await rawRequest(manager, { method: 'PUT', path: '/api/sources/app/tree', headers: { 'content-type': type } }, body);
+    const answer = await rawRequest(
+      manager,
+      { method: 'PUT', path: '/api/sources/app/tree', headers: { 'content-type': type } },
+      body,
+    );
     expect(answer.status).toBe(status);
     expect(await files()).toEqual([]);
   });
@@ -86,7 +104,9 @@ describe('the size limit of files', () => {
       await manager.clock.settle();
       expect(await files()).toEqual([]);
       expect(manager.logger.of('error')).toEqual([]);
-      expect((await manager.audited()).filter(({ action, result }) => /^file|files$/.test(action) && result === 'ok')).toEqual([]);
+      expect(
+        (await manager.audited()).filter(({ action, result }) => /^file|files$/.test(action) && result === 'ok'),
+      ).toEqual([]);
     },
   );
 });

@@ -3,9 +3,17 @@ import { PassThrough, Readable } from 'node:stream';
 import { readForm } from './upload-part.ts';
 
 /** Reads a form that comes in pieces of this length. */
-async function read(body: Buffer, length: number, type = 'multipart/form-data; boundary=X-1'): Promise<[name: string, filename: string, content: string][]> {
-  const pieces = Array.from({ length: Math.ceil(body.length / length) }, (_, index) => body.subarray(index * length, (index + 1) * length));
-  const request = Object.assign(Readable.from(pieces, { objectMode: false }).pipe(new PassThrough()), { headers: { 'content-type': type } });
+async function read(
+  body: Buffer,
+  length: number,
+  type = 'multipart/form-data; boundary=X-1',
+): Promise<[name: string, filename: string, content: string][]> {
+  const pieces = Array.from({ length: Math.ceil(body.length / length) }, (_, index) =>
+    body.subarray(index * length, (index + 1) * length),
+  );
+  const request = Object.assign(Readable.from(pieces, { objectMode: false }).pipe(new PassThrough()), {
+    headers: { 'content-type': type },
+  });
   const parts: [string, string, string][] = [];
   await readForm(request as unknown as IncomingMessage, { maxParts: 10 }, async ({ name, filename, content }) => {
     const chunks: Uint8Array[] = [];
@@ -15,7 +23,8 @@ async function read(body: Buffer, length: number, type = 'multipart/form-data; b
   return parts;
 }
 
-const part = (headers: string, content: string): string => `--X-1\r\nContent-Disposition: form-data; ${headers}\r\n\r\n${content}\r\n`;
+const part = (headers: string, content: string): string =>
+  `--X-1\r\nContent-Disposition: form-data; ${headers}\r\n\r\n${content}\r\n`;
 
 describe('a form, with filenames and without, is read part by part as it comes (M10)', () => {
   const tricky = '\r\n--X-\r\n--X-2\r\n\r\n\xff--X-1\r\n-X-1--\r';
@@ -25,7 +34,11 @@ describe('a form, with filenames and without, is read part by part as it comes (
   );
 
   it.each([1, 2, 3, 7, 64, 10_000])('in pieces of %i bytes', async (length) => {
-    expect(await read(body, length)).toEqual([['a', '', tricky], ['b', 'b.ts', tricky], ['c', '', '']]);
+    expect(await read(body, length)).toEqual([
+      ['a', '', tricky],
+      ['b', 'b.ts', tricky],
+      ['c', '', ''],
+    ]);
     expect(await read(body, length, 'Multipart/Form-Data; charset=utf-8; Boundary="X-1"')).toHaveLength(3);
   });
 

@@ -23,12 +23,17 @@ export interface FormOptions {
  * @param take is done with a part's content when it resolves; what it throws ends the form.
  * @throws DomainError `validation_failed` for a form that is malformed or cut short; `too_large`.
  */
-export async function readForm(request: IncomingMessage, options: FormOptions, take: (part: FormPart) => Promise<void>): Promise<void> {
+export async function readForm(
+  request: IncomingMessage,
+  options: FormOptions,
+  take: (part: FormPart) => Promise<void>,
+): Promise<void> {
   const { parser, parts } = createParser(request, options);
   const failed = Promise.withResolvers<never>();
   const ended = Promise.withResolvers<undefined>();
   const running: Promise<void>[] = [];
-  const fail = (error: unknown): void => failed.reject(isDomainError(error) ? error : invalid('The multipart form is malformed or cut short.'));
+  const fail = (error: unknown): void =>
+    failed.reject(isDomainError(error) ? error : invalid('The multipart form is malformed or cut short.'));
   const accept = (part: FormPart): void => {
     const done = take(part);
     done.catch(fail);
@@ -65,7 +70,10 @@ export async function readForm(request: IncomingMessage, options: FormOptions, t
   }
 }
 
-function createParser(request: IncomingMessage, { maxParts }: FormOptions): { parser: busboy.Busboy; parts: PartsAsStreams } {
+function createParser(
+  request: IncomingMessage,
+  { maxParts }: FormOptions,
+): { parser: busboy.Busboy; parts: PartsAsStreams } {
   try {
     const boundary = new MIMEType(request.headers['content-type'] ?? '').params.get('boundary') ?? '';
     const limits = { fields: 0, files: maxParts, parts: maxParts, headerPairs: 100 };

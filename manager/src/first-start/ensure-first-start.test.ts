@@ -12,9 +12,14 @@ describe('the first start', () => {
   let store: FakeResourceStore;
   let records: AuditRecord[];
   const audit = { append: async (given: readonly AuditRecord[]): Promise<void> => void records.push(...given) };
-  const start = (managementKey?: string): ReturnType<typeof ensureFirstStart> => ensureFirstStart({ store, audit, keyRing, clock, managementKey });
+  const start = (managementKey?: string): ReturnType<typeof ensureFirstStart> =>
+    ensureFirstStart({ store, audit, keyRing, clock, managementKey });
   const names = async (): Promise<string[][]> =>
-    Promise.all((['Settings', 'KeyGroup', 'ApiKey'] as const).map(async (kind) => (await store.list(kind)).items.map(({ metadata }) => metadata.name)));
+    Promise.all(
+      (['Settings', 'KeyGroup', 'ApiKey'] as const).map(async (kind) =>
+        (await store.list(kind)).items.map(({ metadata }) => metadata.name),
+      ),
+    );
 
   beforeEach(() => {
     store = new FakeResourceStore({ clock });
@@ -23,7 +28,9 @@ describe('the first start', () => {
 
   it('makes settings, the group management and the key bootstrap, once, with an audit record of each (M9)', async () => {
     const first = await start();
-    expect(first).toEqual({ managementKey: { value: expect.stringMatching(/^wh_[A-Za-z0-9_-]{43}$/), generated: true } });
+    expect(first).toEqual({
+      managementKey: { value: expect.stringMatching(/^wh_[A-Za-z0-9_-]{43}$/), generated: true },
+    });
     expect(await names()).toEqual([['wherry'], ['management'], [expect.stringMatching(/^bootstrap-/)]]);
     const [key] = (await store.list('ApiKey')).items;
     expect(key!.spec).toMatchObject({ keyGroup: 'management', displayName: 'bootstrap', enabled: true });
@@ -33,7 +40,9 @@ describe('the first start', () => {
       { action: 'key-group.create', object: { kind: 'KeyGroup', id: 'management', name: 'management' } },
       { action: 'key.create', object: { kind: 'ApiKey', id: key!.metadata.name, name: 'bootstrap' } },
     ];
-    expect(records).toMatchObject(made.map((record) => ({ ...record, actor: { type: 'system', id: null, name: 'wherry' }, result: 'ok' })));
+    expect(records).toMatchObject(
+      made.map((record) => ({ ...record, actor: { type: 'system', id: null, name: 'wherry' }, result: 'ok' })),
+    );
     expect(await start('another-key-value')).toEqual({});
     expect(store.writes).toBe(writes);
     expect(records).toHaveLength(2);
@@ -62,28 +71,39 @@ describe('the first start', () => {
   });
 
   it('takes a given key, and says what is wrong with a bad one', async () => {
-    await expect(start('too short')).rejects.toThrow('WHERRY_MANAGEMENT_KEY must be 16 to 256 letters, digits, dashes and underscores.');
-    expect(await start('a-good-key-value-0')).toEqual({ managementKey: { value: 'a-good-key-value-0', generated: false } });
+    await expect(start('too short')).rejects.toThrow(
+      'WHERRY_MANAGEMENT_KEY must be 16 to 256 letters, digits, dashes and underscores.',
+    );
+    expect(await start('a-good-key-value-0')).toEqual({
+      managementKey: { value: 'a-good-key-value-0', generated: false },
+    });
     expect(await start('too short')).toEqual({});
   });
 
-  it.each([1, 2, 3, 4])('is done again when it died at write %i, and the key that it tells then works', async (write) => {
-    const dying = Object.create(store) as FakeResourceStore;
-    let left = write;
-    const guard = <T extends unknown[], R>(real: (...args: T) => Promise<R>) => async (...args: T): Promise<R> => {
-      left -= 1;
-      if (left === 0) throw new Error('killed');
-      return real(...args);
-    };
-    dying.create = guard(store.create.bind(store));
-    dying.update = guard(store.update.bind(store));
-    dying.get = store.get.bind(store);
-    dying.list = store.list.bind(store);
-    await expect(ensureFirstStart({ store: Object.assign(dying, { namespace: store.namespace }), audit, keyRing, clock })).rejects.toThrow('killed');
-    const { managementKey } = await start();
-    const keys = (await store.list('ApiKey')).items;
-    expect(keys.map((key) => openConfidential(keyRing, key, 'spec.value'))).toEqual([managementKey!.value]);
-  });
+  it.each([1, 2, 3, 4])(
+    'is done again when it died at write %i, and the key that it tells then works',
+    async (write) => {
+      const dying = Object.create(store) as FakeResourceStore;
+      let left = write;
+      const guard =
+        <T extends unknown[], R>(real: (...args: T) => Promise<R>) =>
+        async (...args: T): Promise<R> => {
+          left -= 1;
+          if (left === 0) throw new Error('killed');
+          return real(...args);
+        };
+      dying.create = guard(store.create.bind(store));
+      dying.update = guard(store.update.bind(store));
+      dying.get = store.get.bind(store);
+      dying.list = store.list.bind(store);
+      await expect(
+        ensureFirstStart({ store: Object.assign(dying, { namespace: store.namespace }), audit, keyRing, clock }),
+      ).rejects.toThrow('killed');
+      const { managementKey } = await start();
+      const keys = (await store.list('ApiKey')).items;
+      expect(keys.map((key) => openConfidential(keyRing, key, 'spec.value'))).toEqual([managementKey!.value]);
+    },
+  );
 
   it('gets over others that write the settings meanwhile', async () => {
     store.failNext('update', new DomainError('conflict', 'stale'));

@@ -57,13 +57,18 @@ async function isLockedOut({ store }: FirstStartOptions, settings: SettingsResou
   const groups = accessGroups(settingValue(settings.spec.values, 'api.access-groups'));
   if (!groups.includes(MANAGEMENT_GROUP)) return false;
   const { items } = await store.list('ApiKey');
-  return !items.some(({ metadata, spec }) => metadata.deletionTimestamp === undefined && groups.includes(spec.keyGroup));
+  return !items.some(
+    ({ metadata, spec }) => metadata.deletionTimestamp === undefined && groups.includes(spec.keyGroup),
+  );
 }
 
 function checkValue(value: string): void {
   const checked = keyValueSchema.safeParse(value);
   if (checked.success) return;
-  throw new DomainError('validation_failed', `WHERRY_MANAGEMENT_KEY ${checked.error.issues[0]?.message ?? 'is not valid'}.`);
+  throw new DomainError(
+    'validation_failed',
+    `WHERRY_MANAGEMENT_KEY ${checked.error.issues[0]?.message ?? 'is not valid'}.`,
+  );
 }
 
 /**
@@ -108,7 +113,13 @@ async function ensureKey({ store, clock, keyRing }: FirstStartOptions, value: st
   await store.create({
     kind: 'ApiKey',
     metadata: { name, annotations: stampNew(clock) },
-    spec: { keyGroup: MANAGEMENT_GROUP, displayName: KEY_NAME, description: 'Made on the first start.', value: sealed, enabled: true },
+    spec: {
+      keyGroup: MANAGEMENT_GROUP,
+      displayName: KEY_NAME,
+      description: 'Made on the first start.',
+      value: sealed,
+      enabled: true,
+    },
   });
   return name;
 }
@@ -116,7 +127,8 @@ async function ensureKey({ store, clock, keyRing }: FirstStartOptions, value: st
 async function markDone({ store }: FirstStartOptions): Promise<void> {
   for (;;) {
     const settings = await store.get('Settings', SETTINGS_NAME);
-    if (settings === undefined) throw new DomainError('internal_error', 'The Settings object went away during the first start.');
+    if (settings === undefined)
+      throw new DomainError('internal_error', 'The Settings object went away during the first start.');
     const annotations = { ...settings.metadata.annotations, ...FIRST_START_DONE };
     try {
       await store.update({ ...settings, metadata: { ...settings.metadata, annotations } });

@@ -29,7 +29,8 @@ export class AwaitOperator {
     const look = (object: FunctionResource | undefined): void => {
       if (object?.metadata.uid !== uid) return;
       // A later generation is somebody else's write: there is nothing to wait for any more.
-      if (object.metadata.generation > generation || object.status.observedGeneration === generation) seen.resolve(object);
+      if (object.metadata.generation > generation || object.status.observedGeneration === generation)
+        seen.resolve(object);
     };
     const stop = functions.onChange((changed, object) => {
       if (changed === name) look(object);

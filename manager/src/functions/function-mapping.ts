@@ -5,7 +5,10 @@ import { isoOrNull, isoTime, timesOf } from '../resources/shape.ts';
 import type { FunctionBody, FunctionView, RevisionView } from './function-schemas.ts';
 
 /** What a body that leaves it out does not change. */
-export type Kept = Pick<FunctionSpec, 'enabled'> & { keyGroups: FunctionSpec['keyGroups']; revision: FunctionSpec['revision'] };
+export type Kept = Pick<FunctionSpec, 'enabled'> & {
+  keyGroups: FunctionSpec['keyGroups'];
+  revision: FunctionSpec['revision'];
+};
 
 /** The spec that a body stands for, with the defaults of the schema for what it leaves out, `kept` aside. */
 export function specOf(body: FunctionBody, kept: Kept): FunctionSpec {

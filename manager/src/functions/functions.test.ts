@@ -12,14 +12,25 @@ describe('functions', () => {
   let manager: TestManager;
   const api = (): ReturnType<typeof supertest.agent> => supertest.agent(manager.server).set('X-API-Key', KEY);
   const view = (answer: { body: unknown }): FunctionView => (answer.body as { function: FunctionView }).function;
-  const create = async (body: object = {}): Promise<FunctionView> => view(await api().post('/api/functions').send({ ...BODY, ...body }).expect(201));
+  const create = async (body: object = {}): Promise<FunctionView> =>
+    view(
+      await api()
+        .post('/api/functions')
+        .send({ ...BODY, ...body })
+        .expect(201),
+    );
 
   async function setStatus(id: string, status: FunctionStatus): Promise<void> {
     const current = await manager.store.get('Function', id);
-    await manager.store.updateStatus({ ...current!, status: { observedGeneration: current!.metadata.generation, ...status } });
+    await manager.store.updateStatus({
+      ...current!,
+      status: { observedGeneration: current!.metadata.generation, ...status },
+    });
   }
   const ready = (status: 'True' | 'False', reason: string, message = ''): FunctionStatus => ({
-    conditions: [{ type: 'Ready', status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 }],
+    conditions: [
+      { type: 'Ready', status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 },
+    ],
   });
 
   const serving = (status: FunctionStatus): FunctionStatus => ({
@@ -28,7 +39,14 @@ describe('functions', () => {
     readyReplicas: 1,
     conditions: [
       ...(status.conditions ?? []),
-      { type: 'RouteAccepted', status: 'True', reason: 'Accepted', message: '', lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 },
+      {
+        type: 'RouteAccepted',
+        status: 'True',
+        reason: 'Accepted',
+        message: '',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+        observedGeneration: 1,
+      },
     ],
   });
 
@@ -71,7 +89,13 @@ describe('functions', () => {
   });
 
   it('can be sent back as they were read', async () => {
-    const cors = { origins: ['https://a.test'], credentials: true, maxAge: 60, allowHeaders: ['X-A'], exposeHeaders: [] };
+    const cors = {
+      origins: ['https://a.test'],
+      credentials: true,
+      maxAge: 60,
+      allowHeaders: ['X-A'],
+      exposeHeaders: [],
+    };
     const created = await create({ keys: ['management'], cors, description: 'd', maxConcurrency: 3 });
     const before = manager.store.writes;
     const replaced = view(await api().put(`/api/functions/${created.id}`).send(created).expect(200));
@@ -80,7 +104,10 @@ describe('functions', () => {
   });
 
   it('drop a leading code/ of the handler, and take [] for no keys', async () => {
-    expect(await create({ handler: 'code/app/hello.ts', keys: [] })).toMatchObject({ handler: 'app/hello.ts', keys: null });
+    expect(await create({ handler: 'code/app/hello.ts', keys: [] })).toMatchObject({
+      handler: 'app/hello.ts',
+      keys: null,
+    });
   });
 
   it.each([
@@ -116,7 +143,9 @@ describe('functions', () => {
     [{ enabled: 'yes' }, 'enabled'],
     [{ secret: 1 }, 'secret'],
   ])('refuse %j with 400 naming %s', async (body, path) => {
-    const answer = await api().post('/api/functions').send({ ...BODY, ...body });
+    const answer = await api()
+      .post('/api/functions')
+      .send({ ...BODY, ...body });
     expect(answer.status).toBe(400);
     expect((answer.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(path);
     expect((await manager.store.list('Function')).items).toEqual([]);
@@ -128,16 +157,24 @@ describe('functions', () => {
     ['/hello/world', ['GET'], 201],
   ])('share a route only where methods do not overlap: %s %j → %i', async (route, methods, status) => {
     const first = await create();
-    const answer = await api().post('/api/functions').send({ ...BODY, name: 'Second', route, methods });
+    const answer = await api()
+      .post('/api/functions')
+      .send({ ...BODY, name: 'Second', route, methods });
     expect(answer.status).toBe(status);
     if (status === 409) expect((answer.body as { error: string }).error).toContain(`Hello (id ${first.id})`);
   });
 
   it('take /users/:id and /users/:name for the same route, also on PUT, also of a disabled function', async () => {
     await create({ route: '/users/:id', enabled: false });
-    await api().post('/api/functions').send({ ...BODY, route: '/users/:name' }).expect(409);
+    await api()
+      .post('/api/functions')
+      .send({ ...BODY, route: '/users/:name' })
+      .expect(409);
     const other = await create({ route: '/other' });
-    await api().put(`/api/functions/${other.id}`).send({ ...BODY, route: '/users/:name' }).expect(409);
+    await api()
+      .put(`/api/functions/${other.id}`)
+      .send({ ...BODY, route: '/users/:name' })
+      .expect(409);
     expect((await manager.store.get('Function', other.id))!.spec.route).toBe('/other');
   });
 
@@ -147,11 +184,32 @@ describe('functions', () => {
   });
 
   it('are replaced as a whole: what is left out gets its default, but enabled, keys and the pin stay', async () => {
-    const { id } = await create({ enabled: false, description: 'd', timeoutSeconds: 5, cors: { origins: ['*'] }, keys: ['management'] });
-    await setStatus(id, { revisions: [{ revision: REVISION, source: 'app', sourceRevision: REVISION, createdAt: '2026-01-01T00:00:00Z' }] });
+    const { id } = await create({
+      enabled: false,
+      description: 'd',
+      timeoutSeconds: 5,
+      cors: { origins: ['*'] },
+      keys: ['management'],
+    });
+    await setStatus(id, {
+      revisions: [{ revision: REVISION, source: 'app', sourceRevision: REVISION, createdAt: '2026-01-01T00:00:00Z' }],
+    });
     await api().post(`/api/functions/${id}/rollback`).send({ revision: REVISION }).expect(200);
-    const replaced = view(await api().put(`/api/functions/${id}`).send({ ...BODY, name: 'New', description: null }).expect(200));
-    expect(replaced).toMatchObject({ name: 'New', description: null, timeoutSeconds: 30, cors: null, keys: ['management'], enabled: false, pinnedRevision: REVISION });
+    const replaced = view(
+      await api()
+        .put(`/api/functions/${id}`)
+        .send({ ...BODY, name: 'New', description: null })
+        .expect(200),
+    );
+    expect(replaced).toMatchObject({
+      name: 'New',
+      description: null,
+      timeoutSeconds: 30,
+      cors: null,
+      keys: ['management'],
+      enabled: false,
+      pinnedRevision: REVISION,
+    });
     await api().put(`/api/functions/${id}`).send({}).expect(400);
   });
 
@@ -163,7 +221,12 @@ describe('functions', () => {
     ['other groups', { keys: ['management', 'management'] }, ['management']],
   ])('stay guarded by a PUT unless it says otherwise: %s', async (_name, change, keys) => {
     const { id } = await create({ keys: ['management'] });
-    const replaced = view(await api().put(`/api/functions/${id}`).send({ ...BODY, ...change }).expect(200));
+    const replaced = view(
+      await api()
+        .put(`/api/functions/${id}`)
+        .send({ ...BODY, ...change })
+        .expect(200),
+    );
     expect(replaced.keys).toEqual(keys);
     expect((await manager.store.get('Function', id))!.spec.keyGroups ?? null).toEqual(keys);
   });
@@ -172,8 +235,18 @@ describe('functions', () => {
     const { id } = await create();
     const made = (await manager.store.get('Function', id))!;
     await manager.store.update({ ...made, spec: { ...made.spec, keyGroups: ['gone'] } });
-    expect(view(await api().put(`/api/functions/${id}`).send({ ...BODY, timeoutSeconds: 7 }).expect(200))).toMatchObject({ keys: ['gone'], timeoutSeconds: 7 });
-    await api().put(`/api/functions/${id}`).send({ ...BODY, keys: ['gone'] }).expect(400);
+    expect(
+      view(
+        await api()
+          .put(`/api/functions/${id}`)
+          .send({ ...BODY, timeoutSeconds: 7 })
+          .expect(200),
+      ),
+    ).toMatchObject({ keys: ['gone'], timeoutSeconds: 7 });
+    await api()
+      .put(`/api/functions/${id}`)
+      .send({ ...BODY, keys: ['gone'] })
+      .expect(400);
   });
 
   it('survive the operator’s status writes between reading and writing', async () => {
@@ -201,7 +274,11 @@ describe('functions', () => {
       serving(ready('False', 'SyntaxError', 'app/hello.ts:3:7: Expected ";"')),
       { ready: true, reason: 'SyntaxError', message: 'app/hello.ts:3:7: Expected ";"' },
     ],
-    ['no code', { readyReplicas: 0, ...ready('False', 'HandlerNotFound', 'no such file') }, { ready: false, reason: 'HandlerNotFound', message: 'no such file' }],
+    [
+      'no code',
+      { readyReplicas: 0, ...ready('False', 'HandlerNotFound', 'no such file') },
+      { ready: false, reason: 'HandlerNotFound', message: 'no such file' },
+    ],
   ])('tell their status: %s', async (_name, status, shown) => {
     const { id } = await create();
     await setStatus(id, status);
@@ -210,11 +287,20 @@ describe('functions', () => {
 
   it('list their revisions and roll back to one of them', async () => {
     const { id } = await create();
-    const revisions = [REVISION, 'b'.repeat(64)].map((revision) => ({ revision, source: 'app', sourceRevision: 'c'.repeat(64), createdAt: '2026-01-01T10:00:00Z' }));
+    const revisions = [REVISION, 'b'.repeat(64)].map((revision) => ({
+      revision,
+      source: 'app',
+      sourceRevision: 'c'.repeat(64),
+      createdAt: '2026-01-01T10:00:00Z',
+    }));
     await setStatus(id, { activeRevision: REVISION, revisions });
     const list = await api().get(`/api/functions/${id}/revisions`).expect(200);
     expect(list.body).toEqual({
-      revisions: revisions.map((revision) => ({ ...revision, createdAt: '2026-01-01T10:00:00.000Z', active: revision.revision === REVISION })),
+      revisions: revisions.map((revision) => ({
+        ...revision,
+        createdAt: '2026-01-01T10:00:00.000Z',
+        active: revision.revision === REVISION,
+      })),
     });
     const pin = (revision: unknown): supertest.Test => api().post(`/api/functions/${id}/rollback`).send({ revision });
     expect(view(await pin('b'.repeat(64)).expect(200)).pinnedRevision).toBe('b'.repeat(64));
@@ -232,7 +318,8 @@ describe('functions', () => {
   });
 
   it('are listed by name in code points, then by id', async () => {
-    for (const [index, name] of ['b', 'B', 'ä', '\u{1F600}', '\uFF21', 'b'].entries()) await create({ name, route: `/${index}` });
+    for (const [index, name] of ['b', 'B', 'ä', '\u{1F600}', '\uFF21', 'b'].entries())
+      await create({ name, route: `/${index}` });
     const list = (await api().get('/api/functions').expect(200)).body as { functions: FunctionView[] };
     expect(list.functions.map(({ name }) => name)).toEqual(['B', 'b', 'b', 'ä', '\uFF21', '\u{1F600}']);
     const [, first, second] = list.functions;
@@ -241,9 +328,17 @@ describe('functions', () => {
 
   it('shows functions that kubectl made', async () => {
     const name = functionNameFor('x');
-    const spec = { ...(await manager.store.get('Function', (await create()).id))!.spec, route: '/k', keyGroups: ['gone'] };
+    const spec = {
+      ...(await manager.store.get('Function', (await create()).id))!.spec,
+      route: '/k',
+      keyGroups: ['gone'],
+    };
     const { displayName: _none, ...rest } = spec;
     await manager.store.create({ kind: 'Function', metadata: { name }, spec: rest });
-    expect(view(await api().get(`/api/functions/${name}`).expect(200))).toMatchObject({ id: name, name, keys: ['gone'] });
+    expect(view(await api().get(`/api/functions/${name}`).expect(200))).toMatchObject({
+      id: name,
+      name,
+      keys: ['gone'],
+    });
   });
 });

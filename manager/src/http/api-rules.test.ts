@@ -30,19 +30,35 @@ describe('the common rules of the API', () => {
     const answer = await rawRequest(manager, { method: 'GET', path });
     expect(answer.status).toBe(status);
     const body = JSON.parse(answer.body.toString()) as Record<string, unknown>;
-    expect(body).toMatchObject({ code, requestId: answer.headers['x-request-id'], error: expect.stringMatching(/^\S.*\S$/) });
+    expect(body).toMatchObject({
+      code,
+      requestId: answer.headers['x-request-id'],
+      error: expect.stringMatching(/^\S.*\S$/),
+    });
     expect(body.requestId).toMatch(UUID);
   });
 
-  it.each(['/api/nothing', '/api/functions/%zz', '/api/functions', '/api/docs'])('asks for credentials before anything else: %s', async (path) => {
-    const answer = await rawRequest(manager, { method: 'GET', path, headers: { 'x-api-key': 'x' } });
-    expect(answer.status).toBe(401);
-  });
+  it.each(['/api/nothing', '/api/functions/%zz', '/api/functions', '/api/docs'])(
+    'asks for credentials before anything else: %s',
+    async (path) => {
+      const answer = await rawRequest(manager, { method: 'GET', path, headers: { 'x-api-key': 'x' } });
+      expect(answer.status).toBe(401);
+    },
+  );
 
   it('answers every bad credential with one body and status', async () => {
     const group = await api().post('/api/key-groups').send({ name: 'others' });
-    const other = await api().post('/api/keys').send({ groupId: (group.body as { id: string }).id, name: 'other' });
-    const values = [undefined, '', 'unknown-key-value-0', (other.body as { value: string }).value, `${KEY}x`, KEY.toUpperCase()];
+    const other = await api()
+      .post('/api/keys')
+      .send({ groupId: (group.body as { id: string }).id, name: 'other' });
+    const values = [
+      undefined,
+      '',
+      'unknown-key-value-0',
+      (other.body as { value: string }).value,
+      `${KEY}x`,
+      KEY.toUpperCase(),
+    ];
     const answers = await Promise.all(
       values.map((value) => {
         const call = supertest(manager.server).get('/api/functions');
@@ -74,26 +90,43 @@ describe('the common rules of the API', () => {
     ['100,000 levels (M8)', '['.repeat(100_000), 400],
     ['over 1 MiB (M8)', JSON.stringify({ description: 'x'.repeat(1_048_576) }), 413],
   ])('refuses %s', async (_name, body, status) => {
-    const answer = await rawRequest(manager, { method: 'POST', path: '/api/functions', headers: { 'content-type': 'application/json' } }, body);
+    const answer = await rawRequest(
+      manager,
+      { method: 'POST', path: '/api/functions', headers: { 'content-type': 'application/json' } },
+      body,
+    );
     expect(answer.status).toBe(status);
   });
 
   it('cuts a chunked body at 1 MiB as well (M8)', async () => {
     const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
-    const answer = await rawRequest(manager, { method: 'POST', path: '/api/functions', headers }, Buffer.alloc(3_000_000, ' '));
+    const answer = await rawRequest(
+      manager,
+      { method: 'POST', path: '/api/functions', headers },
+      Buffer.alloc(3_000_000, ' '),
+    );
     expect(answer.status).toBe(413);
   });
 
   it('counts braces in strings for nothing', async () => {
-    const answer = await api().post('/api/key-groups').send({ name: 'braces', description: '\\"[{'.repeat(100) });
+    const answer = await api()
+      .post('/api/key-groups')
+      .send({ name: 'braces', description: '\\"[{'.repeat(100) });
     expect(answer.status).toBe(201);
   });
 
-  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])('refuses %p as JSON with 415 (M4)', async (type) => {
-    const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
-    const answer = await rawRequest(manager, { method: 'POST', path: '/api/functions', headers }, JSON.stringify(FUNCTION));
-    expect(answer.status).toBe(415);
-  });
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])(
+    'refuses %p as JSON with 415 (M4)',
+    async (type) => {
+      const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
+      const answer = await rawRequest(
+        manager,
+        { method: 'POST', path: '/api/functions', headers },
+        JSON.stringify(FUNCTION),
+      );
+      expect(answer.status).toBe(415);
+    },
+  );
 
   it('refuses a compressed body with 415', async () => {
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
@@ -102,13 +135,19 @@ describe('the common rules of the API', () => {
 
   it.each(['__proto__', 'constructor', 'prototype'])('refuses the key %s, nested too', async (key) => {
     const body = `{"name":"x","cors":{"origins":["*"],"${key}":{}}}`;
-    const answer = await rawRequest(manager, { method: 'POST', path: '/api/functions', headers: { 'content-type': 'application/json' } }, body);
+    const answer = await rawRequest(
+      manager,
+      { method: 'POST', path: '/api/functions', headers: { 'content-type': 'application/json' } },
+      body,
+    );
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.body.toString())).toMatchObject({ details: [{ path: `cors.${key}` }] });
   });
 
   it('names each field that is wrong, in the caller’s own terms', async () => {
-    const answer = await api().post('/api/functions').send({ ...FUNCTION, name: undefined, scaling: { minReplica: 1 }, cors: { origins: ['*'], credentials: true } });
+    const answer = await api()
+      .post('/api/functions')
+      .send({ ...FUNCTION, name: undefined, scaling: { minReplica: 1 }, cors: { origins: ['*'], credentials: true } });
     expect(answer.status).toBe(400);
     expect((answer.body as { details: unknown }).details).toEqual([
       { path: 'name', message: 'is required' },
@@ -120,7 +159,11 @@ describe('the common rules of the API', () => {
   it('answers 503 with Retry-After while the store is away, and works again after', async () => {
     manager.store.failNext('list', new DomainError('unavailable', 'The store cannot be reached'));
     const away = await api().get('/api/functions');
-    expect([away.status, away.headers['retry-after'], (away.body as { code: string }).code]).toEqual([503, '5', 'unavailable']);
+    expect([away.status, away.headers['retry-after'], (away.body as { code: string }).code]).toEqual([
+      503,
+      '5',
+      'unavailable',
+    ]);
     expect((await api().get('/api/functions')).status).toBe(200);
   });
 
@@ -145,6 +188,8 @@ describe('the common rules of the API', () => {
   });
 
   it('refuses a trusted proxy that is no network', async () => {
-    await expect(startTestManager({ trustedProxies: ['10.0.0.0/33'] })).rejects.toThrow('10.0.0.0/33 is not an address or network');
+    await expect(startTestManager({ trustedProxies: ['10.0.0.0/33'] })).rejects.toThrow(
+      '10.0.0.0/33 is not an address or network',
+    );
   });
 });

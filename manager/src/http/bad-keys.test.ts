@@ -23,7 +23,10 @@ describe('bad keys on the management port (M10)', () => {
     for (const path of ['/api/functions', '/api/nothing', '/api/functions/%ff']) {
       const answer = await ask({}, path);
       expect([path, answer.status, answer.headers['retry-after']]).toEqual([path, 429, '60']);
-      expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'throttled', requestId: answer.headers['x-request-id'] });
+      expect(JSON.parse(answer.body.toString())).toMatchObject({
+        code: 'throttled',
+        requestId: answer.headers['x-request-id'],
+      });
     }
     expect(await statuses(30, { 'x-api-key': KEY })).toEqual(times(30, 200));
     await manager.clock.advance(60_000);
@@ -43,7 +46,10 @@ describe('bad keys on the management port (M10)', () => {
     expect(await statuses(1, { 'x-forwarded-for': '203.0.113.8' })).toEqual([401]);
     await manager.stop();
     manager = await startTestManager();
-    const forged = (last: number): Record<string, string> => ({ 'x-forwarded-for': `203.0.113.${last}`, [PEER_HEADER]: `203.0.113.${last}` });
+    const forged = (last: number): Record<string, string> => ({
+      'x-forwarded-for': `203.0.113.${last}`,
+      [PEER_HEADER]: `203.0.113.${last}`,
+    });
     for (let call = 0; call < 20; call += 1) await ask(forged(call));
     expect(await statuses(1, forged(99))).toEqual([429]);
   });
@@ -52,7 +58,11 @@ describe('bad keys on the management port (M10)', () => {
     manager = await startTestManager({ isBehindRouter: true });
     expect(await statuses(21, { [PEER_HEADER]: '203.0.113.1' })).toEqual([...times(20, 401), 429]);
     expect(await statuses(1, { [PEER_HEADER]: '203.0.113.2' })).toEqual([401]);
-    await rawRequest(manager, { method: 'DELETE', path: '/api/functions/x', headers: { [PEER_HEADER]: '203.0.113.2' } });
+    await rawRequest(manager, {
+      method: 'DELETE',
+      path: '/api/functions/x',
+      headers: { [PEER_HEADER]: '203.0.113.2' },
+    });
     expect((await manager.audited()).at(-1)).toMatchObject({ clientAddress: '203.0.113.2' });
   });
 });

@@ -21,9 +21,13 @@ export class BodyBudget {
    */
   take(endpoint: AnyEndpoint, request: IncomingMessage): () => void {
     const bytes = bytesOf(endpoint, request);
-    const [pool, most] = endpoint.body?.kind === 'stream' ? (['upload', TOTAL_BYTES] as const) : (['small', SMALL_BYTES] as const);
+    const [pool, most] =
+      endpoint.body?.kind === 'stream' ? (['upload', TOTAL_BYTES] as const) : (['small', SMALL_BYTES] as const);
     if (this.#taken[pool] + bytes > most) {
-      throw new DomainError('unavailable', 'Too many other requests with bodies are being read: try again in a moment.');
+      throw new DomainError(
+        'unavailable',
+        'Too many other requests with bodies are being read: try again in a moment.',
+      );
     }
     this.#taken[pool] += bytes;
     let isBack = false;

@@ -49,7 +49,10 @@ export function buildListener(options: ListenerOptions): RequestListener {
   app.set('strict routing', true);
   app.set('case sensitive routing', true);
   const { clock, routes, auditor } = options;
-  const duration = options.metrics.histogram('management_request_duration_seconds', 'Requests of the management API.', ['operation', 'code']);
+  const duration = options.metrics.histogram('management_request_duration_seconds', 'Requests of the management API.', [
+    'operation',
+    'code',
+  ]);
   app.use(mountEndpoints({ routes, stateOf, auditor, clock, duration }));
   app.use((request, response) => {
     requireKnownCaller(request, stateOf(request));
@@ -57,7 +60,11 @@ export function buildListener(options: ListenerOptions): RequestListener {
   });
 
   // express's own type asks for its request, which it makes of Node's.
-  const handle = app as unknown as (request: IncomingMessage, response: ServerResponse, next: (thrown: unknown) => void) => void;
+  const handle = app as unknown as (
+    request: IncomingMessage,
+    response: ServerResponse,
+    next: (thrown: unknown) => void,
+  ) => void;
 
   const fail = (thrown: unknown, request: IncomingMessage, response: ServerResponse): void => {
     const { requestId, principal, clientAddress } = stateOf(request);
@@ -68,7 +75,8 @@ export function buildListener(options: ListenerOptions): RequestListener {
     let error = toDomainError(thrown);
     // The router's own refusals (a bad escape) come before any endpoint asked who is there.
     if (thrown instanceof URIError && principal === undefined) error = unauthorized();
-    if (error.code === 'internal_error') options.logger.error({ err: thrown, requestId, method: request.method }, 'a request failed');
+    if (error.code === 'internal_error')
+      options.logger.error({ err: thrown, requestId, method: request.method }, 'a request failed');
     if (response.headersSent) {
       response.destroy();
       return;
@@ -84,7 +92,10 @@ export function buildListener(options: ListenerOptions): RequestListener {
     const requestId = requestIdOf(request, peer.isTrusted);
     response.setHeader('X-Request-Id', requestId);
     const state: RequestState = {
-      requestId, principal: undefined, clientAddress: peer.client, claimant: () => options.claimantOf(request) ?? NOBODY,
+      requestId,
+      principal: undefined,
+      clientAddress: peer.client,
+      claimant: () => options.claimantOf(request) ?? NOBODY,
     };
     states.set(request, state);
     try {

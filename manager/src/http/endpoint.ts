@@ -107,7 +107,9 @@ export interface Reply<T> {
 export type ActedOn = Pick<AuditObject, 'id'> & Partial<AuditObject>;
 
 /** Whoever changes something says what. */
-type WithObjects<E extends AnyEndpoint, T> = E['method'] extends 'get' ? Reply<T> : Reply<T> & { objects: readonly ActedOn[] };
+type WithObjects<E extends AnyEndpoint, T> = E['method'] extends 'get'
+  ? Reply<T>
+  : Reply<T> & { objects: readonly ActedOn[] };
 type ReplyOf<E extends AnyEndpoint> = E extends { reply: ReplyBody<infer R> } ? WithObjects<E, z.input<R>> : never;
 export type Handler<E extends AnyEndpoint> = (call: Call<E>) => Promise<ReplyOf<E>>;
 
@@ -132,7 +134,10 @@ export function endpoint<
 }
 
 /** Binds each declared endpoint of a resource to its handler; one without does not type-check. */
-export function routes<T extends Record<string, AnyEndpoint>>(endpoints: T, handlers: { [K in keyof T]: Handler<T[K]> }): Route[] {
+export function routes<T extends Record<string, AnyEndpoint>>(
+  endpoints: T,
+  handlers: { [K in keyof T]: Handler<T[K]> },
+): Route[] {
   return Object.entries(endpoints).map(([name, declared]) => ({
     endpoint: declared,
     handle: handlers[name] as unknown as Route['handle'],

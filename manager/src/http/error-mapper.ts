@@ -20,7 +20,11 @@ export const ERROR_ANSWERS: Record<ErrorCode, ErrorAnswer> = {
   unsupported_media_type: { status: 415, title: 'The content type or encoding of the body is not taken here.' },
   throttled: { status: 429, title: 'Too many requests; try again after Retry-After seconds.', retryAfter: 60 },
   internal_error: { status: 500, title: 'A fault of the service; its log has the details under the request id.' },
-  unavailable: { status: 503, title: 'The store is not available; try again after Retry-After seconds.', retryAfter: 5 },
+  unavailable: {
+    status: 503,
+    title: 'The store is not available; try again after Retry-After seconds.',
+    retryAfter: 5,
+  },
 };
 
 /** The error body, the same on both ports. */
@@ -37,14 +41,20 @@ export interface ErrorBody {
 export function toDomainError(thrown: unknown): DomainError {
   if (isDomainError(thrown)) return thrown;
   // express's router: an escape in the path that is not UTF-8.
-  if (thrown instanceof URIError) return new DomainError('validation_failed', 'The path holds a bad escape: write UTF-8 as %XX.');
-  return new DomainError('internal_error', 'Something went wrong in the service. Its log has the details under this request id.');
+  if (thrown instanceof URIError)
+    return new DomainError('validation_failed', 'The path holds a bad escape: write UTF-8 as %XX.');
+  return new DomainError(
+    'internal_error',
+    'Something went wrong in the service. Its log has the details under this request id.',
+  );
 }
 
 export function errorBody(error: DomainError, requestId: string): ErrorBody {
   const hidden = error.code === 'internal_error';
   return {
-    error: hidden ? 'Something went wrong in the service. Its log has the details under this request id.' : error.message,
+    error: hidden
+      ? 'Something went wrong in the service. Its log has the details under this request id.'
+      : error.message,
     code: error.code,
     requestId,
     ...(error.details === undefined || hidden ? {} : { details: error.details }),

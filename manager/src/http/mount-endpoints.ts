@@ -57,8 +57,10 @@ function checkRoutes(routes: readonly Route[]): void {
   const ids = new Set<string>();
   for (const { endpoint } of routes) {
     // A declaration that came around the type check.
-    if ((endpoint.permission as string | undefined) === undefined) throw new Error(`${endpoint.operationId} declares no permission`);
-    if (endpoint.method !== 'get' && (endpoint.audit as object | undefined) === undefined) throw new Error(`${endpoint.operationId} declares no audit action`);
+    if ((endpoint.permission as string | undefined) === undefined)
+      throw new Error(`${endpoint.operationId} declares no permission`);
+    if (endpoint.method !== 'get' && (endpoint.audit as object | undefined) === undefined)
+      throw new Error(`${endpoint.operationId} declares no audit action`);
     for (const id of [endpoint.operationId, `${endpoint.method} ${endpoint.path}`]) {
       if (ids.has(id)) throw new Error(`${id} is declared twice`);
       ids.add(id);
@@ -81,13 +83,21 @@ export function unauthorized(): DomainError {
   return new DomainError('unauthorized', 'A valid management key is needed: send it as X-API-Key.');
 }
 
-async function answer(route: Route, options: MountOptions & { budget: BodyBudget }, request: ExpressRequest, response: ServerResponse): Promise<void> {
+async function answer(
+  route: Route,
+  options: MountOptions & { budget: BodyBudget },
+  request: ExpressRequest,
+  response: ServerResponse,
+): Promise<void> {
   const { endpoint } = route;
   const state = options.stateOf(request);
   const params = paramsOf(endpoint, request);
   const begun = options.clock.monotonic();
   const observe = (status: number): void => {
-    options.duration.observe((options.clock.monotonic() - begun) / 1000, { operation: endpoint.operationId, code: String(status) });
+    options.duration.observe((options.clock.monotonic() - begun) / 1000, {
+      operation: endpoint.operationId,
+      code: String(status),
+    });
   };
   const act = options.auditor.act(endpoint, state, { params, query: request.query as Query });
   let giveBack = (): void => undefined;
@@ -134,7 +144,9 @@ function validateQuery(endpoint: AnyEndpoint, given: unknown): unknown {
   if (endpoint.query !== undefined) return validate(endpoint.query as z.ZodType, query, 'query');
   const [unknown] = Object.keys(query);
   if (unknown === undefined) return {};
-  throw invalid(`${unknown}: is not a known query parameter.`, [{ path: unknown, message: 'is not a known query parameter' }]);
+  throw invalid(`${unknown}: is not a known query parameter.`, [
+    { path: unknown, message: 'is not a known query parameter' },
+  ]);
 }
 
 async function readBody(endpoint: AnyEndpoint, request: IncomingMessage): Promise<unknown> {
@@ -174,7 +186,11 @@ function paramsOf(endpoint: AnyEndpoint, request: ExpressRequest): Record<string
 }
 
 /** Answers are validated as well: a field that the contract does not name never leaves the service. */
-async function send(endpoint: AnyEndpoint, reply: Reply<unknown> & { status: number }, response: ServerResponse): Promise<void> {
+async function send(
+  endpoint: AnyEndpoint,
+  reply: Reply<unknown> & { status: number },
+  response: ServerResponse,
+): Promise<void> {
   const headers = reply.headers ?? {};
   if (reply.bytes !== undefined) return sendBytes(response, reply.status, reply.bytes, headers);
   if (reply.json === undefined) return sendEmpty(response, reply.status, headers);

@@ -12,7 +12,13 @@ export interface Peer {
 }
 
 /** @param isBehindRouter the router alone can connect: the peer is the one that it names, not the router. */
-export function readPeer({ trusted, isBehindRouter }: { trusted: TrustedNetworks; isBehindRouter: boolean }): (request: IncomingMessage) => Peer {
+export function readPeer({
+  trusted,
+  isBehindRouter,
+}: {
+  trusted: TrustedNetworks;
+  isBehindRouter: boolean;
+}): (request: IncomingMessage) => Peer {
   return ({ headers, socket }) => {
     const peer = isBehindRouter ? headers[PEER_HEADER] : socket.remoteAddress;
     if (typeof peer !== 'string') return { client: null, isTrusted: false };

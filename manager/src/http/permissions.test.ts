@@ -13,8 +13,16 @@ import { mayUse } from './principal.ts';
 type Credential = 'none' | 'management' | 'other group' | 'disabled' | 'expired' | 'deleted' | 'revoked group';
 
 const rest = {
-  stateOf: (): RequestState => ({ requestId: '', principal: undefined, clientAddress: null, claimant: () => ({ type: 'key', id: null, name: '' }) }),
-  auditor: new Auditor(new AuditTrail({ store: new InProcessAuditStore(), clock: new FakeClock(), logger: new FakeLogger() }), new FakeClock()),
+  stateOf: (): RequestState => ({
+    requestId: '',
+    principal: undefined,
+    clientAddress: null,
+    claimant: () => ({ type: 'key', id: null, name: '' }),
+  }),
+  auditor: new Auditor(
+    new AuditTrail({ store: new InProcessAuditStore(), clock: new FakeClock(), logger: new FakeLogger() }),
+    new FakeClock(),
+  ),
   clock: new FakeClock(),
   duration: { observe: () => undefined },
 };
@@ -41,14 +49,23 @@ describe('permissions (M5): every route with every credential', () => {
     await api.post('/api/key-groups').send({ name: 'other' }).expect(201);
     await api.post('/api/key-groups').send({ name: 'revoked' }).expect(201);
     await create('other', 'key', values['other group']);
-    await api.put('/api/settings').send({ settings: { 'api.access-groups': 'management,revoked' } }).expect(200);
+    await api
+      .put('/api/settings')
+      .send({ settings: { 'api.access-groups': 'management,revoked' } })
+      .expect(200);
     await create('revoked', 'key', values['revoked group']);
     await api.get('/api/functions').set('X-API-Key', values['revoked group']).expect(200);
-    await api.put('/api/settings').send({ settings: { 'api.access-groups': 'management' } }).expect(200);
+    await api
+      .put('/api/settings')
+      .send({ settings: { 'api.access-groups': 'management' } })
+      .expect(200);
     const disabled = await create('management', 'disabled', values.disabled);
     await api.put(`/api/keys/${disabled}`).send({ enabled: false }).expect(200);
     const expired = await create('management', 'expired', values.expired);
-    await api.put(`/api/keys/${expired}`).send({ expiresAt: new Date(manager.clock.now()).toISOString() }).expect(200);
+    await api
+      .put(`/api/keys/${expired}`)
+      .send({ expiresAt: new Date(manager.clock.now()).toISOString() })
+      .expect(200);
     const deleted = await create('management', 'deleted', values.deleted);
     await api.delete(`/api/keys/${deleted}`).expect(200);
   });
@@ -62,7 +79,11 @@ describe('permissions (M5): every route with every credential', () => {
     // Each in a minute of its own: more bad keys in one would be throttled (M10).
     await manager.clock.advance(60_000);
     const path = declared.path.replace('{*path}', 'a.ts').replace(/:\w+/g, 'unknown');
-    const answer = await rawRequest(manager, { method: declared.method.toUpperCase(), path, headers: { 'x-api-key': values[credential] } });
+    const answer = await rawRequest(manager, {
+      method: declared.method.toUpperCase(),
+      path,
+      headers: { 'x-api-key': values[credential] },
+    });
     // The public webhook refuses what is not proved, whoever asks.
     const refused = credential !== 'management' || declared.permission === 'public';
     if (refused) expect(answer.status).toBe(401);
@@ -71,10 +92,19 @@ describe('permissions (M5): every route with every credential', () => {
 
   it('does not mount a route that changes something without an audit action (M9)', () => {
     const { audit, ...declared } = endpoint({
-      operationId: 'silent', method: 'post', path: '/api/silent', tag: 'x', summary: 'x', permission: 'manage',
-      audit: { action: 'x.make', kind: 'X' }, status: 200, reply: {}, errors: [],
+      operationId: 'silent',
+      method: 'post',
+      path: '/api/silent',
+      tag: 'x',
+      summary: 'x',
+      permission: 'manage',
+      audit: { action: 'x.make', kind: 'X' },
+      status: 200,
+      reply: {},
+      errors: [],
     });
-    const mount = (declaration: object): object => mountEndpoints({ routes: [{ endpoint: declaration as AnyEndpoint, handle: async () => ({}) }], ...rest });
+    const mount = (declaration: object): object =>
+      mountEndpoints({ routes: [{ endpoint: declaration as AnyEndpoint, handle: async () => ({}) }], ...rest });
     expect(() => mount(declared)).toThrow('silent declares no audit action');
     expect(() => mount({ ...declared, audit })).not.toThrow();
   });
@@ -89,9 +119,20 @@ describe('permissions (M5): every route with every credential', () => {
   });
 
   it('does not mount a route without a permission', () => {
-    const declared = { ...endpoint({
-      operationId: 'open', method: 'get', path: '/api/open', tag: 'x', summary: 'x', permission: 'manage', status: 200, reply: {}, errors: [],
-    }), permission: undefined } as unknown as AnyEndpoint;
+    const declared = {
+      ...endpoint({
+        operationId: 'open',
+        method: 'get',
+        path: '/api/open',
+        tag: 'x',
+        summary: 'x',
+        permission: 'manage',
+        status: 200,
+        reply: {},
+        errors: [],
+      }),
+      permission: undefined,
+    } as unknown as AnyEndpoint;
     const routes = [{ endpoint: declared, handle: async () => ({}) }];
     expect(() => mountEndpoints({ routes, ...rest })).toThrow('open declares no permission');
   });
@@ -100,7 +141,11 @@ describe('permissions (M5): every route with every credential', () => {
     const api = supertest.agent(manager.server);
     await manager.clock.advance(60_000);
     const expiresAt = new Date(manager.clock.now() + 60_000).toISOString();
-    await api.post('/api/keys').set('X-API-Key', KEY).send({ groupId: 'management', name: 'short', value: 'a-short-lived-key-value', expiresAt }).expect(201);
+    await api
+      .post('/api/keys')
+      .set('X-API-Key', KEY)
+      .send({ groupId: 'management', name: 'short', value: 'a-short-lived-key-value', expiresAt })
+      .expect(201);
     await api.get('/api/functions').set('X-API-Key', 'a-short-lived-key-value').expect(200);
     manager.clock.jump(60_000);
     await api.get('/api/functions').set('X-API-Key', 'a-short-lived-key-value').expect(401);

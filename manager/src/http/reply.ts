@@ -26,7 +26,12 @@ export function sendEmpty(response: ServerResponse, status: number, headers: Hea
 }
 
 /** Streams bytes; a reader that goes away ends the source, a source that fails cuts the answer. */
-export async function sendBytes(response: ServerResponse, status: number, bytes: Readable, headers: Headers): Promise<void> {
+export async function sendBytes(
+  response: ServerResponse,
+  status: number,
+  bytes: Readable,
+  headers: Headers,
+): Promise<void> {
   response.writeHead(status, { ...COMMON_HEADERS, ...headers });
   if (response.req.method === 'HEAD') {
     bytes.destroy();
@@ -37,7 +42,12 @@ export async function sendBytes(response: ServerResponse, status: number, bytes:
 }
 
 /** Answers with the error's body. What is still coming of the request is thrown away, so that the answer arrives. */
-export function sendError(response: ServerResponse, error: DomainError, requestId: string, headers: Headers = {}): void {
+export function sendError(
+  response: ServerResponse,
+  error: DomainError,
+  requestId: string,
+  headers: Headers = {},
+): void {
   const { status, retryAfter } = ERROR_ANSWERS[error.code];
   response.req.resume();
   sendJson(response, status, errorBody(error, requestId), {

@@ -36,7 +36,8 @@ function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: [...path, key].join('.'), message: 'is not a known field' }));
   }
-  if (issue.code === 'invalid_type' && issue.input === undefined) return [{ path: path.join('.'), message: 'is required' }];
+  if (issue.code === 'invalid_type' && issue.input === undefined)
+    return [{ path: path.join('.'), message: 'is required' }];
   return [{ path: path.join('.'), message: sentence(issue.message) }];
 }
 

@@ -28,7 +28,8 @@ interface Rooms {
 export async function putBlob(request: IncomingMessage, response: ServerResponse, { content }: Rooms): Promise<void> {
   refuseEncoding(request);
   const announced = announcedDigest(request);
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BLOB_BYTES) throw new DomainError('too_large', `The content is larger than ${MAX_BLOB_BYTES} bytes.`);
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BLOB_BYTES)
+    throw new DomainError('too_large', `The content is larger than ${MAX_BLOB_BYTES} bytes.`);
   // Destroying the request would take the answer's connection with it.
   const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   const stored = await content.put(announced === undefined ? body : matching(body, announced), MAX_BLOB_BYTES);
@@ -37,7 +38,11 @@ export async function putBlob(request: IncomingMessage, response: ServerResponse
 
 export async function sendBlob(response: ServerResponse, digest: Digest, content: ContentStore): Promise<void> {
   const bytes = Readable.from(await content.open(digest), { objectMode: false });
-  response.writeHead(200, { 'Content-Type': 'application/octet-stream', 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
+  response.writeHead(200, {
+    'Content-Type': 'application/octet-stream',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
   // Not pipeline(), which ends the connection where the source fails: who asked must be able to tell the two apart.
   await new Promise<void>((resolve, reject) => {
     bytes.once('error', reject);
@@ -59,7 +64,11 @@ export async function hasBlob(response: ServerResponse, digest: Digest, content:
  * Removes what the caller does not refer to. Only it knows what sources, functions and workloads refer to; what was
  * uploaded here and is not referred to yet, the grace period protects.
  */
-export async function collectBlobs(request: IncomingMessage, response: ServerResponse, { content }: Rooms): Promise<void> {
+export async function collectBlobs(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { content }: Rooms,
+): Promise<void> {
   const { referenced, graceMs } = parsed(collectSchema, await readJson(request, MAX_COLLECT_BYTES));
   sendJson(response, 200, { removed: await content.collect(new Set(referenced), graceMs) });
 }
@@ -79,5 +88,6 @@ async function* matching(body: AsyncIterable<Buffer>, digest: Digest): AsyncGene
     hash.update(chunk);
     yield chunk;
   }
-  if (hash.digest('hex') !== digest) throw invalid(`The content does not match ${DIGEST_HEADER}: it was changed on its way.`);
+  if (hash.digest('hex') !== digest)
+    throw invalid(`The content does not match ${DIGEST_HEADER}: it was changed on its way.`);
 }

@@ -43,11 +43,23 @@ async function start() {
       return () => void callbacks.delete(callback);
     },
   };
-  const listening = await listenInternal({ listener: buildInternalListener({ content, telemetry, logger }), tls, host: '127.0.0.1', port: 0, logger });
+  const listening = await listenInternal({
+    listener: buildInternalListener({ content, telemetry, logger }),
+    tls,
+    host: '127.0.0.1',
+    port: 0,
+    logger,
+  });
   const url = `https://127.0.0.1:${listening.port}`;
   const clients: { stop(): Promise<void> }[] = [];
   return {
-    root, clock, logger, telemetry, content, url, port: listening.port,
+    root,
+    clock,
+    logger,
+    telemetry,
+    content,
+    url,
+    port: listening.port,
     rotate(next: TlsMaterial) {
       material = next;
       for (const callback of callbacks) callback(next);
@@ -57,7 +69,8 @@ async function start() {
       clients.push(store);
       return store;
     },
-    corrupt: (digest: string) => writeFile(path.join(root, 'content', 'blobs', digest.slice(0, 2), digest.slice(2)), 'not what was put'),
+    corrupt: (digest: string) =>
+      writeFile(path.join(root, 'content', 'blobs', digest.slice(0, 2), digest.slice(2)), 'not what was put'),
     halfWritten: () => readdir(path.join(root, 'content', 'tmp')),
     async stop() {
       await Promise.all(clients.map((client) => client.stop()));
@@ -80,7 +93,13 @@ describe('the cached ContentStore over the http one', () => {
   contentStoreContract(async (): Promise<ContentStoreHarness> => {
     const world = await start();
     const directory = path.join(world.root, 'cache');
-    const store = await createCachedContentStore({ inner: world.client(), directory, maxBytes: 64 * 1024 * 1024, clock: world.clock, logger: world.logger });
+    const store = await createCachedContentStore({
+      inner: world.client(),
+      directory,
+      maxBytes: 64 * 1024 * 1024,
+      clock: world.clock,
+      logger: world.logger,
+    });
     return {
       store,
       clock: world.clock,
@@ -94,7 +113,15 @@ describe('the cached ContentStore over the http one', () => {
 });
 
 let world: World;
-const entry = (message: string): LogEntry => ({ functionName: 'hello', requestId: 'r', level: 'info', message, args: null, sequence: 0, timestamp: 1 });
+const entry = (message: string): LogEntry => ({
+  functionName: 'hello',
+  requestId: 'r',
+  level: 'info',
+  message,
+  args: null,
+  sequence: 0,
+  timestamp: 1,
+});
 
 interface Answer {
   status: number;
@@ -105,18 +132,28 @@ interface Answer {
 function ask(options: RequestOptions & { with?: Partial<TlsMaterial>; body?: string | Buffer }): Promise<Answer> {
   const { with: material = operator, body, ...rest } = options;
   return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port: world.port, agent: false, ca: authority.ca, ...material, ...rest }, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; });
-      answer.on('error', reject).on('end', () => resolve({ status: answer.statusCode ?? 0, body: text }));
-    });
+    const sent = request(
+      { host: '127.0.0.1', port: world.port, agent: false, ca: authority.ca, ...material, ...rest },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+        });
+        answer.on('error', reject).on('end', () => resolve({ status: answer.statusCode ?? 0, body: text }));
+      },
+    );
     sent.on('error', reject);
     sent.end(body);
   });
 }
 
 const post = (target: string, body: unknown, type = 'application/json'): Promise<Answer> =>
-  ask({ method: 'POST', path: target, headers: { 'content-type': type }, body: typeof body === 'string' ? body : JSON.stringify(body) });
+  ask({
+    method: 'POST',
+    path: target,
+    headers: { 'content-type': type },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
 
 describe('the internal listener', () => {
   beforeEach(async () => {
@@ -131,29 +168,40 @@ describe('the internal listener', () => {
 
     it.each([
       ['no certificate', { cert: undefined, key: undefined }],
-      ['a certificate of another authority in the operator\'s name', stranger.issue('operator')],
+      ["a certificate of another authority in the operator's name", stranger.issue('operator')],
     ])('gives whoever has %s not one byte', async (_whose, material) => {
       const { ca: _ca, ...proof } = material as TlsMaterial;
-      await expect(ask({ path: `/content/${sha256('x')}`, with: { ca: authority.ca, ...proof } })).rejects.toThrow(/alert|ECONNRESET|socket hang up|EPIPE/);
+      await expect(ask({ path: `/content/${sha256('x')}`, with: { ca: authority.ca, ...proof } })).rejects.toThrow(
+        /alert|ECONNRESET|socket hang up|EPIPE/,
+      );
     });
 
-    it.each(['router', 'manager', 'Operator', 'operator2'])('refuses a certificate of its own authority for %s with 403, everything alike', async (name) => {
-      const material = authority.issue(name);
-      const { digest } = await world.content.put(Buffer.from('mine'));
-      const asks = [
-        ask({ path: `/content/${digest}`, with: material }),
-        ask({ method: 'PUT', path: '/content', body: 'x', with: material }),
-        ask({ method: 'POST', path: '/telemetry', headers: { 'content-type': 'application/json' }, body: JSON.stringify([entry('forged')]), with: material }),
-        ask({ path: '/nothing', with: material }),
-      ];
-      for (const answer of await Promise.all(asks)) {
-        expect(answer).toMatchObject({ status: 403, body: expect.stringContaining('forbidden') });
-        expect(answer.body).not.toContain('mine');
-      }
-      expect([await world.content.has(sha256('x')), world.telemetry.entries]).toEqual([false, []]);
-    });
+    it.each(['router', 'manager', 'Operator', 'operator2'])(
+      'refuses a certificate of its own authority for %s with 403, everything alike',
+      async (name) => {
+        const material = authority.issue(name);
+        const { digest } = await world.content.put(Buffer.from('mine'));
+        const asks = [
+          ask({ path: `/content/${digest}`, with: material }),
+          ask({ method: 'PUT', path: '/content', body: 'x', with: material }),
+          ask({
+            method: 'POST',
+            path: '/telemetry',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify([entry('forged')]),
+            with: material,
+          }),
+          ask({ path: '/nothing', with: material }),
+        ];
+        for (const answer of await Promise.all(asks)) {
+          expect(answer).toMatchObject({ status: 403, body: expect.stringContaining('forbidden') });
+          expect(answer.body).not.toContain('mine');
+        }
+        expect([await world.content.has(sha256('x')), world.telemetry.entries]).toEqual([false, []]);
+      },
+    );
 
-    it('takes the next connection\'s certificate by the authority that is in force then', async () => {
+    it("takes the next connection's certificate by the authority that is in force then", async () => {
       const store = world.client();
       const { digest } = await store.put(Buffer.from('before'));
       world.rotate({ ...serverMaterial, ca: stranger.ca });
@@ -171,9 +219,21 @@ describe('the internal listener', () => {
 
   describe('what it takes', () => {
     it.each([
-      '/', '/content', '/content/', '/content/../content/collect', '/content/..%2f..%2fkeys.json', '/content//etc/passwd',
-      `/content/${'A'.repeat(64)}`, `/content/${'a'.repeat(63)}`, `/content/${'a'.repeat(64)}/..`, `/content/${'a'.repeat(64)}?x`, `/content/${'a'.repeat(64)}`,
-      '/telemetry.db', '/%63ontent', 'https://other/content', '/__proto__',
+      '/',
+      '/content',
+      '/content/',
+      '/content/../content/collect',
+      '/content/..%2f..%2fkeys.json',
+      '/content//etc/passwd',
+      `/content/${'A'.repeat(64)}`,
+      `/content/${'a'.repeat(63)}`,
+      `/content/${'a'.repeat(64)}/..`,
+      `/content/${'a'.repeat(64)}?x`,
+      `/content/${'a'.repeat(64)}`,
+      '/telemetry.db',
+      '/%63ontent',
+      'https://other/content',
+      '/__proto__',
     ])('F1: has nothing at GET %s', async (target) => {
       const answer = await ask({ path: target });
       expect(answer.status).toBe(404);
@@ -183,19 +243,34 @@ describe('the internal listener', () => {
     it('keeps nothing of a body that does not match its announced digest', async () => {
       const headers = { 'x-content-sha256': sha256('announced') };
       expect(await ask({ method: 'PUT', path: '/content', headers, body: 'another' })).toMatchObject({ status: 400 });
-      expect(await ask({ method: 'PUT', path: '/content', headers: { 'x-content-sha256': '../x' }, body: 'another' })).toMatchObject({ status: 400 });
-      expect([await world.content.has(sha256('another')), await world.content.has(sha256('announced'))]).toEqual([false, false]);
+      expect(
+        await ask({ method: 'PUT', path: '/content', headers: { 'x-content-sha256': '../x' }, body: 'another' }),
+      ).toMatchObject({ status: 400 });
+      expect([await world.content.has(sha256('another')), await world.content.has(sha256('announced'))]).toEqual([
+        false,
+        false,
+      ]);
       expect(await world.halfWritten()).toEqual([]);
     });
 
     it('refuses a body over its limit by its header, and a compressed one', async () => {
       const headers = { 'content-length': String(257 * 1024 * 1024) };
       expect((await tooLong(headers)).status).toBe(413);
-      expect((await ask({ method: 'PUT', path: '/content', headers: { 'content-encoding': 'gzip' }, body: 'x' })).status).toBe(415);
+      expect(
+        (await ask({ method: 'PUT', path: '/content', headers: { 'content-encoding': 'gzip' }, body: 'x' })).status,
+      ).toBe(415);
     });
 
     it('keeps nothing of an upload that breaks off', async () => {
-      const sent = request({ host: '127.0.0.1', port: world.port, agent: false, ...operator, method: 'PUT', path: '/content', headers: { 'content-length': '1000' } });
+      const sent = request({
+        host: '127.0.0.1',
+        port: world.port,
+        agent: false,
+        ...operator,
+        method: 'PUT',
+        path: '/content',
+        headers: { 'content-length': '1000' },
+      });
       sent.on('error', () => undefined);
       sent.write('half');
       await until(async () => (await world.halfWritten()).length === 1);
@@ -218,7 +293,10 @@ describe('the internal listener', () => {
 
     it('spares what was uploaded a moment ago, though nothing refers to it yet', async () => {
       const { digest } = await world.content.put(Buffer.from('uploaded over REST'));
-      expect(await post('/content/collect', { referenced: [], graceMs: 3_600_000 })).toEqual({ status: 200, body: '{"removed":0}' });
+      expect(await post('/content/collect', { referenced: [], graceMs: 3_600_000 })).toEqual({
+        status: 200,
+        body: '{"removed":0}',
+      });
       expect(await world.content.has(digest)).toBe(true);
     });
   });
@@ -226,9 +304,19 @@ describe('the internal listener', () => {
   describe('log entries', () => {
     it.each([
       ['JSON', 'application/json', (entries: unknown[]) => JSON.stringify(entries)],
-      ['NDJSON', 'application/x-ndjson', (entries: unknown[]) => entries.map((one) => `${JSON.stringify(one)}\n`).join('')],
+      [
+        'NDJSON',
+        'application/x-ndjson',
+        (entries: unknown[]) => entries.map((one) => `${JSON.stringify(one)}\n`).join(''),
+      ],
     ])('are taken as %s; those that are none are left out and counted', async (_format, type, write) => {
-      const bad = [{ ...entry('level'), level: 'fatal' }, { ...entry('time'), timestamp: -1 }, { ...entry('whose'), functionName: '' }, null, 'text'];
+      const bad = [
+        { ...entry('level'), level: 'fatal' },
+        { ...entry('time'), timestamp: -1 },
+        { ...entry('whose'), functionName: '' },
+        null,
+        'text',
+      ];
       const answer = await post('/telemetry', write([entry('a'), ...bad, { ...entry('b'), more: 1 }]), type);
       expect(answer).toEqual({ status: 202, body: '{"accepted":2,"refused":5}' });
       expect(world.telemetry.entries).toEqual([entry('a'), entry('b')]);
@@ -268,11 +356,14 @@ describe('the internal listener', () => {
 /** Announces a body and sends none of it. */
 function tooLong(headers: Record<string, string>): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port: world.port, agent: false, ...operator, method: 'PUT', path: '/content', headers }, (answer) => {
-      answer.resume().on('end', () => resolve({ status: answer.statusCode ?? 0, body: '' }));
-      answer.on('error', reject);
-      answer.once('end', () => sent.destroy());
-    });
+    const sent = request(
+      { host: '127.0.0.1', port: world.port, agent: false, ...operator, method: 'PUT', path: '/content', headers },
+      (answer) => {
+        answer.resume().on('end', () => resolve({ status: answer.statusCode ?? 0, body: '' }));
+        answer.on('error', reject);
+        answer.once('end', () => sent.destroy());
+      },
+    );
     sent.on('error', reject);
     sent.flushHeaders();
   });

@@ -34,8 +34,10 @@ function handlerOf({ method = '', url = '' }: IncomingMessage): Handler {
   const exact = Object.hasOwn(ROUTES, route) ? ROUTES[route] : undefined;
   if (exact !== undefined) return exact;
   const digest = BLOB.exec(url)?.[1];
-  if (digest !== undefined && method === 'GET') return (_request, response, { content }) => sendBlob(response, digest, content);
-  if (digest !== undefined && method === 'HEAD') return (_request, response, { content }) => hasBlob(response, digest, content);
+  if (digest !== undefined && method === 'GET')
+    return (_request, response, { content }) => sendBlob(response, digest, content);
+  if (digest !== undefined && method === 'HEAD')
+    return (_request, response, { content }) => hasBlob(response, digest, content);
   throw notFound('There is no such thing on the internal listener.');
 }
 
@@ -55,8 +57,10 @@ export function buildInternalListener(options: InternalListenerOptions): Request
       const error = toDomainError(thrown);
       const fields = { requestId, method: request.method, code: error.code };
       if (error.code === 'internal_error') logger.error({ ...fields, err: thrown }, 'an internal request failed');
-      else if (error.code === 'forbidden') logger.warn({ ...fields, peer: request.socket.remoteAddress }, error.message);
-      else if (error.code !== 'not_found') logger.warn({ ...fields, reason: error.message }, 'an internal request was refused');
+      else if (error.code === 'forbidden')
+        logger.warn({ ...fields, peer: request.socket.remoteAddress }, error.message);
+      else if (error.code !== 'not_found')
+        logger.warn({ ...fields, reason: error.message }, 'an internal request was refused');
       if (response.headersSent) endDamaged(response, thrown);
       else sendError(response, error, requestId, request.complete ? {} : { Connection: 'close' });
     });

@@ -30,16 +30,37 @@ export interface ListenInternalOptions {
  * @returns the port in use, and how to let running requests finish and close it.
  * @throws StartError for a port that is taken or may not be opened.
  */
-export async function listenInternal({ listener, tls, host, port, logger }: ListenInternalOptions): Promise<{ port: number; close(): Promise<void> }> {
-  const server = createServer({ ...tls.current(), ...SECURE, requestCert: true, rejectUnauthorized: true, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS }, listener);
+export async function listenInternal({
+  listener,
+  tls,
+  host,
+  port,
+  logger,
+}: ListenInternalOptions): Promise<{ port: number; close(): Promise<void> }> {
+  const server = createServer(
+    {
+      ...tls.current(),
+      ...SECURE,
+      requestCert: true,
+      rejectUnauthorized: true,
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+    },
+    listener,
+  );
   server.maxConnections = MAX_CONNECTIONS;
   const stopFollowing = tls.onChange((material) => server.setSecureContext({ ...material, ...SECURE }));
-  server.on('tlsClientError', ({ message }, socket) => logger.debug({ reason: message, peer: socket.remoteAddress }, 'a connection to the internal listener was refused'));
+  server.on('tlsClientError', ({ message }, socket) =>
+    logger.debug({ reason: message, peer: socket.remoteAddress }, 'a connection to the internal listener was refused'),
+  );
   try {
     server.listen({ host, port });
     await once(server, 'listening');
   } catch (error) {
-    throw new StartError(`WHERRY_INTERNAL_PORT: port ${port} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)})`, error);
+    throw new StartError(
+      `WHERRY_INTERNAL_PORT: port ${port} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)})`,
+      error,
+    );
   }
   return {
     port: (server.address() as AddressInfo).port,

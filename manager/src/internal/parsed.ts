@@ -8,6 +8,11 @@ const MAX_ISSUES = 5;
 export function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const details = result.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => ({ path: path.join('.'), message }));
-  throw invalid(`The body is not valid: ${details.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`, details);
+  const details = result.error.issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path, message }) => ({ path: path.join('.'), message }));
+  throw invalid(
+    `The body is not valid: ${details.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`,
+    details,
+  );
 }

@@ -30,7 +30,11 @@ interface Rooms {
  * Takes a batch of log entries: JSON (an array) or a line of JSON each (`application/x-ndjson`). Entries that are not
  * valid are left out and counted; the batch is not refused for them, for they are of many functions.
  */
-export async function takeTelemetry(request: IncomingMessage, response: ServerResponse, { telemetry, logger }: Rooms): Promise<void> {
+export async function takeTelemetry(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { telemetry, logger }: Rooms,
+): Promise<void> {
   const batch = await readBatch(request);
   if (batch.length > MAX_ENTRIES) throw new DomainError('too_large', `A batch holds at most ${MAX_ENTRIES} entries.`);
   const entries = batch.flatMap((one) => logEntrySchema.safeParse(one).data ?? []);
@@ -44,10 +48,17 @@ async function readBatch(request: IncomingMessage): Promise<unknown[]> {
   refuseEncoding(request);
   const type = mediaType(request);
   if (type !== 'application/json' && type !== 'application/x-ndjson') {
-    throw new DomainError('unsupported_media_type', 'Log entries are JSON: send Content-Type: application/json or application/x-ndjson.');
+    throw new DomainError(
+      'unsupported_media_type',
+      'Log entries are JSON: send Content-Type: application/json or application/x-ndjson.',
+    );
   }
   const text = (await readBytes(request, MAX_BATCH_BYTES)).toString('utf8');
-  if (type === 'application/x-ndjson') return text.split('\n').filter((line) => line !== '').map(jsonOrNothing);
+  if (type === 'application/x-ndjson')
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map(jsonOrNothing);
   const batch = jsonOrNothing(text);
   if (!Array.isArray(batch)) throw invalid('The body must be an array of log entries.');
   return batch as unknown[];

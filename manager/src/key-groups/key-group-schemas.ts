@@ -14,12 +14,14 @@ export type GroupUpdate = z.output<typeof groupUpdateSchema>;
 
 export const GROUP_READ_ONLY = ['id', 'keyCount'] as const;
 
-export const groupViewSchema = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  description: z.string().nullable(),
-  keyCount: z.int(),
-}).meta({ id: 'KeyGroup' });
+export const groupViewSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    keyCount: z.int(),
+  })
+  .meta({ id: 'KeyGroup' });
 export type GroupView = z.output<typeof groupViewSchema>;
 export const groupListSchema = z.strictObject({ groups: z.array(groupViewSchema) });
 export const groupCreatedSchema = z.strictObject({ id: z.string(), name: z.string() });

@@ -77,7 +77,8 @@ export class KeyGroupService {
     return this.#lock.run('keys', async () => {
       const group = await this.get(id);
       const name = displayName(group);
-      if (name === MANAGEMENT_GROUP) throw new DomainError('forbidden', 'The group named management cannot be deleted.');
+      if (name === MANAGEMENT_GROUP)
+        throw new DomainError('forbidden', 'The group named management cannot be deleted.');
       await this.#refuseWhileNeeded(id, name);
       try {
         await this.#store.delete('KeyGroup', id, { uid: group.metadata.uid });
@@ -94,7 +95,8 @@ export class KeyGroupService {
     if (keys > 0) throw conflict(`The group ${name} still has ${keys} keys: delete them first.`);
     const functions = await this.#store.list('Function');
     const user = functions.items.find((fn) => fn.spec.keyGroups?.includes(id) === true);
-    if (user !== undefined) throw conflict(`The function ${displayName(user)} (id ${user.metadata.name}) requires the group ${name}.`);
+    if (user !== undefined)
+      throw conflict(`The function ${displayName(user)} (id ${user.metadata.name}) requires the group ${name}.`);
     const settings = await this.#store.get('Settings', SETTINGS_NAME);
     if (accessGroups(settingValue(settings?.spec.values, 'api.access-groups')).includes(id)) {
       throw conflict(`The setting api.access-groups names the group ${name}: take it out first.`);

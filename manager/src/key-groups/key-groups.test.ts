@@ -13,11 +13,24 @@ describe('key groups', () => {
   afterEach(() => manager.stop());
 
   it('are created, read, described and deleted', async () => {
-    const created = await api().post('/api/key-groups').send({ name: 'mobile_apps', description: 'phones' }).expect(201);
+    const created = await api()
+      .post('/api/key-groups')
+      .send({ name: 'mobile_apps', description: 'phones' })
+      .expect(201);
     const { id } = created.body as { id: string };
-    expect(created.body).toEqual({ id: expect.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/), name: 'mobile_apps' });
-    expect((await api().get(`/api/key-groups/${id}`)).body).toEqual({ id, name: 'mobile_apps', description: 'phones', keyCount: 0 });
-    expect((await api().put(`/api/key-groups/${id}`).send({ description: null }).expect(200)).body).toEqual({ success: true });
+    expect(created.body).toEqual({
+      id: expect.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/),
+      name: 'mobile_apps',
+    });
+    expect((await api().get(`/api/key-groups/${id}`)).body).toEqual({
+      id,
+      name: 'mobile_apps',
+      description: 'phones',
+      keyCount: 0,
+    });
+    expect((await api().put(`/api/key-groups/${id}`).send({ description: null }).expect(200)).body).toEqual({
+      success: true,
+    });
     expect((await api().get(`/api/key-groups/${id}`)).body).toMatchObject({ description: null });
     expect((await api().delete(`/api/key-groups/${id}`).expect(200)).body).toEqual({ success: true });
     await api().get(`/api/key-groups/${id}`).expect(404);
@@ -40,7 +53,9 @@ describe('key groups', () => {
   });
 
   it('have unique names, also when made at once', async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => api().post('/api/key-groups').send({ name: 'same_name' })));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => api().post('/api/key-groups').send({ name: 'same_name' })),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
   });
 
@@ -49,7 +64,11 @@ describe('key groups', () => {
     const id = await create('a_1');
     await api().post('/api/keys').send({ groupId: id, name: 'one' }).expect(201);
     const { groups } = (await api().get('/api/key-groups')).body as { groups: { name: string; keyCount: number }[] };
-    expect(groups.map(({ name, keyCount }) => [name, keyCount])).toEqual([['a_1', 1], ['b', 0], ['management', 1]]);
+    expect(groups.map(({ name, keyCount }) => [name, keyCount])).toEqual([
+      ['a_1', 1],
+      ['b', 0],
+      ['management', 1],
+    ]);
   });
 
   it('are not deleted while something needs them', async () => {
@@ -57,13 +76,24 @@ describe('key groups', () => {
     const key = (await api().post('/api/keys').send({ groupId: id, name: 'k' }).expect(201)).body as { id: string };
     await api().delete(`/api/key-groups/${id}`).expect(409);
     await api().delete(`/api/keys/${key.id}`).expect(200);
-    const fn = await api().post('/api/functions').send({ name: 'f', handler: 'a/b.ts', route: '/f', methods: ['GET'], keys: [id] }).expect(201);
+    const fn = await api()
+      .post('/api/functions')
+      .send({ name: 'f', handler: 'a/b.ts', route: '/f', methods: ['GET'], keys: [id] })
+      .expect(201);
     const refusal = await api().delete(`/api/key-groups/${id}`).expect(409);
     expect((refusal.body as { error: string }).error).toContain('The function f');
-    await api().delete(`/api/functions/${(fn.body as { function: { id: string } }).function.id}`).expect(204);
-    await api().put('/api/settings').send({ settings: { 'api.access-groups': `management,${id}` } }).expect(200);
+    await api()
+      .delete(`/api/functions/${(fn.body as { function: { id: string } }).function.id}`)
+      .expect(204);
+    await api()
+      .put('/api/settings')
+      .send({ settings: { 'api.access-groups': `management,${id}` } })
+      .expect(200);
     await api().delete(`/api/key-groups/${id}`).expect(409);
-    await api().put('/api/settings').send({ settings: { 'api.access-groups': 'management' } }).expect(200);
+    await api()
+      .put('/api/settings')
+      .send({ settings: { 'api.access-groups': 'management' } })
+      .expect(200);
     await api().delete(`/api/key-groups/${id}`).expect(200);
   });
 

@@ -5,7 +5,10 @@ import { groupViewSchema } from '../key-groups/key-group-schemas.ts';
 import { SETS_NOTHING, setsSomething, timeSchema } from '../resources/shape.ts';
 
 const description = z.string().max(1024).nullish();
-const expiresAt = z.iso.datetime({ offset: true }).nullish().describe('From then on the key is an invalid one; null: never');
+const expiresAt = z.iso
+  .datetime({ offset: true })
+  .nullish()
+  .describe('From then on the key is an invalid one; null: never');
 
 export const keyCreateSchema = z.strictObject({
   groupId: z.string().min(1).max(63),
@@ -39,18 +42,20 @@ const includeValues = z
 export const keyListQuerySchema = z.strictObject({ groupId: z.string().optional(), includeValues });
 export const keyQuerySchema = z.strictObject({ includeValues });
 
-const keyViewSchema = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  value: z.string().optional(),
-  description: z.string().nullable(),
-  groupId: z.string(),
-  groupName: z.string(),
-  enabled: z.boolean(),
-  expiresAt: timeSchema.nullable(),
-  lastUsedAt: timeSchema.nullable().describe('Not recorded yet: always null'),
-  createdAt: timeSchema,
-}).meta({ id: 'ApiKey' });
+const keyViewSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    value: z.string().optional(),
+    description: z.string().nullable(),
+    groupId: z.string(),
+    groupName: z.string(),
+    enabled: z.boolean(),
+    expiresAt: timeSchema.nullable(),
+    lastUsedAt: timeSchema.nullable().describe('Not recorded yet: always null'),
+    createdAt: timeSchema,
+  })
+  .meta({ id: 'ApiKey' });
 export type KeyView = z.output<typeof keyViewSchema>;
 export const keyListSchema = z.strictObject({ keys: z.array(keyViewSchema) });
 export const keyReplySchema = z.strictObject({

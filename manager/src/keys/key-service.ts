@@ -34,10 +34,12 @@ export class KeyService {
 
   /** @param groupId only this group's. @throws DomainError `not_found` for an unknown group. */
   async list(groupId: string | undefined): Promise<ApiKeyResource[]> {
-    if (groupId !== undefined && !(await this.#groupExists(groupId))) throw notFound(`There is no key group with the id ${groupId}.`);
+    if (groupId !== undefined && !(await this.#groupExists(groupId)))
+      throw notFound(`There is no key group with the id ${groupId}.`);
     const { items } = await this.#options.store.list('ApiKey');
     return items.filter(
-      ({ metadata, spec }) => metadata.deletionTimestamp === undefined && (groupId === undefined || spec.keyGroup === groupId),
+      ({ metadata, spec }) =>
+        metadata.deletionTimestamp === undefined && (groupId === undefined || spec.keyGroup === groupId),
     );
   }
 
@@ -106,7 +108,9 @@ export class KeyService {
       ...(body.name === undefined ? {} : { displayName: body.name }),
       ...(nextDescription === undefined ? {} : { description: nextDescription }),
       ...(nextExpiry === undefined ? {} : { expiresAt: nextExpiry }),
-      ...(body.value === undefined ? {} : { value: sealConfidential(this.#options.keyRing, current, 'spec.value', body.value) }),
+      ...(body.value === undefined
+        ? {}
+        : { value: sealConfidential(this.#options.keyRing, current, 'spec.value', body.value) }),
       enabled: body.enabled ?? current.spec.enabled,
     };
   }
@@ -145,7 +149,9 @@ export class KeyService {
 
   async #refuseTakenName(groupId: string, name: string, id?: string): Promise<void> {
     const { items } = await this.#options.store.list('ApiKey');
-    const other = items.find((key) => key.spec.keyGroup === groupId && displayName(key) === name && key.metadata.name !== id);
+    const other = items.find(
+      (key) => key.spec.keyGroup === groupId && displayName(key) === name && key.metadata.name !== id,
+    );
     if (other !== undefined) throw conflict(`A key named ${name} exists already in the group ${groupId}.`);
   }
 

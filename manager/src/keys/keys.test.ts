@@ -12,8 +12,14 @@ describe('API keys', () => {
   let group: string;
   const api = (): ReturnType<typeof supertest.agent> => supertest.agent(manager.server).set('X-API-Key', KEY);
   const create = async (body: object = {}): Promise<KeyBody> =>
-    (await api().post('/api/keys').send({ groupId: group, name: 'key', ...body }).expect(201)).body as KeyBody;
-  const read = async (id: string): Promise<KeyBody> => ((await api().get(`/api/keys/${id}`).expect(200)).body as { key: KeyBody }).key;
+    (
+      await api()
+        .post('/api/keys')
+        .send({ groupId: group, name: 'key', ...body })
+        .expect(201)
+    ).body as KeyBody;
+  const read = async (id: string): Promise<KeyBody> =>
+    ((await api().get(`/api/keys/${id}`).expect(200)).body as { key: KeyBody }).key;
 
   beforeEach(async () => {
     manager = await startTestManager();
@@ -26,12 +32,18 @@ describe('API keys', () => {
     beforeEach(async () => {
       manager.referencedSecrets.set('vault', { acme: VALUE });
       const value = { secretKeyRef: { name: 'vault', key: 'acme' } };
-      await manager.store.create({ kind: 'ApiKey', metadata: { name: 'acme' }, spec: { keyGroup: group, displayName: 'acme', enabled: true, value } });
+      await manager.store.create({
+        kind: 'ApiKey',
+        metadata: { name: 'acme' },
+        spec: { keyGroup: group, displayName: 'acme', enabled: true, value },
+      });
     });
-    const change = async (body: object): Promise<{ status: number; body: unknown }> => api().put('/api/keys/acme').send(body);
+    const change = async (body: object): Promise<{ status: number; body: unknown }> =>
+      api().put('/api/keys/acme').send(body);
 
     it('are shown with what it holds now, and without a value where it holds none', async () => {
-      const shown = async (): Promise<string | undefined> => ((await api().get('/api/keys/acme?includeValues=true').expect(200)).body as { key: KeyBody }).key.value;
+      const shown = async (): Promise<string | undefined> =>
+        ((await api().get('/api/keys/acme?includeValues=true').expect(200)).body as { key: KeyBody }).key.value;
       expect(await shown()).toBe(VALUE);
       manager.referencedSecrets.set('vault', undefined);
       expect(await shown()).toBeUndefined();
@@ -43,27 +55,47 @@ describe('API keys', () => {
       expect(refusal.status).toBe(400);
       expect(JSON.stringify(refusal.body)).toMatch(/comes from the Secret vault, key acme: change it there/);
       expect((await change({ name: 'renamed', enabled: false })).status).toBe(200);
-      expect((await manager.store.get('ApiKey', 'acme'))?.spec).toMatchObject({ displayName: 'renamed', value: { secretKeyRef: { name: 'vault', key: 'acme' } } });
+      expect((await manager.store.get('ApiKey', 'acme'))?.spec).toMatchObject({
+        displayName: 'renamed',
+        value: { secretKeyRef: { name: 'vault', key: 'acme' } },
+      });
     });
 
     it('open the management API as their Secret says at once, and share their value with no other key', async () => {
-      await api().put('/api/settings').send({ settings: { 'api.access-groups': `management,${group}` } }).expect(200);
-      const asKey = (value: string): Promise<{ status: number }> => supertest(manager.server).get('/api/keys').set('X-API-Key', value);
+      await api()
+        .put('/api/settings')
+        .send({ settings: { 'api.access-groups': `management,${group}` } })
+        .expect(200);
+      const asKey = (value: string): Promise<{ status: number }> =>
+        supertest(manager.server).get('/api/keys').set('X-API-Key', value);
       expect((await asKey(VALUE)).status).toBe(200);
       manager.referencedSecrets.set('vault', { acme: 'value-in-a-secret-1' });
       expect((await asKey(VALUE)).status).toBe(401);
       expect((await asKey('value-in-a-secret-1')).status).toBe(200);
-      expect((await api().post('/api/keys').send({ groupId: group, name: 'other', value: 'value-in-a-secret-1' })).status).toBe(409);
+      expect(
+        (await api().post('/api/keys').send({ groupId: group, name: 'other', value: 'value-in-a-secret-1' })).status,
+      ).toBe(409);
     });
   });
 
   it('get a random value of 256 bits, told once', async () => {
     const created = await create({ description: 'd' });
-    expect(created).toEqual({ id: expect.any(String), name: 'key', value: expect.stringMatching(/^wh_[A-Za-z0-9_-]{43}$/) });
+    expect(created).toEqual({
+      id: expect.any(String),
+      name: 'key',
+      value: expect.stringMatching(/^wh_[A-Za-z0-9_-]{43}$/),
+    });
     expect((await api().get(`/api/keys/${created.id}`)).body).toEqual({
       key: {
-        id: created.id, name: 'key', description: 'd', groupId: group, groupName: 'apps', enabled: true,
-        expiresAt: null, lastUsedAt: null, createdAt: '2026-01-01T00:00:00.000Z',
+        id: created.id,
+        name: 'key',
+        description: 'd',
+        groupId: group,
+        groupName: 'apps',
+        enabled: true,
+        expiresAt: null,
+        lastUsedAt: null,
+        createdAt: '2026-01-01T00:00:00.000Z',
       },
       group: { id: group, name: 'apps', description: null, keyCount: 1 },
     });
@@ -81,7 +113,14 @@ describe('API keys', () => {
     expect(one.key.value).toBe('chosen-value-0123');
     const object = { kind: 'ApiKey', id: created.id, name: created.name };
     const reads = (await manager.audited()).slice(before);
-    expect(reads).toMatchObject(Array.from({ length: 2 }, () => ({ action: 'key.read-values', object, result: 'ok', actor: { name: 'bootstrap' } })));
+    expect(reads).toMatchObject(
+      Array.from({ length: 2 }, () => ({
+        action: 'key.read-values',
+        object,
+        result: 'ok',
+        actor: { name: 'bootstrap' },
+      })),
+    );
     await api().get('/api/keys?includeValues=1').expect(400);
   });
 
@@ -101,12 +140,16 @@ describe('API keys', () => {
     [{ expiresAt: 'tomorrow' }, 'expiresAt'],
     [{ role: 'x' }, 'role'],
   ])('refuse %j with 400 naming %s', async (body, path) => {
-    const answer = await api().post('/api/keys').send({ groupId: group, name: 'key', ...body }).expect(400);
+    const answer = await api()
+      .post('/api/keys')
+      .send({ groupId: group, name: 'key', ...body })
+      .expect(400);
     expect((answer.body as { details: { path: string }[] }).details[0]!.path).toBe(path);
   });
 
   it('work with the very next request, and stop with it', async () => {
-    const as = (value: string): supertest.Test => supertest(manager.server).get('/api/functions').set('X-API-Key', value);
+    const as = (value: string): supertest.Test =>
+      supertest(manager.server).get('/api/functions').set('X-API-Key', value);
     const { id } = await create({ groupId: 'management', value: 'first-value-01234' });
     await as('first-value-01234').expect(200);
     await api().put(`/api/keys/${id}`).send({ value: 'second-value-0123' }).expect(200);
@@ -126,7 +169,10 @@ describe('API keys', () => {
     const first = await create({ value: 'taken-value-01234' });
     const second = await create({ name: 'second' });
     await api().put(`/api/keys/${first.id}`).send({ enabled: false }).expect(200);
-    const refusal = await api().post('/api/keys').send({ groupId: group, name: 'third', value: 'taken-value-01234' }).expect(409);
+    const refusal = await api()
+      .post('/api/keys')
+      .send({ groupId: group, name: 'third', value: 'taken-value-01234' })
+      .expect(409);
     expect(refusal.text).not.toContain(first.id);
     await api().put(`/api/keys/${second.id}`).send({ value: 'taken-value-01234' }).expect(409);
     await api().put(`/api/keys/${first.id}`).send({ value: 'taken-value-01234' }).expect(200);
@@ -181,9 +227,14 @@ describe('API keys', () => {
   it('that do not open are listed without a value and open nothing', async () => {
     const { id } = await create({ groupId: 'management', value: 'damaged-value-0123' });
     const key = await manager.store.get('ApiKey', id);
-    await manager.store.update({ ...key!, spec: { ...key!.spec, value: { encrypted: `${key!.spec.value.encrypted!.slice(0, -4)}AAAA` } } });
+    await manager.store.update({
+      ...key!,
+      spec: { ...key!.spec, value: { encrypted: `${key!.spec.value.encrypted!.slice(0, -4)}AAAA` } },
+    });
     await manager.clock.settle();
-    const list = (await api().get('/api/keys?groupId=management&includeValues=true').expect(200)).body as { keys: KeyBody[] };
+    const list = (await api().get('/api/keys?groupId=management&includeValues=true').expect(200)).body as {
+      keys: KeyBody[];
+    };
     expect(list.keys.find((listed) => listed.id === id)).not.toHaveProperty('value');
     await supertest(manager.server).get('/api/functions').set('X-API-Key', 'damaged-value-0123').expect(401);
     expect(manager.logger.of('error').map(({ fields }) => fields.key)).toContain(id);

@@ -28,7 +28,10 @@ export const logPageSchema = z.strictObject({
         functionId: z.string(),
         level: z.enum(LOG_LEVELS),
         message: z.string(),
-        args: z.string().nullable().describe('JSON: an object for exec_*, else an array of the arguments after the first'),
+        args: z
+          .string()
+          .nullable()
+          .describe('JSON: an object for exec_*, else an array of the arguments after the first'),
         sequence: z.int(),
         timestamp: timeSchema,
       }),

@@ -54,7 +54,16 @@ export class LogService {
 
 function entryView(entry: StoredLogEntry): LogPage['data']['logs'][number] {
   const { id, requestId, functionName, level, message, args, sequence, timestamp } = entry;
-  return { id: String(id), requestId, functionId: functionName, level, message, args, sequence, timestamp: isoTime(timestamp) };
+  return {
+    id: String(id),
+    requestId,
+    functionId: functionName,
+    level,
+    message,
+    args,
+    sequence,
+    timestamp: isoTime(timestamp),
+  };
 }
 
 function nextPath(query: LogsQuery, limit: number, cursor: string): string {

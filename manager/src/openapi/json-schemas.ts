@@ -20,7 +20,9 @@ export class JsonSchemas {
     const made = this.of(schema, 'input');
     const name = typeof made.$ref === 'string' ? (made.$ref.split('/').at(-1) ?? '') : '';
     const target = this.components[name] ?? made;
-    const ignored = Object.fromEntries(readOnly.map((field) => [field, { readOnly: true, description: 'Ignored in requests' }]));
+    const ignored = Object.fromEntries(
+      readOnly.map((field) => [field, { readOnly: true, description: 'Ignored in requests' }]),
+    );
     target.properties = { ...(target.properties as Json | undefined), ...ignored };
     return made;
   }

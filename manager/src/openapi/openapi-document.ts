@@ -13,7 +13,10 @@ const errorSchema = z.strictObject({
   error: z.string().describe('A sentence for a person'),
   code: z.enum(ERROR_CODES).describe('A constant for a program'),
   requestId: z.string().describe('As in X-Request-Id'),
-  details: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional().describe('Each offending field'),
+  details: z
+    .array(z.strictObject({ path: z.string(), message: z.string() }))
+    .optional()
+    .describe('Each offending field'),
 });
 
 /** The OpenAPI 3.1 document, made of the very schemas that validate requests and answers. */
@@ -29,7 +32,8 @@ export function openapiDocument(): Json & { openapi: string } {
     info: {
       title: 'Wherry management API',
       version: '1',
-      description: 'Functions, their code, keys, logs and settings. Ids are opaque; times are ISO 8601 in UTC with milliseconds.',
+      description:
+        'Functions, their code, keys, logs and settings. Ids are opaque; times are ISO 8601 in UTC with milliseconds.',
     },
     servers: [{ url: '/' }],
     security: [{ apiKey: [] }],
@@ -65,7 +69,9 @@ function pathParameters(endpoint: AnyEndpoint): Json[] {
     in: 'path',
     required: true,
     schema: { type: 'string' },
-    ...(rest === undefined ? {} : { description: 'Path in the source, URL-encoded; %2F and plain slashes are the same' }),
+    ...(rest === undefined
+      ? {}
+      : { description: 'Path in the source, URL-encoded; %2F and plain slashes are the same' }),
   }));
 }
 
@@ -73,20 +79,29 @@ function queryParameters(endpoint: AnyEndpoint, schemas: JsonSchemas): Json[] {
   if (endpoint.query === undefined) return [];
   const schema = schemas.of(endpoint.query as z.ZodType, 'input');
   const required = (schema.required ?? []) as string[];
-  return Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([name, { description, ...property }]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    ...(description === undefined ? {} : { description }),
-    schema: property,
-  }));
+  return Object.entries((schema.properties ?? {}) as Record<string, Json>).map(
+    ([name, { description, ...property }]) => ({
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: property,
+    }),
+  );
 }
 
 function requestBody(body: NonNullable<AnyEndpoint['body']>, schemas: JsonSchemas): Json {
   if (body.kind === 'stream') {
-    return { required: true, description: body.description, content: Object.fromEntries(body.types.map((type) => [type, {}])) };
+    return {
+      required: true,
+      description: body.description,
+      content: Object.fromEntries(body.types.map((type) => [type, {}])),
+    };
   }
-  return { required: true, content: { 'application/json': { schema: schemas.ofBody(body.schema as z.ZodType, body.readOnly ?? []) } } };
+  return {
+    required: true,
+    content: { 'application/json': { schema: schemas.ofBody(body.schema as z.ZodType, body.readOnly ?? []) } },
+  };
 }
 
 function goodAnswers(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
@@ -101,7 +116,11 @@ function goodAnswers(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
 }
 
 function errorAnswers(endpoint: AnyEndpoint): Json {
-  const codes = new Set<ErrorCode>([...COMMON_ERRORS, ...(endpoint.body === undefined ? [] : BODY_ERRORS), ...endpoint.errors]);
+  const codes = new Set<ErrorCode>([
+    ...COMMON_ERRORS,
+    ...(endpoint.body === undefined ? [] : BODY_ERRORS),
+    ...endpoint.errors,
+  ]);
   const references = ERROR_CODES.filter((code) => codes.has(code)).map((code) => [
     ERROR_ANSWERS[code].status,
     { $ref: `#/components/responses/${code}` },
@@ -111,6 +130,13 @@ function errorAnswers(endpoint: AnyEndpoint): Json {
 
 function errorAnswer(code: ErrorCode): Json {
   const { title, retryAfter } = ERROR_ANSWERS[code];
-  const headers = retryAfter === undefined ? {} : { headers: { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds' } } };
-  return { description: title, ...headers, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } };
+  const headers =
+    retryAfter === undefined
+      ? {}
+      : { headers: { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds' } } };
+  return {
+    description: title,
+    ...headers,
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  };
 }

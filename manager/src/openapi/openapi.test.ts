@@ -26,13 +26,19 @@ describe('the OpenAPI document', () => {
 
   it('describes every endpoint that is mounted, and each of its operations is mounted', async () => {
     const manager = await startTestManager();
-    const described = Object.entries(document.paths).flatMap(([template, operations]) => Object.keys(operations).map((method) => ({ template, method })));
+    const described = Object.entries(document.paths).flatMap(([template, operations]) =>
+      Object.keys(operations).map((method) => ({ template, method })),
+    );
     expect(described).toHaveLength(ALL_ENDPOINTS.length);
     for (const { template, method } of described) {
       const target = { method: method.toUpperCase(), path: template.replace(/\{\w+\}/g, 'x') };
       const answer = await rawRequest(manager, target);
       const body = answer.body.toString();
-      expect([target, answer.status === 405, body.includes('There is nothing at this path')]).toEqual([target, false, false]);
+      expect([target, answer.status === 405, body.includes('There is nothing at this path')]).toEqual([
+        target,
+        false,
+        false,
+      ]);
     }
     await manager.stop();
   });
@@ -42,13 +48,20 @@ describe('the OpenAPI document', () => {
     const references = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, pointer]) => pointer!.split('/'));
     expect(references.length).toBeGreaterThan(50);
     for (const pointer of references) {
-      const found = pointer.reduce<unknown>((node, step) => (node as Record<string, unknown> | undefined)?.[step], document);
+      const found = pointer.reduce<unknown>(
+        (node, step) => (node as Record<string, unknown> | undefined)?.[step],
+        document,
+      );
       expect([pointer.join('/'), typeof found]).toEqual([pointer.join('/'), 'object']);
     }
   });
 
   it('names the fields that requests and answers have', () => {
-    expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['ApiKey', 'CodeSource', 'Error', 'Function', 'FunctionDefinition', 'KeyGroup']));
-    expect(Object.keys(document.components.schemas.FunctionDefinition!.properties)).toEqual(expect.arrayContaining(['name', 'handler', 'route', 'methods', 'keys', 'cors', 'status']));
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining(['ApiKey', 'CodeSource', 'Error', 'Function', 'FunctionDefinition', 'KeyGroup']),
+    );
+    expect(Object.keys(document.components.schemas.FunctionDefinition!.properties)).toEqual(
+      expect.arrayContaining(['name', 'handler', 'route', 'methods', 'keys', 'cors', 'status']),
+    );
   });
 });

@@ -24,16 +24,32 @@ const RETRY_MS = 500;
  * stored. One that is still ending is waited for.
  * @throws StartError when the folder cannot be used, or another manager keeps it.
  */
-export async function takeDataDirectory({ directory, clock, logger }: { directory: string; clock: Clock; logger: Logger }): Promise<ManagerData> {
+export async function takeDataDirectory({
+  directory,
+  clock,
+  logger,
+}: {
+  directory: string;
+  clock: Clock;
+  logger: Logger;
+}): Promise<ManagerData> {
   const giveUpAt = clock.monotonic() + WAIT_MS;
   for (let said = false; ; said = true) {
     const guard = await take(directory);
     if (guard !== undefined) {
       const inside = (name: string): string => path.join(directory, name);
-      return { content: inside('content'), telemetry: inside('telemetry.db'), audit: inside('audit.db'), release: () => guard.release() };
+      return {
+        content: inside('content'),
+        telemetry: inside('telemetry.db'),
+        audit: inside('audit.db'),
+        release: () => guard.release(),
+      };
     }
     if (!said) logger.warn({ directory }, 'another manager uses the data directory: waiting until it has ended');
-    if (clock.monotonic() >= giveUpAt) throw new StartError(`Another manager uses the data directory ${directory}: there may be one. Stop it, or choose another folder with WHERRY_DATA_DIR`);
+    if (clock.monotonic() >= giveUpAt)
+      throw new StartError(
+        `Another manager uses the data directory ${directory}: there may be one. Stop it, or choose another folder with WHERRY_DATA_DIR`,
+      );
     await clock.sleep(RETRY_MS);
   }
 }
@@ -43,6 +59,9 @@ async function take(directory: string): Promise<{ release(): void } | undefined>
     await mkdir(directory, { recursive: true, mode: 0o700 });
     return guardDirectory(path.join(directory, 'wherry.lock.guard'));
   } catch (error) {
-    throw new StartError(`WHERRY_DATA_DIR: ${directory} cannot be used (${(error as Error).message}): it must be a folder that is writable and has locks`, error);
+    throw new StartError(
+      `WHERRY_DATA_DIR: ${directory} cannot be used (${(error as Error).message}): it must be a folder that is writable and has locks`,
+      error,
+    );
   }
 }

@@ -20,14 +20,23 @@ export interface KeyDirectory {
  * and so is one that lacks a version that was there: what is sealed with it would not open any more.
  * @throws StartError that names the file and what is wrong with it (E4).
  */
-export async function watchKeyDirectory({ directory, clock, logger }: { directory: string; clock: Clock; logger: Logger }): Promise<KeyDirectory> {
+export async function watchKeyDirectory({
+  directory,
+  clock,
+  logger,
+}: {
+  directory: string;
+  clock: Clock;
+  logger: Logger;
+}): Promise<KeyDirectory> {
   const file = path.join(directory, 'keys.json');
   const mounted = watchMountedValue({
     first: await read(file),
     read: async (current) => successorOf(current, await read(file), file),
     isSame: (a, b) => a.text === b.text,
     onNews: ({ ring }) => logger.info({ current: ring.current().version }, 'other encryption keys are in force'),
-    onProblem: (problem) => logger.error({ problem }, 'the new encryption keys cannot be used; the old ones stay in force'),
+    onProblem: (problem) =>
+      logger.error({ problem }, 'the new encryption keys cannot be used; the old ones stay in force'),
     clock,
   });
   return {
@@ -39,7 +48,10 @@ export async function watchKeyDirectory({ directory, clock, logger }: { director
 
 function successorOf(current: Read, next: Read, file: string): Read {
   const lost = current.keys.filter(({ version }) => !next.keys.some((key) => key.version === version));
-  if (lost.length > 0) throw new StartError(`${file} lacks the key of version ${lost.map(({ version }) => version).join(', ')}, which was there`);
+  if (lost.length > 0)
+    throw new StartError(
+      `${file} lacks the key of version ${lost.map(({ version }) => version).join(', ')}, which was there`,
+    );
   return next;
 }
 
@@ -54,8 +66,14 @@ async function read(file: string): Promise<Read> {
   try {
     text = await readFile(file, 'utf8');
   } catch (error) {
-    throw new StartError(`WHERRY_KEYS_DIRECTORY: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}): mount the Secret of the encryption keys there`, error);
+    throw new StartError(
+      `WHERRY_KEYS_DIRECTORY: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)}): mount the Secret of the encryption keys there`,
+      error,
+    );
   }
-  const keys = parseKeysJson(text, keysJsonSchema, { name: `WHERRY_KEYS_DIRECTORY: ${file}`, remedy: 'bring back the Secret of the encryption keys from a backup' });
+  const keys = parseKeysJson(text, keysJsonSchema, {
+    name: `WHERRY_KEYS_DIRECTORY: ${file}`,
+    remedy: 'bring back the Secret of the encryption keys from a backup',
+  });
   return { text, keys: keys.keys, ring: keyRingOf(keys) };
 }

@@ -70,7 +70,10 @@ export async function startManager(options: StartManagerOptions): Promise<Runnin
   }
 }
 
-async function compose({ config, connect, clock, logger }: StartManagerOptions, parts: AsyncDisposableStack): Promise<RunningManager> {
+async function compose(
+  { config, connect, clock, logger }: StartManagerOptions,
+  parts: AsyncDisposableStack,
+): Promise<RunningManager> {
   const { metrics, registry } = createProgramMetrics();
   const state: { problem: string | undefined } = { problem: 'It is starting.' };
   const ops = await startOpsListener({ port: config.opsPort, registry, readyz: () => state.problem, clock, logger });
@@ -80,11 +83,19 @@ async function compose({ config, connect, clock, logger }: StartManagerOptions, 
   parts.defer(() => keys.stop());
   const tls = await watchTlsFiles({ directory: config.tlsDirectory, clock, logger });
   parts.defer(() => tls.stop());
-  const stores = await openStores({ directory: config.dataDirectory, maxBytes: config.telemetryBytes, clock, logger, metrics }, parts);
+  const stores = await openStores(
+    { directory: config.dataDirectory, maxBytes: config.telemetryBytes, clock, logger, metrics },
+    parts,
+  );
   const cluster = await connect();
   parts.defer(() => cluster.close());
   parts.defer(() => cluster.referencedSecrets.stop());
-  const internal = await listenInternal({ listener: buildInternalListener({ ...stores, logger }), tls, port: config.internalPort, logger });
+  const internal = await listenInternal({
+    listener: buildInternalListener({ ...stores, logger }),
+    tls,
+    port: config.internalPort,
+    logger,
+  });
   parts.defer(() => internal.close());
   const manager = buildManager({
     ...cluster,
@@ -105,7 +116,19 @@ async function compose({ config, connect, clock, logger }: StartManagerOptions, 
   const management = await listenManagement(whenReady(state, manager.listener), config);
   parts.defer(() => management.close());
   const stopping = new AbortController();
-  begin({ cluster, manager, audit: stores.audit, keyRing: keys.keyRing, managementKey, clock, logger, signal: stopping.signal }, state);
+  begin(
+    {
+      cluster,
+      manager,
+      audit: stores.audit,
+      keyRing: keys.keyRing,
+      managementKey,
+      clock,
+      logger,
+      signal: stopping.signal,
+    },
+    state,
+  );
   logger.info({ management: management.port, internal: internal.port, ops: ops.port }, 'the manager listens');
   return {
     ports: { management: management.port, internal: internal.port, ops: ops.port },
@@ -118,7 +141,10 @@ async function compose({ config, connect, clock, logger }: StartManagerOptions, 
   };
 }
 
-async function openStores({ directory, maxBytes, ...shared }: { directory: string } & Omit<TelemetryOptions, 'file'>, parts: AsyncDisposableStack) {
+async function openStores(
+  { directory, maxBytes, ...shared }: { directory: string } & Omit<TelemetryOptions, 'file'>,
+  parts: AsyncDisposableStack,
+) {
   const data = await takeDataDirectory({ directory, ...shared });
   parts.defer(() => data.release());
   const telemetry = await openTelemetryStore({ file: data.telemetry, maxBytes, ...shared });
@@ -138,10 +164,18 @@ type Beginning = Pick<Parameters<typeof ensureFirstStart>[0], 'audit' | 'keyRing
 };
 
 /** What needs the API server: it is tried until it succeeds, and the program is ready then. */
-function begin({ cluster, manager, logger, signal, ...first }: Beginning, state: { problem: string | undefined }): void {
+function begin(
+  { cluster, manager, logger, signal, ...first }: Beginning,
+  state: { problem: string | undefined },
+): void {
   const work = async (): Promise<void> => {
     const { store } = cluster;
-    await tryUntilDone(() => ensureFirstStart({ store, ...first, whenNoneIsLeft: first.managementKey !== undefined }), { state, clock: first.clock, logger, signal });
+    await tryUntilDone(() => ensureFirstStart({ store, ...first, whenNoneIsLeft: first.managementKey !== undefined }), {
+      state,
+      clock: first.clock,
+      logger,
+      signal,
+    });
     state.problem = 'It reads the Secrets that values refer to.';
     await cluster.referencedSecrets.start();
     state.problem = 'It reads the keys.';
@@ -153,8 +187,16 @@ function begin({ cluster, manager, logger, signal, ...first }: Beginning, state:
   });
 }
 
-async function tryUntilDone(work: () => Promise<unknown>, { state, clock, logger, signal }: { state: { problem: string | undefined }; clock: Clock; logger: Logger; signal: AbortSignal }): Promise<void> {
-  for (let told = ''; ; ) {
+async function tryUntilDone(
+  work: () => Promise<unknown>,
+  {
+    state,
+    clock,
+    logger,
+    signal,
+  }: { state: { problem: string | undefined }; clock: Clock; logger: Logger; signal: AbortSignal },
+): Promise<void> {
+  for (let told = ''; ;) {
     try {
       await work();
       return;
@@ -162,7 +204,8 @@ async function tryUntilDone(work: () => Promise<unknown>, { state, clock, logger
       signal.throwIfAborted();
       const reason = error instanceof DomainError ? error.message : 'Its log says why.';
       state.problem = `The Settings and the first key cannot be made or read: ${reason}`;
-      if (reason !== told) logger.warn({ err: error }, 'the Settings and the first key cannot be made or read; trying again');
+      if (reason !== told)
+        logger.warn({ err: error }, 'the Settings and the first key cannot be made or read; trying again');
       told = reason;
       await clock.sleep(RETRY_MS, signal);
     }
@@ -176,17 +219,28 @@ function whenReady(state: { problem: string | undefined }, listener: RequestList
     // One that is told to go still answers.
     wasReady ||= state.problem === undefined;
     if (wasReady) listener(request, response);
-    else sendError(response, new DomainError('unavailable', 'The service is starting; try again in a moment.'), randomUUID());
+    else
+      sendError(
+        response,
+        new DomainError('unavailable', 'The service is starting; try again in a moment.'),
+        randomUUID(),
+      );
   };
 }
 
-async function listenManagement(listener: RequestListener, { managementHost, managementPort }: ManagerConfig): Promise<{ port: number; close(): Promise<void> }> {
+async function listenManagement(
+  listener: RequestListener,
+  { managementHost, managementPort }: ManagerConfig,
+): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer(listener);
   try {
     server.listen({ host: managementHost, port: managementPort });
     await once(server, 'listening');
   } catch (error) {
-    throw new StartError(`MANAGEMENT_PORT: port ${managementPort} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)})`, error);
+    throw new StartError(
+      `MANAGEMENT_PORT: port ${managementPort} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)})`,
+      error,
+    );
   }
   return { port: (server.address() as AddressInfo).port, close: () => drainServer(server) };
 }
@@ -195,9 +249,14 @@ async function listenManagement(listener: RequestListener, { managementHost, man
 async function readManagementKey(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined;
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new StartError(`WHERRY_MANAGEMENT_KEY_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`, error);
+    throw new StartError(
+      `WHERRY_MANAGEMENT_KEY_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`,
+      error,
+    );
   });
   const value = keyValueSchema.safeParse(text.trim());
   if (value.success) return value.data;
-  throw new StartError(`WHERRY_MANAGEMENT_KEY_FILE: what ${file} holds ${value.error.issues[0]?.message ?? 'is not valid'}`);
+  throw new StartError(
+    `WHERRY_MANAGEMENT_KEY_FILE: what ${file} holds ${value.error.issues[0]?.message ?? 'is not valid'}`,
+  );
 }

@@ -63,7 +63,9 @@ export class SettingService {
 
   #change(wanted: Wanted): Promise<SettingsResource> {
     const missing = (): DomainError => conflict('The Settings object is being deleted; try again.');
-    return changeResource(this.#options, { kind: 'Settings', id: SETTINGS_NAME, missing }, ({ spec }) => ({ values: changed(spec.values, wanted) }));
+    return changeResource(this.#options, { kind: 'Settings', id: SETTINGS_NAME, missing }, ({ spec }) => ({
+      values: changed(spec.values, wanted),
+    }));
   }
 
   /** With kubectl the object can be deleted. It is made anew when there is something to keep in it. @returns undefined: it is there */
@@ -83,7 +85,10 @@ export class SettingService {
     if (value === undefined) return;
     const groups = accessGroups(value ?? SETTINGS[ACCESS_GROUPS].default);
     if (groups.length === 0 && principal?.type !== 'user') {
-      throw new DomainError('forbidden', `${ACCESS_GROUPS} can be emptied by a signed-in user only: no key could undo it.`);
+      throw new DomainError(
+        'forbidden',
+        `${ACCESS_GROUPS} can be emptied by a signed-in user only: no key could undo it.`,
+      );
     }
     for (const id of groups) {
       const group = await this.#options.store.get('KeyGroup', id);
@@ -110,6 +115,8 @@ function isSetting(name: string): name is SettingName {
 function changed(values: Record<string, string>, wanted: Wanted): Record<string, string> {
   const all = Object.entries({ ...values, ...wanted });
   return Object.fromEntries(
-    all.flatMap(([name, value]) => (value === null || !isSetting(name) || SETTINGS[name].default === value ? [] : [[name, value]])),
+    all.flatMap(([name, value]) =>
+      value === null || !isSetting(name) || SETTINGS[name].default === value ? [] : [[name, value]],
+    ),
   );
 }

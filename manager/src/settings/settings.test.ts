@@ -19,12 +19,20 @@ describe('settings', () => {
 
   it('are all listed by name with their defaults', async () => {
     const { settings } = (await api().get('/api/settings').expect(200)).body as { settings: SettingView[] };
-    const expected = Object.entries(SETTINGS).map(([name, definition]) => ({ name, value: definition.default, default: definition.default, scope: 'global' }));
+    const expected = Object.entries(SETTINGS).map(([name, definition]) => ({
+      name,
+      value: definition.default,
+      default: definition.default,
+      scope: 'global',
+    }));
     expect(settings).toEqual(expected.sort((a, b) => (a.name < b.name ? -1 : 1)));
   });
 
   it('are changed together, and null is the default', async () => {
-    expect((await put({ 'log.level': 'warn', 'server.name': 'Mine' }).expect(200)).body).toEqual({ success: true, updated: 2 });
+    expect((await put({ 'log.level': 'warn', 'server.name': 'Mine' }).expect(200)).body).toEqual({
+      success: true,
+      updated: 2,
+    });
     expect([await value('log.level'), await value('server.name')]).toEqual(['warn', 'Mine']);
     await put({ 'log.level': null }).expect(200);
     expect([await value('log.level'), await value('server.name')]).toEqual(['info', 'Mine']);
@@ -32,9 +40,13 @@ describe('settings', () => {
   });
 
   it('are changed all or not at all, with a detail for each bad one', async () => {
-    const answer = await put({ 'log.level': 'loud', 'server.name': 'Mine', unknown: 'x', 'ui.theme': 'dark' }).expect(400);
+    const answer = await put({ 'log.level': 'loud', 'server.name': 'Mine', unknown: 'x', 'ui.theme': 'dark' }).expect(
+      400,
+    );
     expect((answer.body as { details: { path: string }[] }).details.map(({ path }) => path)).toEqual([
-      'settings.log.level', 'settings.unknown', 'settings.ui.theme',
+      'settings.log.level',
+      'settings.unknown',
+      'settings.ui.theme',
     ]);
     expect(await value('server.name')).toBe('Wherry');
   });
@@ -45,10 +57,18 @@ describe('settings', () => {
     expect(await value('log.level')).toBe('info');
     await put({ 'server.name': 'Mine' }).expect(200);
     expect([await value('log.level'), await value('server.name')]).toEqual(['info', 'Mine']);
-    expect((await manager.store.get('Settings', 'wherry'))!.metadata.annotations).toMatchObject({ 'wherry.dev/first-start': 'done' });
+    expect((await manager.store.get('Settings', 'wherry'))!.metadata.annotations).toMatchObject({
+      'wherry.dev/first-start': 'done',
+    });
   });
 
-  it.each([[{}, 400], [{ 'log.level': 1 }, 400], [{ 'toString': 'x' }, 400], [[], 400], [null, 400]])('refuse %j', async (settings, status) => {
+  it.each([
+    [{}, 400],
+    [{ 'log.level': 1 }, 400],
+    [{ toString: 'x' }, 400],
+    [[], 400],
+    [null, 400],
+  ])('refuse %j', async (settings, status) => {
     await put(settings).expect(status);
   });
 
@@ -62,7 +82,15 @@ describe('settings', () => {
   });
 
   it('reach the log database at once', async () => {
-    const at = (timestamp: number) => ({ functionName: 'f', requestId: 'r', level: 'log' as const, message: 'm', args: null, sequence: 0, timestamp });
+    const at = (timestamp: number) => ({
+      functionName: 'f',
+      requestId: 'r',
+      level: 'log' as const,
+      message: 'm',
+      args: null,
+      sequence: 0,
+      timestamp,
+    });
     manager.telemetry.write(Array.from({ length: 150 }, (_, index) => at(manager.clock.now() + index)));
     await put({ 'log.trimming.max-per-function': '100' }).expect(200);
     expect(await manager.telemetry.query({ limit: 1000 })).toHaveLength(100);

@@ -110,7 +110,11 @@ export const sourceEndpoints = {
     query: z.looseObject({ secret: z.string().optional().describe('Discouraged: URLs end up in logs') }),
     summary: 'Start a sync of a git source, proved by the webhook secret',
     audit: { action: 'source.deliver', kind: 'CodeSource', id: 'id' },
-    body: { kind: 'stream', types: ['application/json'], description: 'Whatever the git host sends; it is not looked into' },
+    body: {
+      kind: 'stream',
+      types: ['application/json'],
+      description: 'Whatever the git host sends; it is not looked into',
+    },
     status: 200,
     reply: { json: syncReplySchema },
     errors: [],

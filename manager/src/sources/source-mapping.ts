@@ -57,7 +57,9 @@ function redacted(field: string, value: Confidential | undefined): Record<string
   return value === undefined ? {} : { [field]: REDACTED };
 }
 
-function syncTimes({ status }: CodeSourceResource): Pick<SourceView, 'lastSyncAt' | 'lastSyncStartedAt' | 'lastSyncError'> {
+function syncTimes({
+  status,
+}: CodeSourceResource): Pick<SourceView, 'lastSyncAt' | 'lastSyncStartedAt' | 'lastSyncError'> {
   return {
     lastSyncAt: isoOrNull(status.lastSyncAt),
     lastSyncStartedAt: isoOrNull(status.lastSyncStartedAt),

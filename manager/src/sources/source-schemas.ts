@@ -42,33 +42,46 @@ export const sourceUpdateSchema = z
 export type SourceUpdate = z.output<typeof sourceUpdateSchema>;
 
 export const SOURCE_READ_ONLY = [
-  'id', 'revision', 'lastSyncAt', 'lastSyncStartedAt', 'lastSyncError', 'createdAt', 'updatedAt', 'syncTriggered',
+  'id',
+  'revision',
+  'lastSyncAt',
+  'lastSyncStartedAt',
+  'lastSyncError',
+  'createdAt',
+  'updatedAt',
+  'syncTriggered',
 ] as const;
 
-const times = { lastSyncAt: timeSchema.nullable(), lastSyncStartedAt: timeSchema.nullable(), lastSyncError: z.string().nullable() };
+const times = {
+  lastSyncAt: timeSchema.nullable(),
+  lastSyncStartedAt: timeSchema.nullable(),
+  lastSyncError: z.string().nullable(),
+};
 
-export const sourceViewSchema = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  type: z.enum(['manual', 'git']),
-  typeSettings: z.strictObject({
-    url: z.string().optional(),
-    branch: z.string().optional(),
-    tag: z.string().optional(),
-    commit: z.string().optional(),
-    authToken: z.string().optional(),
-  }),
-  syncSettings: z.strictObject({
-    intervalSeconds: z.int().optional(),
-    webhookEnabled: z.boolean().optional(),
-    webhookSecret: z.string().optional(),
-  }),
-  enabled: z.boolean(),
-  revision: z.string().nullable(),
-  ...times,
-  createdAt: timeSchema,
-  updatedAt: timeSchema,
-}).meta({ id: 'CodeSource' });
+export const sourceViewSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    type: z.enum(['manual', 'git']),
+    typeSettings: z.strictObject({
+      url: z.string().optional(),
+      branch: z.string().optional(),
+      tag: z.string().optional(),
+      commit: z.string().optional(),
+      authToken: z.string().optional(),
+    }),
+    syncSettings: z.strictObject({
+      intervalSeconds: z.int().optional(),
+      webhookEnabled: z.boolean().optional(),
+      webhookSecret: z.string().optional(),
+    }),
+    enabled: z.boolean(),
+    revision: z.string().nullable(),
+    ...times,
+    createdAt: timeSchema,
+    updatedAt: timeSchema,
+  })
+  .meta({ id: 'CodeSource' });
 export type SourceView = z.output<typeof sourceViewSchema>;
 export const sourceListSchema = z.strictObject({ sources: z.array(sourceViewSchema) });
 export const sourceUpdatedSchema = z.strictObject({ ...sourceViewSchema.shape, syncTriggered: z.boolean() });

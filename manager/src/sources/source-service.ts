@@ -62,7 +62,8 @@ export class SourceService {
       requireSame('name', body.name, displayName(current));
       requireSame('type', body.type, current.spec.type);
       if (current.spec.type === 'manual') refuseGitFields(body);
-      else if (body.typeSettings !== undefined || body.syncSettings !== undefined) throw invalid(`typeSettings: ${NO_GIT}.`);
+      else if (body.typeSettings !== undefined || body.syncSettings !== undefined)
+        throw invalid(`typeSettings: ${NO_GIT}.`);
       return { ...current.spec, enabled: body.enabled ?? current.spec.enabled };
     });
   }
@@ -82,7 +83,9 @@ export class SourceService {
   /** @throws DomainError always, so far: manual sources have nothing to sync with. */
   async sync(id: string): Promise<never> {
     const source = await this.get(id);
-    throw invalid(source.spec.type === 'manual' ? 'A manual source does not sync: upload its files.' : `type: ${NO_GIT}.`);
+    throw invalid(
+      source.spec.type === 'manual' ? 'A manual source does not sync: upload its files.' : `type: ${NO_GIT}.`,
+    );
   }
 }
 

@@ -13,11 +13,23 @@ describe('code sources', () => {
   afterEach(() => manager.stop());
 
   it('are created, found by id and by name, and deleted', async () => {
-    const created = await api().post('/api/sources').send({ name: 'My_App', type: 'manual', typeSettings: {} }).expect(201);
+    const created = await api()
+      .post('/api/sources')
+      .send({ name: 'My_App', type: 'manual', typeSettings: {} })
+      .expect(201);
     expect(created.body).toEqual({
-      id: expect.stringMatching(/^my-app-[0-9a-f]{10}$/), name: 'My_App', type: 'manual', typeSettings: {}, syncSettings: {}, enabled: true,
-      revision: null, lastSyncAt: null, lastSyncStartedAt: null, lastSyncError: null,
-      createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z',
+      id: expect.stringMatching(/^my-app-[0-9a-f]{10}$/),
+      name: 'My_App',
+      type: 'manual',
+      typeSettings: {},
+      syncSettings: {},
+      enabled: true,
+      revision: null,
+      lastSyncAt: null,
+      lastSyncStartedAt: null,
+      lastSyncError: null,
+      createdAt: '2026-01-01T00:00:00.000Z',
+      updatedAt: '2026-01-01T00:00:00.000Z',
     });
     const { id } = created.body as { id: string };
     expect((await api().get(`/api/sources/${id}`).expect(200)).body).toEqual(created.body);
@@ -44,7 +56,9 @@ describe('code sources', () => {
   });
 
   it('have unique names, also when made at once', async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => api().post('/api/sources').send({ name: 'App', type: 'manual' })));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => api().post('/api/sources').send({ name: 'App', type: 'manual' })),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
   });
 
@@ -60,7 +74,18 @@ describe('code sources', () => {
     [{ type: 'git' }, 400],
     [{ enabled: 'no' }, 400],
     [{ enabled: false }, 200],
-    [{ name: 'app', type: 'manual', typeSettings: {}, syncSettings: {}, enabled: true, revision: null, createdAt: 'x' }, 200],
+    [
+      {
+        name: 'app',
+        type: 'manual',
+        typeSettings: {},
+        syncSettings: {},
+        enabled: true,
+        revision: null,
+        createdAt: 'x',
+      },
+      200,
+    ],
   ])('answer the update %j with %i', async (body, status) => {
     const id = await create('app');
     const answer = await api().put(`/api/sources/${id}`).send(body).expect(status);
@@ -80,7 +105,9 @@ describe('code sources', () => {
 
   it('show a git source that kubectl made, its credentials redacted, and write none of its files', async () => {
     const spec = {
-      type: 'git', enabled: true, git: { url: 'https://git.test/x', branch: 'main', authToken: { encrypted: 'wherry1.x' } },
+      type: 'git',
+      enabled: true,
+      git: { url: 'https://git.test/x', branch: 'main', authToken: { encrypted: 'wherry1.x' } },
       sync: { intervalSeconds: 60, webhook: { enabled: true, secret: { encrypted: 'wherry1.y' } } },
     } as const;
     await manager.store.create({ kind: 'CodeSource', metadata: { name: 'repo' }, spec });
@@ -96,11 +123,19 @@ describe('code sources', () => {
   it('answer webhooks of manual and unknown sources with one and the same 401', async () => {
     const id = await create('app');
     const answers = await Promise.all(
-      [`/api/sources/${id}/webhook?secret=x`, '/api/sources/missing/webhook', '/api/sources/No_Id/webhook'].map((path) =>
-        rawRequest(manager, { method: 'POST', path, headers: { 'x-api-key': '', 'content-type': 'application/json' } }, '{}'),
+      [`/api/sources/${id}/webhook?secret=x`, '/api/sources/missing/webhook', '/api/sources/No_Id/webhook'].map(
+        (path) =>
+          rawRequest(
+            manager,
+            { method: 'POST', path, headers: { 'x-api-key': '', 'content-type': 'application/json' } },
+            '{}',
+          ),
       ),
     );
-    const seen = answers.map(({ status, body }) => [status, { ...(JSON.parse(body.toString()) as object), requestId: '' }]);
+    const seen = answers.map(({ status, body }) => [
+      status,
+      { ...(JSON.parse(body.toString()) as object), requestId: '' },
+    ]);
     expect(new Set(seen.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(seen[0]![0]).toBe(401);
   });

@@ -24,8 +24,7 @@ const SCHEMA = `
  * function's own calls left (S8).
  */
 const BUDGETS = ["level <> 'exec_reject'", "level = 'exec_reject'"];
-const COLUMNS =
-  'id, function_name AS functionName, request_id AS requestId, level, message, args, sequence, timestamp';
+const COLUMNS = 'id, function_name AS functionName, request_id AS requestId, level, message, args, sequence, timestamp';
 
 /** What is left of the write-ahead log between transactions. */
 const JOURNAL_BYTES = 4 * 1024 * 1024;
@@ -52,7 +51,9 @@ export class LogDatabase {
     this.#database = new DatabaseSync(file);
     try {
       // A lost last batch is fine for logs; waiting for the disk at each is not.
-      this.#database.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${JOURNAL_BYTES};`);
+      this.#database.exec(
+        `PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${JOURNAL_BYTES};`,
+      );
       this.#database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;');
       this.#database.exec(SCHEMA);
     } catch (error) {
@@ -99,7 +100,9 @@ export class LogDatabase {
     this.#maxPerFunction = maxPerFunction;
     this.#transaction(() => {
       if (oldest !== undefined) this.#database.prepare('DELETE FROM logs WHERE timestamp < ?').run(oldest);
-      const names = this.#database.prepare('SELECT DISTINCT function_name AS name FROM logs').all() as { name: string }[];
+      const names = this.#database.prepare('SELECT DISTINCT function_name AS name FROM logs').all() as {
+        name: string;
+      }[];
       for (const { name } of names) this.#trimFunction(name);
     });
   }
@@ -130,7 +133,10 @@ export class LogDatabase {
   }
 }
 
-function conditionsOf({ functionName, requestId, levels, after }: LogQuery): { where: string; values: SQLInputValue[] } {
+function conditionsOf({ functionName, requestId, levels, after }: LogQuery): {
+  where: string;
+  values: SQLInputValue[];
+} {
   const conditions: string[] = [];
   const values: SQLInputValue[] = [];
   const add = (condition: string, ...given: SQLInputValue[]): void => {

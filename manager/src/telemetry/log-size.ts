@@ -32,7 +32,8 @@ export class LogSize {
 
   /** Makes room, where there is none. Outside of a transaction. */
   enforce(): void {
-    for (let round = 0; this.#used() > this.#maxBytes && round < MAX_ROUNDS; round += 1) this.#evict(KEPT ** (round + 1));
+    for (let round = 0; this.#used() > this.#maxBytes && round < MAX_ROUNDS; round += 1)
+      this.#evict(KEPT ** (round + 1));
     const pages = this.#pragma('page_count') - Math.floor(this.#maxBytes / this.#pragma('page_size'));
     if (pages > 0) this.#shrink(pages);
   }
@@ -45,7 +46,10 @@ export class LogSize {
     const sql = `SELECT function_name AS name, ${IS_REFUSAL} AS refusal, SUM(${ROW_BYTES}) AS bytes FROM logs GROUP BY 1, 2`;
     const budgets = this.#database.prepare(sql).all() as unknown as Budget[];
     const total = budgets.reduce((sum, { bytes }) => sum + bytes, 0);
-    const share = fairShare(budgets.map(({ bytes }) => bytes), (total * kept * this.#maxBytes) / this.#used());
+    const share = fairShare(
+      budgets.map(({ bytes }) => bytes),
+      (total * kept * this.#maxBytes) / this.#used(),
+    );
     const trim = this.#database.prepare(`DELETE FROM logs WHERE id IN (
       SELECT id FROM (
         SELECT id, SUM(${ROW_BYTES}) OVER (ORDER BY timestamp DESC, sequence DESC, id DESC) AS bytes

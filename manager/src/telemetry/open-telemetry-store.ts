@@ -41,16 +41,28 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
     retentionSeconds: Number(SETTINGS['log.trimming.retention-seconds'].default),
     intervalSeconds: Number(SETTINGS['log.trimming.interval-seconds'].default),
   };
-  const workerData: TelemetryWorkerData = { file: options.file, maxPerFunction: retention.maxPerFunction, maxBytes: options.maxBytes };
+  const workerData: TelemetryWorkerData = {
+    file: options.file,
+    maxPerFunction: retention.maxPerFunction,
+    maxBytes: options.maxBytes,
+  };
   const worker = new Worker(new URL('./telemetry-worker.ts', import.meta.url), { workerData, name: 'telemetry' });
-  const thread = new DatabaseThread<TelemetryOperation>(worker, { name: 'log', logger: options.logger, consequence: 'logs are lost until a restart' });
+  const thread = new DatabaseThread<TelemetryOperation>(worker, {
+    name: 'log',
+    logger: options.logger,
+    consequence: 'logs are lost until a restart',
+  });
   try {
     const { setAside } = await thread.ready;
-    if (setAside !== undefined) options.logger.warn({ file: setAside }, 'the log database was damaged: it is set aside, and logs begin anew');
+    if (setAside !== undefined)
+      options.logger.warn({ file: setAside }, 'the log database was damaged: it is set aside, and logs begin anew');
     return new WorkerTelemetryStore(thread, options, retention);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`The log database ${options.file} cannot be opened (${reason}): mend its permissions, or move it away.`, error);
+    throw new StartError(
+      `The log database ${options.file} cannot be opened (${reason}): mend its permissions, or move it away.`,
+      error,
+    );
   }
 }
 
@@ -71,7 +83,10 @@ class WorkerTelemetryStore implements TelemetryStore {
     this.#thread = thread;
     this.#options = options;
     this.#retention = retention;
-    const counter = options.metrics?.counter('log_entries_lost_total', 'Log entries given up because they came too fast.');
+    const counter = options.metrics?.counter(
+      'log_entries_lost_total',
+      'Log entries given up because they came too fast.',
+    );
     this.#countDropped = (by) => counter?.inc({}, by);
     this.#waiting = new BatchQueue<LogEntry>({
       capacity: CAPACITY,
@@ -167,10 +182,15 @@ class WorkerTelemetryStore implements TelemetryStore {
 }
 
 /** As it is stored: its texts, and about what the rest takes. */
-const sizeOf = ({ message, args }: LogEntry): number => Buffer.byteLength(message) + Buffer.byteLength(args ?? '') + ENTRY_BYTES;
+const sizeOf = ({ message, args }: LogEntry): number =>
+  Buffer.byteLength(message) + Buffer.byteLength(args ?? '') + ENTRY_BYTES;
 
 function bounded(entry: LogEntry): LogEntry {
   const longArgs = entry.args !== null && entry.args.length > MAX_TEXT;
   if (entry.message.length <= MAX_TEXT && !longArgs) return entry;
-  return { ...entry, message: entry.message.slice(0, MAX_TEXT), args: longArgs ? '["(too long to keep)"]' : entry.args };
+  return {
+    ...entry,
+    message: entry.message.slice(0, MAX_TEXT),
+    args: longArgs ? '["(too long to keep)"]' : entry.args,
+  };
 }

@@ -10,7 +10,14 @@ import { openTelemetryStore } from './open-telemetry-store.ts';
 import type { TelemetryStore } from './telemetry-store.ts';
 
 const entry = (fields: Partial<LogEntry> = {}): LogEntry => ({
-  functionName: 'fn', requestId: 'r', level: 'log', message: 'm', args: null, sequence: 0, timestamp: 1_000_000, ...fields,
+  functionName: 'fn',
+  requestId: 'r',
+  level: 'log',
+  message: 'm',
+  args: null,
+  sequence: 0,
+  timestamp: 1_000_000,
+  ...fields,
 });
 
 const MIB = 1024 * 1024;
@@ -22,8 +29,10 @@ describe('the telemetry store', () => {
   let metrics: FakeMetrics;
   let store: TelemetryStore;
   let maxBytes: number;
-  const open = (): Promise<TelemetryStore> => openTelemetryStore({ file: path.join(directory, 'telemetry.db'), maxBytes, clock, logger, metrics });
-  const messages = async (limit = 1000): Promise<string[]> => (await store.query({ limit })).map(({ message }) => message);
+  const open = (): Promise<TelemetryStore> =>
+    openTelemetryStore({ file: path.join(directory, 'telemetry.db'), maxBytes, clock, logger, metrics });
+  const messages = async (limit = 1000): Promise<string[]> =>
+    (await store.query({ limit })).map(({ message }) => message);
 
   beforeEach(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'wherry-telemetry-'));
@@ -40,18 +49,33 @@ describe('the telemetry store', () => {
 
   it('gives entries newest first: by time, by sequence, by arrival, whatever the order of arrival', async () => {
     store.write([entry({ message: 'b0', timestamp: 2.5 }), entry({ message: 'c', timestamp: 3 })]);
-    store.write([entry({ message: 'a', timestamp: 1 }), entry({ message: 'b1', timestamp: 2.5, sequence: 1 }), entry({ message: 'b1 later', timestamp: 2.5, sequence: 1 })]);
+    store.write([
+      entry({ message: 'a', timestamp: 1 }),
+      entry({ message: 'b1', timestamp: 2.5, sequence: 1 }),
+      entry({ message: 'b1 later', timestamp: 2.5, sequence: 1 }),
+    ]);
     expect(await messages()).toEqual(['c', 'b1 later', 'b1', 'b0', 'a']);
   });
 
   it('gives back every field as it was written', async () => {
-    const written = entry({ requestId: 'x', level: 'exec_end', message: '1.5ms\u0000"ü', args: '{"a":1}', sequence: 7, timestamp: 1234.567 });
+    const written = entry({
+      requestId: 'x',
+      level: 'exec_end',
+      message: '1.5ms\u0000"ü',
+      args: '{"a":1}',
+      sequence: 7,
+      timestamp: 1234.567,
+    });
     store.write([written]);
     expect(await store.query({ limit: 1 })).toEqual([{ ...written, id: 1 }]);
   });
 
   it('filters and pages without skipping or repeating while new entries come', async () => {
-    store.write(Array.from({ length: 25 }, (_, index) => entry({ message: `${index}`, timestamp: Math.floor(index / 5), level: index % 2 === 0 ? 'log' : 'error' })));
+    store.write(
+      Array.from({ length: 25 }, (_, index) =>
+        entry({ message: `${index}`, timestamp: Math.floor(index / 5), level: index % 2 === 0 ? 'log' : 'error' }),
+      ),
+    );
     store.write([entry({ functionName: 'other', message: 'other' })]);
     const seen: string[] = [];
     let after: Parameters<TelemetryStore['query']>[0]['after'];
@@ -85,7 +109,11 @@ describe('the telemetry store', () => {
   it('never holds more than a bound for each function, whatever is written before a look', async () => {
     store.retain({ maxPerFunction: 100, retentionSeconds: 0, intervalSeconds: 300 });
     for (let round = 0; round < 20; round += 1) {
-      store.write(Array.from({ length: 90 }, (_, index) => entry({ message: `${round * 90 + index}`, timestamp: round * 90 + index })));
+      store.write(
+        Array.from({ length: 90 }, (_, index) =>
+          entry({ message: `${round * 90 + index}`, timestamp: round * 90 + index }),
+        ),
+      );
       expect((await messages()).length).toBeLessThanOrEqual(300);
     }
     store.write([entry({ functionName: 'quiet', message: 'quiet', timestamp: 0 })]);
@@ -99,12 +127,22 @@ describe('the telemetry store', () => {
     store.retain({ maxPerFunction: 100, retentionSeconds: 0, intervalSeconds: 300 });
     const own = Array.from({ length: 80 }, (_, index) => entry({ message: `own ${index}`, timestamp: index }));
     store.write(own);
-    store.write(Array.from({ length: 4200 }, (_, index) => entry({ level: 'exec_reject', message: `refused ${index}`, timestamp: 1000 + index })));
+    store.write(
+      Array.from({ length: 4200 }, (_, index) =>
+        entry({ level: 'exec_reject', message: `refused ${index}`, timestamp: 1000 + index }),
+      ),
+    );
     await clock.advance(300_000);
     const kept = await store.query({ functionName: 'fn', limit: 1000 });
-    expect(kept.filter(({ level }) => level === 'log').map(({ message }) => message)).toEqual(own.map(({ message }) => message).reverse());
+    expect(kept.filter(({ level }) => level === 'log').map(({ message }) => message)).toEqual(
+      own.map(({ message }) => message).reverse(),
+    );
     const refused = kept.filter(({ level }) => level === 'exec_reject');
-    expect([refused.length, refused[0]?.message, refused.at(-1)?.message]).toEqual([100, 'refused 4199', 'refused 4100']);
+    expect([refused.length, refused[0]?.message, refused.at(-1)?.message]).toEqual([
+      100,
+      'refused 4199',
+      'refused 4100',
+    ]);
   });
 
   it('lets entries go when they are too old', async () => {
@@ -149,29 +187,42 @@ describe('the telemetry store', () => {
     const chatter = async (count: number, bytes: number, from = 0): Promise<void> => {
       const size = bytes > 1024 ? 50 : 1000;
       for (let at = from; at < from + count; at += size) {
-        store.write(Array.from({ length: size }, (_, index) => entry({ functionName: 'chatty', message: `${at + index} ${'x'.repeat(bytes)}`, timestamp: at + index })));
+        store.write(
+          Array.from({ length: size }, (_, index) =>
+            entry({ functionName: 'chatty', message: `${at + index} ${'x'.repeat(bytes)}`, timestamp: at + index }),
+          ),
+        );
         await store.knows('chatty');
       }
     };
 
-    it.each([['long', 1000, 64 * 1024], ['short', 80_000, 100]])('M10: stays within it, whatever is written: %s entries', async (_what, count, bytes) => {
-      await reopen(16 * MIB);
-      let largest = 0;
-      for (let at = 0; at < count; at += count / 20) {
-        await chatter(count / 20, bytes, at);
-        largest = Math.max(largest, await onDisk());
-      }
-      expect(largest).toBeLessThanOrEqual(32 * MIB);
-      const kept = await store.query({ functionName: 'chatty', limit: 100_000 });
-      expect(kept[0]?.timestamp).toBe(count - 1);
-      expect(kept.map(({ timestamp }) => timestamp)).toEqual(kept.map((_, index) => count - 1 - index));
-      // What it holds is not much less than it may.
-      expect(kept.length * (bytes + 300)).toBeGreaterThan(8 * MIB);
-    }, 40_000);
+    it.each([
+      ['long', 1000, 64 * 1024],
+      ['short', 80_000, 100],
+    ])(
+      'M10: stays within it, whatever is written: %s entries',
+      async (_what, count, bytes) => {
+        await reopen(16 * MIB);
+        let largest = 0;
+        for (let at = 0; at < count; at += count / 20) {
+          await chatter(count / 20, bytes, at);
+          largest = Math.max(largest, await onDisk());
+        }
+        expect(largest).toBeLessThanOrEqual(32 * MIB);
+        const kept = await store.query({ functionName: 'chatty', limit: 100_000 });
+        expect(kept[0]?.timestamp).toBe(count - 1);
+        expect(kept.map(({ timestamp }) => timestamp)).toEqual(kept.map((_, index) => count - 1 - index));
+        // What it holds is not much less than it may.
+        expect(kept.length * (bytes + 300)).toBeGreaterThan(8 * MIB);
+      },
+      40_000,
+    );
 
     it("S8: a chatty function's entries push out none of another's, however old those are", async () => {
       await reopen(16 * MIB);
-      const quiet = Array.from({ length: 500 }, (_, index) => entry({ functionName: 'quiet', message: `${index}`, timestamp: -1000 + index }));
+      const quiet = Array.from({ length: 500 }, (_, index) =>
+        entry({ functionName: 'quiet', message: `${index}`, timestamp: -1000 + index }),
+      );
       store.write(quiet);
       await chatter(1000, 32 * 1024);
       const kept = await store.query({ functionName: 'quiet', limit: 1000 });

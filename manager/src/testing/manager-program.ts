@@ -44,9 +44,16 @@ export class ManagerPlace {
   start(environment: Record<string, string>): ManagerProgram {
     const at = (name: string): string => path.join(this.folder, name);
     const program = new ManagerProgram({
-      MANAGEMENT_HOST: '127.0.0.1', MANAGEMENT_PORT: '0', WHERRY_INTERNAL_PORT: '0', OPS_PORT: '0',
-      WHERRY_FUNCTION_URL: 'http://functions.test', WHERRY_DATA_DIR: at('data'), WHERRY_TLS_DIRECTORY: at('tls'),
-      WHERRY_KEYS_DIRECTORY: at('keys'), WHERRY_MANAGEMENT_KEY_FILE: at('management-key'), WHERRY_LAME_DUCK_SECONDS: '0',
+      MANAGEMENT_HOST: '127.0.0.1',
+      MANAGEMENT_PORT: '0',
+      WHERRY_INTERNAL_PORT: '0',
+      OPS_PORT: '0',
+      WHERRY_FUNCTION_URL: 'http://functions.test',
+      WHERRY_DATA_DIR: at('data'),
+      WHERRY_TLS_DIRECTORY: at('tls'),
+      WHERRY_KEYS_DIRECTORY: at('keys'),
+      WHERRY_MANAGEMENT_KEY_FILE: at('management-key'),
+      WHERRY_LAME_DUCK_SECONDS: '0',
       ...environment,
     });
     this.#running.add(program);
@@ -66,7 +73,10 @@ export class ManagerPlace {
 
   #writeKeys(): void {
     const current = this.#keys.length;
-    writeFileSync(path.join(this.folder, 'keys', 'keys.json'), serializeKeysJson({ format: 1, current, keys: this.#keys }));
+    writeFileSync(
+      path.join(this.folder, 'keys', 'keys.json'),
+      serializeKeysJson({ format: 1, current, keys: this.#keys }),
+    );
   }
 }
 
@@ -79,7 +89,9 @@ export class ManagerProgram {
   constructor(environment: Record<string, string>) {
     this.child = spawn(process.execPath, [PROGRAM], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
     this.exited = once(this.child, 'exit');
-    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => { this.said += text; });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.said += text;
+    });
   }
 
   /** Its ports, once it listens. */
@@ -88,7 +100,8 @@ export class ManagerProgram {
     for (;;) {
       const line = this.said.split('\n').find((text) => text.includes('"the manager listens"'));
       if (line !== undefined) return JSON.parse(line) as { management: number; internal: number; ops: number };
-      if (this.child.exitCode !== null || machineTime() > end) throw new Error(`the manager does not listen: ${this.said}`);
+      if (this.child.exitCode !== null || machineTime() > end)
+        throw new Error(`the manager does not listen: ${this.said}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }

@@ -60,7 +60,14 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const server = createServer(manager.listener);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return {
-    store, content, referencedSecrets, clock, logger, telemetry, audit, server,
+    store,
+    content,
+    referencedSecrets,
+    clock,
+    logger,
+    telemetry,
+    audit,
+    server,
     audited: async () => (await audit.query({ limit: 1_000_000 })).reverse(),
     async stop() {
       server.closeAllConnections();
@@ -91,7 +98,9 @@ export function rawRequest(
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('error', reject);
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }));
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
+      );
     });
     sent.on('error', reject);
     sent.end(body);

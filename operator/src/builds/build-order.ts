@@ -34,7 +34,9 @@ export function restsOn(order: BuildOrder, inputs: readonly BuildInput[]): Diges
     const tree = order.inForce.trees.get(name);
     return [name, tree?.paths, ...STEERING.map((path) => tree?.files.get(path) ?? null)];
   });
-  const files = inputs.map(({ source, path }) => [source, path, order.inForce.trees.get(source)?.files.get(path) ?? null]).sort();
+  const files = inputs
+    .map(({ source, path }) => [source, path, order.inForce.trees.get(source)?.files.get(path) ?? null])
+    .sort();
   return digestOf([order.handler, sources, files]);
 }
 

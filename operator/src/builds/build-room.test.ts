@@ -37,7 +37,15 @@ describe('the build room', () => {
         return locks.disagree < 0;
       },
     };
-    room = new BuildRoom({ builder, content, locks: sourceLocks, clock, logger, figures: createBuildFigures(metrics), onSettled: (handler) => settled.push(handler) });
+    room = new BuildRoom({
+      builder,
+      content,
+      locks: sourceLocks,
+      clock,
+      logger,
+      figures: createBuildFigures(metrics),
+      onSettled: (handler) => settled.push(handler),
+    });
   });
   afterEach(() => room.stop());
 
@@ -148,7 +156,13 @@ describe('the build room', () => {
 
   it('tells that a registry does not answer, and asks it again without being told to', async () => {
     const wanted = await order('a/main.ts', { a: A });
-    builder.answer('a/main.ts', { ok: false, reason: 'RegistryUnavailable', message: 'api/package.json: hono cannot be had', inputs: [], retry: true });
+    builder.answer('a/main.ts', {
+      ok: false,
+      reason: 'RegistryUnavailable',
+      message: 'api/package.json: hono cannot be had',
+      inputs: [],
+      retry: true,
+    });
     room.request(wanted);
     await clock.advance(0);
     for (const _ of [1, 2, 3]) {
@@ -181,20 +195,33 @@ describe('the build room', () => {
 
   it('builds with the packages that are known, and anew where another build has settled them otherwise', async () => {
     const used = new Map([['a', { asks: sha256('asks'), lock: 'the lock' }]]);
-    builder.answer('a/main.ts', () => ({ ok: true, artifact: Buffer.from('one'), revision: sha256('one'), inputs: [], locks: used }));
+    builder.answer('a/main.ts', () => ({
+      ok: true,
+      artifact: Buffer.from('one'),
+      revision: sha256('one'),
+      inputs: [],
+      locks: used,
+    }));
     locks.disagree = 1;
     const wanted = await order('a/main.ts', { a: A });
     room.request(wanted);
     await clock.advance(0);
     expect(room.request(wanted).state).toBe('built');
-    expect(builder.requests.map((request) => request.locks?.get('a'))).toEqual([[], [{ asks: sha256('asks'), lock: sha256('the lock') }]]);
+    expect(builder.requests.map((request) => request.locks?.get('a'))).toEqual([
+      [],
+      [{ asks: sha256('asks'), lock: sha256('the lock') }],
+    ]);
   });
 
   it('tells a failure with file, line and column', async () => {
     const wanted = await order('a/main.ts', { a: { ...A, 'b.ts': "\n\nf('a' 'b')" } });
     room.request(wanted);
     await clock.advance(0);
-    expect(room.request(wanted)).toEqual({ state: 'failed', reason: 'SyntaxError', message: expect.stringMatching(/^a\/b\.ts:3:\d+: /) });
+    expect(room.request(wanted)).toEqual({
+      state: 'failed',
+      reason: 'SyntaxError',
+      message: expect.stringMatching(/^a\/b\.ts:3:\d+: /),
+    });
     expect(metrics.value('build_total', { result: 'SyntaxError' })).toBe(1);
   });
 });

@@ -68,7 +68,11 @@ export class BuildRoom {
 
   constructor(options: BuildRoomOptions) {
     this.#options = options;
-    this.#queue = new WorkQueue({ clock: options.clock, concurrency: CONCURRENCY, work: (handler) => this.#work(handler) });
+    this.#queue = new WorkQueue({
+      clock: options.clock,
+      concurrency: CONCURRENCY,
+      work: (handler) => this.#work(handler),
+    });
     this.#queue.start();
   }
 
@@ -105,7 +109,9 @@ export class BuildRoom {
 
   /** Artifacts of good builds: not to be collected. */
   revisions(): Digest[] {
-    return [...this.#entries.values()].flatMap(({ known }) => (known?.state.state === 'built' ? [known.state.revision] : []));
+    return [...this.#entries.values()].flatMap(({ known }) =>
+      known?.state.state === 'built' ? [known.state.revision] : [],
+    );
   }
 
   async stop(): Promise<void> {
@@ -127,7 +133,12 @@ export class BuildRoom {
     entry.running = abort;
     try {
       const result = await this.#build(order, abort.signal);
-      entry.known = { trees: digest, state: stateOf(result), inputs: result.inputs, restsOn: restsOn(order, result.inputs) };
+      entry.known = {
+        trees: digest,
+        state: stateOf(result),
+        inputs: result.inputs,
+        restsOn: restsOn(order, result.inputs),
+      };
       delete entry.running;
       const again = !result.ok && result.retry === true;
       if (!again) delete entry.wanted;
@@ -155,7 +166,8 @@ export class BuildRoom {
     figures.total.inc({ result: result.ok ? 'Built' : result.reason });
     if (!result.ok) return result;
     // B4: what serves is what the digest names.
-    if (sha256(result.artifact) !== result.revision) throw new Error('the builder named an artifact by a digest that is not its own');
+    if (sha256(result.artifact) !== result.revision)
+      throw new Error('the builder named an artifact by a digest that is not its own');
     await content.put(result.artifact);
     signal.throwIfAborted();
     return result;
@@ -166,7 +178,10 @@ export class BuildRoom {
     const { builder, locks } = this.#options;
     const trees = new Map([...order.inForce.trees].map(([name, tree]) => [name, tree.manifest]));
     for (let attempt = 1; attempt <= AGREEMENTS; attempt += 1) {
-      const result = await builder.build({ ...parseHandler(order.handler), trees, locks: locks.known(trees.keys()) }, signal);
+      const result = await builder.build(
+        { ...parseHandler(order.handler), trees, locks: locks.known(trees.keys()) },
+        signal,
+      );
       if (result.locks === undefined || (await locks.keep(result.locks))) return result;
     }
     throw new Error('builds of the same source settle on other packages again and again');
@@ -176,7 +191,8 @@ export class BuildRoom {
 /** The known result, where it answers this order too. A failure rests on all trees: what would mend it may be anywhere. */
 function lookUp({ known }: Entry, order: BuildOrder, digest: Digest): BuildState | undefined {
   if (known === undefined) return undefined;
-  const same = known.trees === digest || (known.state.state === 'built' && known.restsOn === restsOn(order, known.inputs));
+  const same =
+    known.trees === digest || (known.state.state === 'built' && known.restsOn === restsOn(order, known.inputs));
   if (!same) return undefined;
   known.trees = digest;
   return known.state;

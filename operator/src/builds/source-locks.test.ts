@@ -18,13 +18,18 @@ describe('the locks of sources', () => {
     store = new FakeResourceStore({ clock });
     content = new FakeContentStore({ clock });
     caches = createCaches({ store, clock, logger: new FakeLogger() });
-    await store.create({ kind: 'CodeSource', metadata: { name: 'src-1' }, spec: { displayName: 'api', type: 'manual', enabled: true } });
+    await store.create({
+      kind: 'CodeSource',
+      metadata: { name: 'src-1' },
+      spec: { displayName: 'api', type: 'manual', enabled: true },
+    });
     await caches.start();
     locks = createSourceLocks({ caches, store, content });
   });
   afterEach(() => caches.stop());
 
-  const used = (asks: string, lock: string, source = 'api'): Parameters<SourceLocks['keep']>[0] => new Map([[source, { asks: sha256(asks), lock }]]);
+  const used = (asks: string, lock: string, source = 'api'): Parameters<SourceLocks['keep']>[0] =>
+    new Map([[source, { asks: sha256(asks), lock }]]);
   const known = (): unknown => locks.known(['api']).get('api');
   const entry = (asks: string, lock: string): object => ({ asks: sha256(asks), lock: sha256(lock) });
   const stored = async (): Promise<unknown> => (await store.get('CodeSource', 'src-1'))?.status.locks;

@@ -23,7 +23,15 @@ export interface SourceLocks {
   stop(): void;
 }
 
-export function createSourceLocks({ caches, store, content }: { caches: Caches; store: ResourceStore; content: ContentStore }): SourceLocks {
+export function createSourceLocks({
+  caches,
+  store,
+  content,
+}: {
+  caches: Caches;
+  store: ResourceStore;
+  content: ContentStore;
+}): SourceLocks {
   /** What was written last, by the source's name in the store: the caches know of it only later. */
   const written = new Map<string, readonly KnownLock[]>();
 

@@ -41,7 +41,12 @@ export interface Caches {
 }
 
 /** `<scope>/<name of the owner>`; the owner of global secrets has no name. */
-export function secretOwner(spec: { scope: string; function?: string | undefined; keyGroup?: string | undefined; apiKey?: string | undefined }): string {
+export function secretOwner(spec: {
+  scope: string;
+  function?: string | undefined;
+  keyGroup?: string | undefined;
+  apiKey?: string | undefined;
+}): string {
   return `${spec.scope}/${spec.function ?? spec.keyGroup ?? spec.apiKey ?? ''}`;
 }
 
@@ -54,7 +59,14 @@ export function createCaches(options: { store: ResourceStore; clock: Clock; logg
   const secrets = createInformer({ ...options, kind: 'FunctionSecret' });
   const settings = createInformer({ ...options, kind: 'Settings' });
   const sourcesByName = createNameIndex(sources, (source) => [displayName(source)]);
-  const all: Pick<Informer<Kind>, 'start' | 'stop' | 'reach' | 'relist' | 'resourceVersion'>[] = [functions, sources, groups, keys, secrets, settings];
+  const all: Pick<Informer<Kind>, 'start' | 'stop' | 'reach' | 'relist' | 'resourceVersion'>[] = [
+    functions,
+    sources,
+    groups,
+    keys,
+    secrets,
+    settings,
+  ];
 
   return {
     namespace: store.namespace,
@@ -64,17 +76,16 @@ export function createCaches(options: { store: ResourceStore; clock: Clock; logg
     keys,
     secrets,
     settings,
-    functionsByShape: createNameIndex(functions, ({ spec }) => (isRoutePattern(spec.route) ? [routeShape(spec.route)] : [])),
+    functionsByShape: createNameIndex(functions, ({ spec }) =>
+      isRoutePattern(spec.route) ? [routeShape(spec.route)] : [],
+    ),
     functionsByHandler: createNameIndex(functions, ({ spec }) => [spec.handler]),
     functionsByGroup: createNameIndex(functions, ({ spec }) => spec.keyGroups ?? []),
     keysByGroup: createNameIndex(keys, ({ spec }) => [spec.keyGroup]),
     secretsByOwner: createNameIndex(secrets, ({ spec }) => [secretOwner(spec)]),
     keysByReference: createNameIndex(keys, referencedSecret),
     secretsByReference: createNameIndex(secrets, referencedSecret),
-    sourceNamed: (name) =>
-      [...sourcesByName.names(name)]
-        .flatMap((id) => sources.get(id) ?? [])
-        .sort(byAge)[0],
+    sourceNamed: (name) => [...sourcesByName.names(name)].flatMap((id) => sources.get(id) ?? []).sort(byAge)[0],
     resourceVersion: () => newest(all.map((informer) => informer.resourceVersion())),
     async reach(resourceVersion) {
       await Promise.all(all.map((informer) => informer.reach(resourceVersion)));

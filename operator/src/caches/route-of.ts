@@ -6,6 +6,8 @@ import type { Caches } from './caches.ts';
 /** Whether the function has its route, of all that are known now; undefined for one without a claim to any. */
 export function routeOf(caches: Caches, fn: FunctionResource): RouteDecision | undefined {
   if (!isRoutePattern(fn.spec.route)) return undefined;
-  const rivals = [...caches.functionsByShape.names(routeShape(fn.spec.route))].flatMap((name) => caches.functions.get(name) ?? []);
+  const rivals = [...caches.functionsByShape.names(routeShape(fn.spec.route))].flatMap(
+    (name) => caches.functions.get(name) ?? [],
+  );
   return acceptRoutes(rivals).get(fn.metadata.name);
 }

@@ -27,8 +27,12 @@ export function parseAuthorities(data: Record<string, Buffer>): Authority[] {
     .map(Number)
     .sort((a, b) => a - b)
     .map((number) => {
-      const [certificate, key] = [data[`${number}.crt`]?.toString('utf8') ?? '', data[`${number}.key`]?.toString('utf8') ?? ''];
-      if (!new X509Certificate(certificate).ca || key === '') throw new Error(`${number}.crt is no authority, or its key is missing`);
+      const [certificate, key] = [
+        data[`${number}.crt`]?.toString('utf8') ?? '',
+        data[`${number}.key`]?.toString('utf8') ?? '',
+      ];
+      if (!new X509Certificate(certificate).ca || key === '')
+        throw new Error(`${number}.crt is no authority, or its key is missing`);
       return { number, certificate, key };
     });
 }

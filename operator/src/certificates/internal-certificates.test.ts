@@ -22,7 +22,16 @@ class World {
   operator(): InternalCertificates {
     const { secrets, configMaps, clock } = this;
     const hosts = { operator: ['127.0.0.1'], manager: ['localhost'] };
-    return createInternalCertificates({ secrets, configMaps, name: 'wherry', systemNamespace: 'wherry-system', hosts, lifetimes: LIFETIMES, clock, logger: new FakeLogger() });
+    return createInternalCertificates({
+      secrets,
+      configMaps,
+      name: 'wherry',
+      systemNamespace: 'wherry-system',
+      hosts,
+      lifetimes: LIFETIMES,
+      clock,
+      logger: new FakeLogger(),
+    });
   }
 
   /** An installation that is so old now; each hour is told to `watch`. */
@@ -51,11 +60,22 @@ type Material = { cert: string; key: string; ca: string };
 
 /** A handshake in which both sides check the other. @returns who each found, or what was wrong. */
 async function handshake(server: Material, client: Partial<Material>, servername: string): Promise<string> {
-  const listener = createServer({ ...server, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.3' }).listen(0, '127.0.0.1');
+  const listener = createServer({
+    ...server,
+    requestCert: true,
+    rejectUnauthorized: false,
+    minVersion: 'TLSv1.3',
+  }).listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const accepted = once(listener, 'secureConnection') as Promise<[TLSSocket]>;
   accepted.catch(() => undefined);
-  const socket = connect({ ...client, host: '127.0.0.1', port: (listener.address() as AddressInfo).port, servername, minVersion: 'TLSv1.3' });
+  const socket = connect({
+    ...client,
+    host: '127.0.0.1',
+    port: (listener.address() as AddressInfo).port,
+    servername,
+    minVersion: 'TLSv1.3',
+  });
   try {
     await once(socket, 'secureConnect');
     const [peer] = await accepted;
@@ -70,7 +90,8 @@ async function handshake(server: Material, client: Partial<Material>, servername
   }
 }
 
-const bytes = (data: Record<string, string>): Record<string, Buffer> => Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text)]));
+const bytes = (data: Record<string, string>): Record<string, Buffer> =>
+  Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text)]));
 
 const FEED = 'wherry-feed.wherry-system.svc';
 const MANAGER = 'wherry-manager.wherry-system.svc';
@@ -81,13 +102,19 @@ describe('the internal certificates', () => {
     await Promise.all([world.live(0), other.live(0)]);
     const [operator, router, manager] = [world.mounted('operator'), world.mounted('router'), world.mounted('manager')];
     expect(await handshake(operator, router, FEED)).toBe('operator router');
-    expect(await handshake(world.certificates.current(), router, 'wherry-feed.wherry-system.svc.cluster.local')).toBe('operator router');
+    expect(await handshake(world.certificates.current(), router, 'wherry-feed.wherry-system.svc.cluster.local')).toBe(
+      'operator router',
+    );
     expect(await handshake(manager, operator, MANAGER)).toBe('manager operator');
     expect(await handshake(manager, operator, 'localhost')).toBe('manager operator');
     // A runtime has the authority alone, and shows nothing.
-    expect(await handshake(operator, { ca: world.configMaps.text('wherry-feed-ca', 'ca.crt') }, FEED)).toMatch(/^operator (?!router)/);
+    expect(await handshake(operator, { ca: world.configMaps.text('wherry-feed-ca', 'ca.crt') }, FEED)).toMatch(
+      /^operator (?!router)/,
+    );
     // Another installation's; a name that is not its own; certificates that are not for that side.
-    expect(await handshake(operator, { ...other.mounted('router'), ca: router.ca }, FEED)).toMatch(/^operator (?!router)/);
+    expect(await handshake(operator, { ...other.mounted('router'), ca: router.ca }, FEED)).toMatch(
+      /^operator (?!router)/,
+    );
     expect(await handshake(operator, { ...router, ca: other.mounted('router').ca }, FEED)).not.toContain('operator');
     expect(await handshake(operator, router, 'evil.example')).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
     expect(await handshake(router, operator, FEED)).not.toContain('router');
@@ -119,13 +146,22 @@ describe('the internal certificates', () => {
   ])('hold %s: also for who has not yet seen what came in the last hour', async (_when, age, authorities) => {
     const world = new World();
     const states: Material[][] = [];
-    await world.live(age, () => states.push(['operator', 'router', 'manager'].map((program) => world.mounted(program))));
+    await world.live(age, () =>
+      states.push(['operator', 'router', 'manager'].map((program) => world.mounted(program))),
+    );
     expect(world.authorities()).toEqual(authorities);
     const [old = [], current = []] = states.slice(-2);
-    for (const [operator, router] of [[current[0], current[1]], [current[0], old[1]], [old[0], current[1]]]) {
+    for (const [operator, router] of [
+      [current[0], current[1]],
+      [current[0], old[1]],
+      [old[0], current[1]],
+    ]) {
       expect(await handshake(operator!, router!, FEED)).toBe('operator router');
     }
-    for (const [manager, operator] of [[current[2], old[0]], [old[2], current[0]]]) {
+    for (const [manager, operator] of [
+      [current[2], old[0]],
+      [old[2], current[0]],
+    ]) {
       expect(await handshake(manager!, operator!, MANAGER)).toBe('manager operator');
     }
   });
@@ -147,8 +183,23 @@ describe('the internal certificates', () => {
 
   it.each([
     ['deleted', (world: World) => world.secrets.remove('wherry-router-tls')],
-    ['spoiled', (world: World) => world.secrets.put('wherry-router-tls', bytes({ 'tls.crt': 'x', 'tls.key': 'y', 'ca.crt': 'z' }))],
-    ['mixed up with another program\'s key', (world: World) => world.secrets.put('wherry-router-tls', bytes({ 'tls.crt': world.mounted('router').cert, 'tls.key': world.mounted('operator').key, 'ca.crt': world.mounted('router').ca }))],
+    [
+      'spoiled',
+      (world: World) =>
+        world.secrets.put('wherry-router-tls', bytes({ 'tls.crt': 'x', 'tls.key': 'y', 'ca.crt': 'z' })),
+    ],
+    [
+      "mixed up with another program's key",
+      (world: World) =>
+        world.secrets.put(
+          'wherry-router-tls',
+          bytes({
+            'tls.crt': world.mounted('router').cert,
+            'tls.key': world.mounted('operator').key,
+            'ca.crt': world.mounted('router').ca,
+          }),
+        ),
+    ],
   ])('are issued again when one was %s', async (_what, spoil) => {
     const world = new World();
     await world.live(0);
@@ -161,6 +212,8 @@ describe('the internal certificates', () => {
     const world = new World();
     await world.live(0);
     world.secrets.put('wherry-internal-ca', bytes({ '1.crt': world.secrets.text('wherry-internal-ca', '1.crt') }));
-    await expect(world.certificates.upkeep()).rejects.toThrow('The Secret wherry-system/wherry-internal-ca cannot be read');
+    await expect(world.certificates.upkeep()).rejects.toThrow(
+      'The Secret wherry-system/wherry-internal-ca cannot be read',
+    );
   });
 });

@@ -4,7 +4,17 @@ import { StartError } from '@wherry/service/start-error.ts';
 import type { TlsMaterial } from '@wherry/service/tls/tls-files.ts';
 import { ensureObject } from '../cluster/ensure-object.ts';
 import type { SystemObjects } from '../cluster/system-objects.ts';
-import { authoritiesData, bundleOf, issuerOf, needsSuccessor, parseAuthorities, stillNeeded, LIFETIMES, type Authority, type Lifetimes } from './authorities.ts';
+import {
+  authoritiesData,
+  bundleOf,
+  issuerOf,
+  needsSuccessor,
+  parseAuthorities,
+  stillNeeded,
+  LIFETIMES,
+  type Authority,
+  type Lifetimes,
+} from './authorities.ts';
 import { issueCertificate } from './issue-certificate.ts';
 import { isGood, issueLeaf, type LeafRequest } from './leaves.ts';
 
@@ -70,7 +80,12 @@ export function createInternalCertificates(options: InternalCertificatesOptions)
 }
 
 function leafRequests({ name, systemNamespace, hosts }: InternalCertificatesOptions): LeafRequest[] {
-  const service = (part: string): string[] => [`${name}-${part}`, `${name}-${part}.${systemNamespace}`, `${name}-${part}.${systemNamespace}.svc`, `${name}-${part}.${systemNamespace}.svc.cluster.local`];
+  const service = (part: string): string[] => [
+    `${name}-${part}`,
+    `${name}-${part}.${systemNamespace}`,
+    `${name}-${part}.${systemNamespace}.svc`,
+    `${name}-${part}.${systemNamespace}.svc.cluster.local`,
+  ];
   return [
     { program: 'operator', uses: ['server', 'client'], names: unique([...service('feed'), ...hosts.operator]) },
     { program: 'router', uses: ['client'], names: [] },
@@ -88,13 +103,17 @@ async function keepAuthorities(options: InternalCertificatesOptions): Promise<Au
     try {
       return parseAuthorities(data);
     } catch (error) {
-      throw new StartError(`The Secret ${systemNamespace}/${secretName} cannot be read (${(error as Error).message}): restore it, or delete it, and then restart router and manager, to have a new authority made.`);
+      throw new StartError(
+        `The Secret ${systemNamespace}/${secretName} cannot be read (${(error as Error).message}): restore it, or delete it, and then restart router and manager, to have a new authority made.`,
+      );
     }
   };
   const now = clock.now();
   const data = await ensureObject(secrets, secretName, async (before) => {
     const authorities = before === undefined ? [] : parse(before);
-    const grown = needsSuccessor(authorities, now) ? [...authorities, await newAuthority(authorities, now, lifetimes)] : authorities;
+    const grown = needsSuccessor(authorities, now)
+      ? [...authorities, await newAuthority(authorities, now, lifetimes)]
+      : authorities;
     const kept = stillNeeded(grown, now, lifetimes);
     if (before !== undefined && kept.length === authorities.length && grown === authorities) return before;
     logger.info({ authorities: kept.map(({ number }) => number) }, 'the internal authorities change');
@@ -105,11 +124,21 @@ async function keepAuthorities(options: InternalCertificatesOptions): Promise<Au
 
 async function newAuthority(known: Authority[], now: number, { authorityMs }: Lifetimes): Promise<Authority> {
   const number = (known.at(-1)?.number ?? 0) + 1;
-  const request = { commonName: `wherry internal authority ${number}`, purpose: 'authority', names: [], notBefore: now, notAfter: now + authorityMs } as const;
+  const request = {
+    commonName: `wherry internal authority ${number}`,
+    purpose: 'authority',
+    names: [],
+    notBefore: now,
+    notAfter: now + authorityMs,
+  } as const;
   return { number, ...(await issueCertificate({ ...request, names: [] })) };
 }
 
-async function keepLeaf(options: InternalCertificatesOptions, leaf: LeafRequest, authorities: Authority[]): Promise<TlsMaterial> {
+async function keepLeaf(
+  options: InternalCertificatesOptions,
+  leaf: LeafRequest,
+  authorities: Authority[],
+): Promise<TlsMaterial> {
   const { secrets, name, clock, logger, lifetimes = LIFETIMES } = options;
   const secretName = `${name}-${leaf.program}-tls`;
   const now = clock.now();

@@ -11,7 +11,13 @@ describe('issueCertificate', () => {
 
   it('makes one that Node reads, with its number', async () => {
     const now = Date.now();
-    const { certificate } = await issueCertificate({ commonName: 'router', purpose: ['client'], names: [], notBefore: now, notAfter: now + 60_000 });
+    const { certificate } = await issueCertificate({
+      commonName: 'router',
+      purpose: ['client'],
+      names: [],
+      notBefore: now,
+      notAfter: now + 60_000,
+    });
     expect(new X509Certificate(certificate).serialNumber).toMatch(/^[4-7][0-9A-F]{31}$/);
   });
 });

@@ -35,7 +35,10 @@ export interface CertificateRequest {
  * signature too, by node:crypto.
  * @param issuer undefined: it signs itself.
  */
-export async function issueCertificate(request: CertificateRequest, issuer?: IssuedCertificate): Promise<IssuedCertificate> {
+export async function issueCertificate(
+  request: CertificateRequest,
+  issuer?: IssuedCertificate,
+): Promise<IssuedCertificate> {
   const pair = await promisify(generateKeyPair)('rsa', { modulusLength: KEY_BITS });
   const key = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const certificate = forge.pki.createCertificate();
@@ -45,7 +48,9 @@ export async function issueCertificate(request: CertificateRequest, issuer?: Iss
   certificate.validity.notAfter = new Date(request.notAfter);
   const subject = [{ name: 'commonName', value: request.commonName }];
   certificate.setSubject(subject);
-  certificate.setIssuer(issuer === undefined ? subject : forge.pki.certificateFromPem(issuer.certificate).subject.attributes);
+  certificate.setIssuer(
+    issuer === undefined ? subject : forge.pki.certificateFromPem(issuer.certificate).subject.attributes,
+  );
   certificate.setExtensions(extensionsOf(request));
   const signingKey = issuer === undefined ? pair.privateKey : createPrivateKey(issuer.key);
   const signer = {

@@ -11,7 +11,12 @@ export interface LeafRequest {
   names: string[];
 }
 
-export async function issueLeaf({ program, uses, names }: LeafRequest, issuer: Authority, now: number, { leafMs }: Lifetimes): Promise<IssuedCertificate> {
+export async function issueLeaf(
+  { program, uses, names }: LeafRequest,
+  issuer: Authority,
+  now: number,
+  { leafMs }: Lifetimes,
+): Promise<IssuedCertificate> {
   const end = Date.parse(new X509Certificate(issuer.certificate).validTo);
   const notAfter = Math.min(now + leafMs, end);
   return issueCertificate({ commonName: program, purpose: uses, names, notBefore: now, notAfter }, issuer);
@@ -21,12 +26,21 @@ export async function issueLeaf({ program, uses, names }: LeafRequest, issuer: A
  * Whether a certificate is good to go on with: whole, of an authority that is still there, for the names that are asked
  * for, and not yet two thirds through its life.
  */
-export function isGood(leaf: IssuedCertificate, { names }: LeafRequest, authorities: Authority[], now: number): boolean {
+export function isGood(
+  leaf: IssuedCertificate,
+  { names }: LeafRequest,
+  authorities: Authority[],
+  now: number,
+): boolean {
   try {
     const certificate = new X509Certificate(leaf.certificate);
-    const issuer = authorities.map((authority) => new X509Certificate(authority.certificate)).find((one) => certificate.verify(one.publicKey));
+    const issuer = authorities
+      .map((authority) => new X509Certificate(authority.certificate))
+      .find((one) => certificate.verify(one.publicKey));
     const isWhole = issuer !== undefined && certificate.checkPrivateKey(createPrivateKey(leaf.key));
-    const named = names.every((name) => (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined);
+    const named = names.every(
+      (name) => (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined,
+    );
     return isWhole && named && !isDue(leaf.certificate, now);
   } catch {
     // No certificate, or no key.

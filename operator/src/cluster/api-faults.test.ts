@@ -63,7 +63,12 @@ class RouterClient {
     this.#feed = connectFeed({
       address: `127.0.0.1:${port}`,
       credentials: () => credentials,
-      hello: () => ({ type: 'hello', role: 'router', instance: 'router-1', resourceVersion: this.messages.at(-1)?.resourceVersion ?? '0' }),
+      hello: () => ({
+        type: 'hello',
+        role: 'router',
+        instance: 'router-1',
+        resourceVersion: this.messages.at(-1)?.resourceVersion ?? '0',
+      }),
       serve: async (channel) => {
         this.connections += 1;
         for await (const raw of channel.messages()) {
@@ -102,7 +107,12 @@ function deploy(name: string): Promise<void> {
 /** Past the proxy. */
 async function setMemory(name: string, memoryMiB: number): Promise<void> {
   const body = { spec: { resources: { memoryMiB } } };
-  await client.request({ method: 'PATCH', path: world.objects('functions', name), contentType: 'application/merge-patch+json', body });
+  await client.request({
+    method: 'PATCH',
+    path: world.objects('functions', name),
+    contentType: 'application/merge-patch+json',
+    body,
+  });
 }
 
 /** The function runs as that alone, and the router knows. */
@@ -134,62 +144,88 @@ describe('the operator while its watches or the API server fail', () => {
   let memory = 128;
 
   it.each<[string, () => () => void]>([
-    ['all watches are dropped', () => {
-      cutAll();
-      return () => undefined;
-    }],
-    ['each watch is dropped as it begins', () => {
-      const remove = each('watch', { type: 'drop' });
-      cutAll();
-      return remove;
-    }],
-    ['410 comes at each connect', () => {
-      const remove = each('watch', { type: 'answer', code: 410 });
-      cutAll();
-      return remove;
-    }],
-    ['410 comes in all streams, and in each new one', () => {
-      const remove = each('watch', { type: 'event', line: EXPIRED });
-      proxy.watches().forEach((watch) => watch.send(EXPIRED));
-      return remove;
-    }],
-    ['lists fail with 500 for a while', () => {
-      const remove = each('list', { type: 'answer', code: 500 }, 60);
-      cutAll();
-      return remove;
-    }],
-    ['all watches fall silent', () => {
-      proxy.watches().forEach((watch) => watch.silence());
-      return () => undefined;
-    }],
-  ])('FT3: %s: a change is in the Deployment and at the router within a minute, without a hot loop', async (_what, fault) => {
-    memory += 1;
-    await eventually(() => expect(proxy.watches().length).toBeGreaterThan(10), SEES_MS);
-    proxy.requests.length = 0;
-    const end = fault();
-    await setMemory('hello', memory);
-    await untilServed('hello', memory, SEES_MS);
-    end();
-    // At first 0.05 s apart at the least, then ever more: five tries of two requests in the first second.
-    expect(busiest()).toBeLessThanOrEqual(12);
-  }, 3 * MINUTE);
+    [
+      'all watches are dropped',
+      () => {
+        cutAll();
+        return () => undefined;
+      },
+    ],
+    [
+      'each watch is dropped as it begins',
+      () => {
+        const remove = each('watch', { type: 'drop' });
+        cutAll();
+        return remove;
+      },
+    ],
+    [
+      '410 comes at each connect',
+      () => {
+        const remove = each('watch', { type: 'answer', code: 410 });
+        cutAll();
+        return remove;
+      },
+    ],
+    [
+      '410 comes in all streams, and in each new one',
+      () => {
+        const remove = each('watch', { type: 'event', line: EXPIRED });
+        proxy.watches().forEach((watch) => watch.send(EXPIRED));
+        return remove;
+      },
+    ],
+    [
+      'lists fail with 500 for a while',
+      () => {
+        const remove = each('list', { type: 'answer', code: 500 }, 60);
+        cutAll();
+        return remove;
+      },
+    ],
+    [
+      'all watches fall silent',
+      () => {
+        proxy.watches().forEach((watch) => watch.silence());
+        return () => undefined;
+      },
+    ],
+  ])(
+    'FT3: %s: a change is in the Deployment and at the router within a minute, without a hot loop',
+    async (_what, fault) => {
+      memory += 1;
+      await eventually(() => expect(proxy.watches().length).toBeGreaterThan(10), SEES_MS);
+      proxy.requests.length = 0;
+      const end = fault();
+      await setMemory('hello', memory);
+      await untilServed('hello', memory, SEES_MS);
+      end();
+      // At first 0.05 s apart at the least, then ever more: five tries of two requests in the first second.
+      expect(busiest()).toBeLessThanOrEqual(12);
+    },
+    3 * MINUTE,
+  );
 
-  it('the API server is away for 20 s: the feed goes on, and afterwards all is caught up with', async () => {
-    await eventually(() => expect(proxy.watches().length).toBeGreaterThan(10), SEES_MS);
-    const { connections } = router;
-    const before = router.messages.length;
-    const restore = proxy.sever();
-    const severed = performance.now();
-    await setMemory('hello', 64);
-    await deploy('meanwhile');
-    await eventually(() => expect(performance.now() - severed).toBeGreaterThan(AWAY_MS), AWAY_MS + MINUTE);
-    const meanwhile = router.messages.slice(before);
-    expect(meanwhile.filter(({ type }) => type === 'heartbeat').length).toBeGreaterThanOrEqual(AWAY_MS / 2000 - 2);
-    expect(meanwhile.filter(({ type }) => type !== 'heartbeat')).toEqual([]);
-    expect(operator.isRunning).toBe(true);
-    restore();
-    await Promise.all([untilServed('hello', 64, CONVERGES_MS), untilServed('meanwhile', 128, CONVERGES_MS)]);
-    expect(router.connections).toBe(connections);
-    expect(operator.warnings()).toEqual([]);
-  }, 3 * MINUTE);
+  it(
+    'the API server is away for 20 s: the feed goes on, and afterwards all is caught up with',
+    async () => {
+      await eventually(() => expect(proxy.watches().length).toBeGreaterThan(10), SEES_MS);
+      const { connections } = router;
+      const before = router.messages.length;
+      const restore = proxy.sever();
+      const severed = performance.now();
+      await setMemory('hello', 64);
+      await deploy('meanwhile');
+      await eventually(() => expect(performance.now() - severed).toBeGreaterThan(AWAY_MS), AWAY_MS + MINUTE);
+      const meanwhile = router.messages.slice(before);
+      expect(meanwhile.filter(({ type }) => type === 'heartbeat').length).toBeGreaterThanOrEqual(AWAY_MS / 2000 - 2);
+      expect(meanwhile.filter(({ type }) => type !== 'heartbeat')).toEqual([]);
+      expect(operator.isRunning).toBe(true);
+      restore();
+      await Promise.all([untilServed('hello', 64, CONVERGES_MS), untilServed('meanwhile', 128, CONVERGES_MS)]);
+      expect(router.connections).toBe(connections);
+      expect(operator.warnings()).toEqual([]);
+    },
+    3 * MINUTE,
+  );
 });

@@ -8,15 +8,29 @@ describe('events of conditions', () => {
     const world = new TestWorld();
     const told: string[] = [];
     const before = new Map<string, Resource>();
-    const events = { record: ({ metadata }: Resource, { type, reason, message }: ObjectEvent) => void told.push(`${metadata.name} ${type} ${reason}: ${message}`) };
+    const events = {
+      record: ({ metadata }: Resource, { type, reason, message }: ObjectEvent) =>
+        void told.push(`${metadata.name} ${type} ${reason}: ${message}`),
+    };
     const store = withConditionEvents(world.store, events, (kind: Kind, name) => before.get(`${kind}/${name}`));
-    const remember = async (): Promise<void> => void before.set('Function/hello', (await world.store.get('Function', 'hello'))!);
+    const remember = async (): Promise<void> =>
+      void before.set('Function/hello', (await world.store.get('Function', 'hello'))!);
     await world.createFunction('hello');
     const write = async (status: 'True' | 'False', reason: string, message: string): Promise<void> => {
       await remember();
       const fn = await world.fn('hello');
-      const condition = (type: string): object => ({ type, status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 });
-      await store.updateStatus<'Function'>({ ...fn, status: { ...fn.status, conditions: [condition('CodeReady'), condition('Ready')] as never } });
+      const condition = (type: string): object => ({
+        type,
+        status,
+        reason,
+        message,
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+        observedGeneration: 1,
+      });
+      await store.updateStatus<'Function'>({
+        ...fn,
+        status: { ...fn.status, conditions: [condition('CodeReady'), condition('Ready')] as never },
+      });
     };
     await write('False', 'SyntaxError', 'api/main.ts:1:1: no');
     await write('False', 'SyntaxError', 'api/main.ts:2:1: no');
@@ -31,8 +45,19 @@ describe('events of conditions', () => {
     await world.edit('Function', 'hello', { description: 'newer' });
     let told = 0;
     const store = withConditionEvents(world.store, { record: () => void (told += 1) }, () => undefined);
-    const conditions = [{ type: 'Ready', status: 'True' as const, reason: 'Ready', message: '', lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 }];
-    await expect(store.updateStatus<'Function'>({ ...stale, status: { conditions } })).rejects.toMatchObject({ code: 'conflict' });
+    const conditions = [
+      {
+        type: 'Ready',
+        status: 'True' as const,
+        reason: 'Ready',
+        message: '',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+        observedGeneration: 1,
+      },
+    ];
+    await expect(store.updateStatus<'Function'>({ ...stale, status: { conditions } })).rejects.toMatchObject({
+      code: 'conflict',
+    });
     expect(told).toBe(0);
   });
 });

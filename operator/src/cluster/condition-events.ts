@@ -13,7 +13,11 @@ const MANY: Kind[] = ['KeyGroup', 'ApiKey', 'FunctionSecret', 'Settings'];
  * The store, whose status writes are told as events where they change a condition: under the condition's own reason.
  * @param before the object as it is known, with the conditions that it had.
  */
-export function withConditionEvents(store: ResourceStore, events: Events, before: (kind: Kind, name: string) => Resource | undefined): ResourceStore {
+export function withConditionEvents(
+  store: ResourceStore,
+  events: Events,
+  before: (kind: Kind, name: string) => Resource | undefined,
+): ResourceStore {
   return {
     namespace: store.namespace,
     get: (kind, name) => store.get(kind, name),
@@ -44,7 +48,11 @@ function eventsOf(before: Condition[], after: Condition[]): ObjectEvent[] {
     const [had, has] = [findCondition(before, type), findCondition(after, type)];
     if (has === undefined || (had?.status === has.status && had.reason === has.reason)) continue;
     if (events.has(has.reason)) continue;
-    events.set(has.reason, { type: has.status === 'False' ? 'Warning' : 'Normal', reason: has.reason as Reason, message: has.message || `${type} is ${has.status}.` });
+    events.set(has.reason, {
+      type: has.status === 'False' ? 'Warning' : 'Normal',
+      reason: has.reason as Reason,
+      message: has.message || `${type} is ${has.status}.`,
+    });
   }
   return [...events.values()];
 }

@@ -53,7 +53,9 @@ const names = (items: { metadata: { name: string } }[]): string[] => items.map((
 
 /** Writes that are no lease and no event. */
 function writes(): string[] {
-  return proxy.requests.filter(({ kind, path }) => kind === 'write' && !/\/(leases|events)(\/|$)/.test(path)).map(({ method, path }) => `${method} ${path}`);
+  return proxy.requests
+    .filter(({ kind, path }) => kind === 'write' && !/\/(leases|events)(\/|$)/.test(path))
+    .map(({ method, path }) => `${method} ${path}`);
 }
 
 /** One Deployment for each of these functions, all of their current generation. */
@@ -76,13 +78,25 @@ async function deploymentOf(name: string): Promise<KubeItem> {
 }
 
 /** What the runtime of a function's pod says, with its own token. */
-async function runtimeOf(name: keyof typeof ADDRESSES): Promise<{ hello: Record<string, string>; localAddress: string }> {
+async function runtimeOf(
+  name: keyof typeof ADDRESSES,
+): Promise<{ hello: Record<string, string>; localAddress: string }> {
   const deployment = await deploymentOf(name);
   const pod = await world.startPod(deployment, ADDRESSES[name]);
   const { template } = deployment.spec as { template: { metadata: { annotations: Record<string, string> } } };
   const functionUid = template.metadata.annotations['wherry.dev/function-uid'] ?? '';
   const token = await world.entry('secrets', `${name}-feed`, 'token');
-  return { hello: { type: 'hello', role: 'runtime', instance: pod.name, workload: deployment.metadata.name, functionUid, token }, localAddress: ADDRESSES[name] };
+  return {
+    hello: {
+      type: 'hello',
+      role: 'runtime',
+      instance: pod.name,
+      workload: deployment.metadata.name,
+      functionUid,
+      token,
+    },
+    localAddress: ADDRESSES[name],
+  };
 }
 
 function residentMiB(): number {
@@ -90,114 +104,170 @@ function residentMiB(): number {
 }
 
 describe('the operator against a real API server', () => {
-  it('brings a function into being: Deployment, Service, token, conditions and events', async () => {
-    await world.apply('Function', 'hello', { ...FUNCTION, route: '/hello' });
-    await untilDeployed('hello');
-    const [deployment] = names(await world.deployments());
-    expect(names(await world.list('/api/v1', 'services'))).toEqual([deployment]);
-    // S7: one of its own would go with the function, before its pods.
-    expect(names(await world.list('/apis/networking.k8s.io/v1', 'networkpolicies'))).toEqual([]);
-    expect(names(await world.list('/api/v1', 'secrets'))).toEqual(['hello-feed']);
-    expect(names(await world.list('/api/v1', 'configmaps'))).toEqual(['wherry-feed-ca']);
-    const fn = await world.fn('hello');
-    expect(conditionText(fn, 'RouteAccepted')).toBe('True Accepted: ');
-    expect(fn.status?.['url']).toBe('http://functions.example/run/hello');
-    await eventually(async () => {
-      const events = (await world.list('/apis/events.k8s.io/v1', 'events')) as unknown as { regarding: { name: string }; reason: string; type: string }[];
-      const told = events.filter(({ regarding }) => regarding.name === 'hello').map(({ reason, type }) => `${type} ${reason}`);
-      expect(told).toEqual(expect.arrayContaining(['Normal Starting', 'Normal Accepted']));
-    });
-  }, 2 * MINUTE);
+  it(
+    'brings a function into being: Deployment, Service, token, conditions and events',
+    async () => {
+      await world.apply('Function', 'hello', { ...FUNCTION, route: '/hello' });
+      await untilDeployed('hello');
+      const [deployment] = names(await world.deployments());
+      expect(names(await world.list('/api/v1', 'services'))).toEqual([deployment]);
+      // S7: one of its own would go with the function, before its pods.
+      expect(names(await world.list('/apis/networking.k8s.io/v1', 'networkpolicies'))).toEqual([]);
+      expect(names(await world.list('/api/v1', 'secrets'))).toEqual(['hello-feed']);
+      expect(names(await world.list('/api/v1', 'configmaps'))).toEqual(['wherry-feed-ca']);
+      const fn = await world.fn('hello');
+      expect(conditionText(fn, 'RouteAccepted')).toBe('True Accepted: ');
+      expect(fn.status?.['url']).toBe('http://functions.example/run/hello');
+      await eventually(async () => {
+        const events = (await world.list('/apis/events.k8s.io/v1', 'events')) as unknown as {
+          regarding: { name: string };
+          reason: string;
+          type: string;
+        }[];
+        const told = events
+          .filter(({ regarding }) => regarding.name === 'hello')
+          .map(({ reason, type }) => `${type} ${reason}`);
+        expect(told).toEqual(expect.arrayContaining(['Normal Starting', 'Normal Accepted']));
+      });
+    },
+    2 * MINUTE,
+  );
 
-  it(`S8: of ${CONNECTIONS} connections with one function's token few are held, and another function's and a router's are served`, async () => {
-    const [greedy, modest] = [await runtimeOf('greedy'), await runtimeOf('modest')];
-    const clients: FeedClient[] = [];
-    const port = Number(operator.told('feedPort'));
-    const ca = await world.entry('configmaps', 'wherry-feed-ca', 'ca.crt');
-    const open = (options: { hello: object; localAddress: string; cert?: string; key?: string }): FeedClient => {
-      const one = new FeedClient({ port, ca, ...options });
-      clients.push(one);
-      return one;
-    };
-    const own = open(greedy);
-    expect(await own.firstMessage()).toBe('start');
-    // Another pod's address, with a token that is good.
-    expect(await open({ ...modest, hello: { ...modest.hello, token: greedy.hello['token'], functionUid: greedy.hello['functionUid'] } }).firstMessage()).toBeUndefined();
+  it(
+    `S8: of ${CONNECTIONS} connections with one function's token few are held, and another function's and a router's are served`,
+    async () => {
+      const [greedy, modest] = [await runtimeOf('greedy'), await runtimeOf('modest')];
+      const clients: FeedClient[] = [];
+      const port = Number(operator.told('feedPort'));
+      const ca = await world.entry('configmaps', 'wherry-feed-ca', 'ca.crt');
+      const open = (options: { hello: object; localAddress: string; cert?: string; key?: string }): FeedClient => {
+        const one = new FeedClient({ port, ca, ...options });
+        clients.push(one);
+        return one;
+      };
+      const own = open(greedy);
+      expect(await own.firstMessage()).toBe('start');
+      // Another pod's address, with a token that is good.
+      expect(
+        await open({
+          ...modest,
+          hello: { ...modest.hello, token: greedy.hello['token'], functionUid: greedy.hello['functionUid'] },
+        }).firstMessage(),
+      ).toBeUndefined();
 
-    const before = residentMiB();
-    const greedyOnes = Array.from({ length: CONNECTIONS }, (_, at) => open({ ...greedy, hello: { ...greedy.hello, instance: `greedy-${at}` } }));
-    await Promise.all(greedyOnes.map((one) => one.connected()));
-    expect(greedyOnes.filter(({ isOpen }) => isOpen).length).toBeLessThanOrEqual(MOST_OPEN);
-    expect(residentMiB() - before).toBeLessThan(MOST_MEMORY_MIB);
+      const before = residentMiB();
+      const greedyOnes = Array.from({ length: CONNECTIONS }, (_, at) =>
+        open({ ...greedy, hello: { ...greedy.hello, instance: `greedy-${at}` } }),
+      );
+      await Promise.all(greedyOnes.map((one) => one.connected()));
+      expect(greedyOnes.filter(({ isOpen }) => isOpen).length).toBeLessThanOrEqual(MOST_OPEN);
+      expect(residentMiB() - before).toBeLessThan(MOST_MEMORY_MIB);
 
-    expect(await open(modest).firstMessage()).toBe('start');
-    const { data = {} } = await world.secret('wherry-router-tls');
-    const pem = (entry: string): string => Buffer.from(data[entry] ?? '', 'base64').toString('utf8');
-    const router = { type: 'hello', role: 'router', instance: 'router-1', resourceVersion: '0' };
-    expect(await open({ hello: router, localAddress: '127.0.0.1', cert: pem('tls.crt'), key: pem('tls.key') }).firstMessage()).toBe('snapshot');
-    // Its pod's own connection is not the price.
-    expect(own.isOpen).toBe(true);
-    await Promise.all(clients.map((one) => one.close()));
-    for (const name of ['greedy', 'modest']) await client.request({ method: 'DELETE', path: world.objects('functions', name) });
-    await untilDeployed('hello');
-  }, 3 * MINUTE);
+      expect(await open(modest).firstMessage()).toBe('start');
+      const { data = {} } = await world.secret('wherry-router-tls');
+      const pem = (entry: string): string => Buffer.from(data[entry] ?? '', 'base64').toString('utf8');
+      const router = { type: 'hello', role: 'router', instance: 'router-1', resourceVersion: '0' };
+      expect(
+        await open({
+          hello: router,
+          localAddress: '127.0.0.1',
+          cert: pem('tls.crt'),
+          key: pem('tls.key'),
+        }).firstMessage(),
+      ).toBe('snapshot');
+      // Its pod's own connection is not the price.
+      expect(own.isOpen).toBe(true);
+      await Promise.all(clients.map((one) => one.close()));
+      for (const name of ['greedy', 'modest'])
+        await client.request({ method: 'DELETE', path: world.objects('functions', name) });
+      await untilDeployed('hello');
+    },
+    3 * MINUTE,
+  );
 
-  it('gives a route to the older of two functions, and tells the younger who has it', async () => {
-    await world.apply('Function', 'younger', { ...FUNCTION, route: '/hello' });
-    await eventually(async () => {
-      expect(conditionText(await world.fn('younger'), 'RouteAccepted')).toMatch(/^False RouteConflict: The function hello has the route \/hello/);
-    });
-    expect(conditionText(await world.fn('hello'), 'RouteAccepted')).toBe('True Accepted: ');
-    await client.request({ method: 'DELETE', path: world.objects('functions', 'younger') });
-    await untilDeployed('hello');
-  }, 2 * MINUTE);
+  it(
+    'gives a route to the older of two functions, and tells the younger who has it',
+    async () => {
+      await world.apply('Function', 'younger', { ...FUNCTION, route: '/hello' });
+      await eventually(async () => {
+        expect(conditionText(await world.fn('younger'), 'RouteAccepted')).toMatch(
+          /^False RouteConflict: The function hello has the route \/hello/,
+        );
+      });
+      expect(conditionText(await world.fn('hello'), 'RouteAccepted')).toBe('True Accepted: ');
+      await client.request({ method: 'DELETE', path: world.objects('functions', 'younger') });
+      await untilDeployed('hello');
+    },
+    2 * MINUTE,
+  );
 
-  it('K5: goes on while one object is refused, and others cannot be built or conflict', async () => {
-    expect(await refusalOf(world.apply('Function', 'wrong', { ...FUNCTION, route: 'no slash' }))).toMatch(/^validation_failed: .*spec\.route/);
-    await world.apply('Function', 'broken', { handler: 'nowhere/main.ts', methods: ['GET'], route: '/broken' });
-    await world.apply('Function', 'second', { ...FUNCTION, route: '/second' });
-    await untilDeployed('hello', 'second');
-    expect(conditionText(await world.fn('broken'), 'Ready')).toMatch(/^False SourceNotFound: There is no code source named nowhere/);
-    for (const name of ['broken', 'second']) await client.request({ method: 'DELETE', path: world.objects('functions', name) });
-    await untilDeployed('hello');
-  }, 2 * MINUTE);
+  it(
+    'K5: goes on while one object is refused, and others cannot be built or conflict',
+    async () => {
+      expect(await refusalOf(world.apply('Function', 'wrong', { ...FUNCTION, route: 'no slash' }))).toMatch(
+        /^validation_failed: .*spec\.route/,
+      );
+      await world.apply('Function', 'broken', { handler: 'nowhere/main.ts', methods: ['GET'], route: '/broken' });
+      await world.apply('Function', 'second', { ...FUNCTION, route: '/second' });
+      await untilDeployed('hello', 'second');
+      expect(conditionText(await world.fn('broken'), 'Ready')).toMatch(
+        /^False SourceNotFound: There is no code source named nowhere/,
+      );
+      for (const name of ['broken', 'second'])
+        await client.request({ method: 'DELETE', path: world.objects('functions', name) });
+      await untilDeployed('hello');
+    },
+    2 * MINUTE,
+  );
 
-  it('K3: writes nothing for objects that have not changed, not even when it begins anew', async () => {
-    operator.kill('SIGTERM');
-    expect(await operator.ended).toBe(0);
-    proxy.requests.length = 0;
-    operator = await world.startOperator(proxy.kubeconfig);
-    // What comes after them in every queue is done: so all that was to be done for the others is done too.
-    await world.apply('Function', 'last', { ...FUNCTION, route: '/last' });
-    await untilDeployed('hello', 'last');
-    expect(writes().filter((write) => !write.includes('last'))).toEqual([]);
-    await client.request({ method: 'DELETE', path: world.objects('functions', 'last') });
-    await untilDeployed('hello');
-  }, 2 * MINUTE);
+  it(
+    'K3: writes nothing for objects that have not changed, not even when it begins anew',
+    async () => {
+      operator.kill('SIGTERM');
+      expect(await operator.ended).toBe(0);
+      proxy.requests.length = 0;
+      operator = await world.startOperator(proxy.kubeconfig);
+      // What comes after them in every queue is done: so all that was to be done for the others is done too.
+      await world.apply('Function', 'last', { ...FUNCTION, route: '/last' });
+      await untilDeployed('hello', 'last');
+      expect(writes().filter((write) => !write.includes('last'))).toEqual([]);
+      await client.request({ method: 'DELETE', path: world.objects('functions', 'last') });
+      await untilDeployed('hello');
+    },
+    2 * MINUTE,
+  );
 
-  it('two replicas: one leads; when it is killed the other goes on, and makes nothing twice', async () => {
-    const other = await world.startOperator(server.kubeconfig);
-    expect(other.told('leads')).toBeUndefined();
-    operator.kill('SIGKILL');
-    await operator.ended;
-    await world.apply('Function', 'survivor', { ...FUNCTION, route: '/survivor' });
-    await untilDeployed('hello', 'survivor');
-    expect(other.told('leads')).toBe(true);
-    operator = await world.startOperator(proxy.kubeconfig);
-    other.kill('SIGTERM');
-    expect(await other.ended).toBe(0);
-    await client.request({ method: 'DELETE', path: world.objects('functions', 'survivor') });
-    await untilDeployed('hello');
-  }, 3 * MINUTE);
+  it(
+    'two replicas: one leads; when it is killed the other goes on, and makes nothing twice',
+    async () => {
+      const other = await world.startOperator(server.kubeconfig);
+      expect(other.told('leads')).toBeUndefined();
+      operator.kill('SIGKILL');
+      await operator.ended;
+      await world.apply('Function', 'survivor', { ...FUNCTION, route: '/survivor' });
+      await untilDeployed('hello', 'survivor');
+      expect(other.told('leads')).toBe(true);
+      operator = await world.startOperator(proxy.kubeconfig);
+      other.kill('SIGTERM');
+      expect(await other.ended).toBe(0);
+      await client.request({ method: 'DELETE', path: world.objects('functions', 'survivor') });
+      await untilDeployed('hello');
+    },
+    3 * MINUTE,
+  );
 
-  it.each(['drop', 'drop-answer'] as const)('killed at each of its writes in turn (%s): what takes over converges, with no orphan and no duplicate', async (type) => {
-    let writesSeen = 0;
-    for (let at = 1; at <= writesSeen + 1; at += 1) {
-      writesSeen = Math.max(writesSeen, await liveThrough(`kill-${at}`, { type, at }));
-    }
-    // Secret, Service, Deployment, statuses; and what goes with the function.
-    expect(writesSeen).toBeGreaterThanOrEqual(5);
-  }, 8 * MINUTE);
+  it.each(['drop', 'drop-answer'] as const)(
+    'killed at each of its writes in turn (%s): what takes over converges, with no orphan and no duplicate',
+    async (type) => {
+      let writesSeen = 0;
+      for (let at = 1; at <= writesSeen + 1; at += 1) {
+        writesSeen = Math.max(writesSeen, await liveThrough(`kill-${at}`, { type, at }));
+      }
+      // Secret, Service, Deployment, statuses; and what goes with the function.
+      expect(writesSeen).toBeGreaterThanOrEqual(5);
+    },
+    8 * MINUTE,
+  );
 });
 
 /** Makes a function and deletes it; the operator is killed at that write of it. @returns how many writes there were. */
@@ -222,8 +292,13 @@ async function liveThrough(name: string, { type, at }: { type: 'drop' | 'drop-an
   await client.request({ method: 'DELETE', path: world.objects('functions', name) });
   await untilDeployed('hello');
   // No garbage collector runs here: what is not the operator's own to delete must have an owner, by whom it goes.
-  for (const [group, kind] of [['/api/v1', 'services'], ['/api/v1', 'secrets']] as const) {
-    const orphans = (await world.list(group, kind)).filter(({ metadata }) => (metadata.ownerReferences ?? []).length === 0);
+  for (const [group, kind] of [
+    ['/api/v1', 'services'],
+    ['/api/v1', 'secrets'],
+  ] as const) {
+    const orphans = (await world.list(group, kind)).filter(
+      ({ metadata }) => (metadata.ownerReferences ?? []).length === 0,
+    );
     expect(names(orphans)).toEqual([]);
   }
   await replaced;
@@ -236,6 +311,9 @@ async function replaceOperator(): Promise<void> {
   const killed = operator;
   killed.kill('SIGKILL');
   await killed.ended;
-  await client.request({ method: 'DELETE', path: `/apis/coordination.k8s.io/v1/namespaces/${world.systemNamespace}/leases/wherry-operator` });
+  await client.request({
+    method: 'DELETE',
+    path: `/apis/coordination.k8s.io/v1/namespaces/${world.systemNamespace}/leases/wherry-operator`,
+  });
   operator = await world.startOperator(proxy.kubeconfig);
 }

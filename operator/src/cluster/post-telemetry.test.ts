@@ -4,7 +4,15 @@ import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { createTelemetryPoster, type TelemetryPoster } from './post-telemetry.ts';
 
-const entry = (sequence: number, message = 'x'): LogEntry => ({ functionName: 'hello', requestId: 'r', level: 'log', message, args: null, sequence, timestamp: 1 });
+const entry = (sequence: number, message = 'x'): LogEntry => ({
+  functionName: 'hello',
+  requestId: 'r',
+  level: 'log',
+  message,
+  args: null,
+  sequence,
+  timestamp: 1,
+});
 const entries = (from: number, count: number): LogEntry[] => Array.from({ length: count }, (_, at) => entry(from + at));
 
 /** What the manager takes at most. */
@@ -31,7 +39,8 @@ beforeEach(() => {
     async send(body) {
       await Promise.resolve();
       if (failure !== undefined) throw failure;
-      if (Buffer.byteLength(body) > MANAGER_BYTES) throw new DomainError('too_large', 'The JSON body is over its limit.');
+      if (Buffer.byteLength(body) > MANAGER_BYTES)
+        throw new DomainError('too_large', 'The JSON body is over its limit.');
       const batch = JSON.parse(body) as LogEntry[];
       requests += 1;
       if (batch.some(({ message }) => message === POISON)) throw invalid('no entry');

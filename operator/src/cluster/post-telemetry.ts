@@ -115,7 +115,8 @@ class QueuedPoster implements TelemetryPoster {
 
   #wait(batch: Written[], error: unknown): void {
     this.#queue.putBack(batch);
-    if (this.#retryMs === 0) this.#options.logger.warn({ err: error }, 'log entries cannot be handed to the manager: they wait');
+    if (this.#retryMs === 0)
+      this.#options.logger.warn({ err: error }, 'log entries cannot be handed to the manager: they wait');
     this.#retryMs = Math.min(LAST_RETRY_MS, Math.max(FIRST_RETRY_MS, this.#retryMs * 2));
   }
 
@@ -124,7 +125,10 @@ class QueuedPoster implements TelemetryPoster {
     const isOfContent = isDomainError(error, 'too_large') || isDomainError(error, 'validation_failed');
     const middle = Math.ceil(batch.length / 2);
     if (isOfContent && batch.length > 1) return [batch.slice(0, middle), batch.slice(middle)];
-    this.#options.logger.warn({ err: error, entries: batch.length, function: batch[0]?.owner }, 'the manager refused log entries: they are lost');
+    this.#options.logger.warn(
+      { err: error, entries: batch.length, function: batch[0]?.owner },
+      'the manager refused log entries: they are lost',
+    );
     this.#lose(batch.length, 'refused');
     return [];
   }

@@ -6,14 +6,23 @@ import type { Workloads } from '@wherry/core/ports/workloads.ts';
 const GATHER_MS = 500;
 
 /** Counts the instances of all functions, as this replica observes them. Returns how to stop. */
-export function countReplicas({ workloads, clock, metrics }: { workloads: Workloads; clock: Clock; metrics: Metrics }): () => void {
+export function countReplicas({
+  workloads,
+  clock,
+  metrics,
+}: {
+  workloads: Workloads;
+  clock: Clock;
+  metrics: Metrics;
+}): () => void {
   const gauge = metrics.gauge('replicas', 'Instances of functions, by state.', ['state']);
   let cancel: (() => void) | undefined;
 
   function count(): void {
     cancel = undefined;
     const figures = { ready: 0, starting: 0 };
-    for (const { instances } of workloads.list()) for (const { ready } of instances) figures[ready ? 'ready' : 'starting'] += 1;
+    for (const { instances } of workloads.list())
+      for (const { ready } of instances) figures[ready ? 'ready' : 'starting'] += 1;
     gauge.set(figures.ready, { state: 'ready' });
     gauge.set(figures.starting, { state: 'starting' });
   }

@@ -28,9 +28,18 @@ beforeAll(async () => {
   await installCrds(client);
   proxy = await startFaultProxy(server);
   world = await ClusterWorld.create(client, 'functions');
-  await create('/api/v1', 'secrets', 'v1', { kind: 'Secret', metadata: { name: 'values' }, stringData: Object.fromEntries(KEYS.map((key) => [key, valueOf(key)])) });
+  await create('/api/v1', 'secrets', 'v1', {
+    kind: 'Secret',
+    metadata: { name: 'values' },
+    stringData: Object.fromEntries(KEYS.map((key) => [key, valueOf(key)])),
+  });
   await world.apply('KeyGroup', 'team', {});
-  await world.apply('Function', 'guarded', { handler: 'nowhere/main.ts', methods: ['GET'], route: '/guarded', keyGroups: ['team'] });
+  await world.apply('Function', 'guarded', {
+    handler: 'nowhere/main.ts',
+    methods: ['GET'],
+    route: '/guarded',
+    keyGroups: ['team'],
+  });
   feed = await FeedSwitch.start();
 }, 3 * MINUTE);
 afterAll(async () => {
@@ -75,9 +84,15 @@ class FeedSwitch {
   #serve(socket: Socket): void {
     this.connections += 1;
     const inner = connect(this.target, '127.0.0.1');
-    for (const [from, to] of [[socket, inner], [inner, socket]] as const) {
+    for (const [from, to] of [
+      [socket, inner],
+      [inner, socket],
+    ] as const) {
       this.#sockets.add(from);
-      from.on('error', () => undefined).on('close', () => (this.#sockets.delete(from), to.destroy())).pipe(to);
+      from
+        .on('error', () => undefined)
+        .on('close', () => (this.#sockets.delete(from), to.destroy()))
+        .pipe(to);
     }
   }
 }
@@ -85,19 +100,30 @@ class FeedSwitch {
 const valueOf = (key: Key): string => `wh_the-value-of-the-key-that-is-${key}`;
 
 async function create(group: string, resource: string, apiVersion: string, body: object): Promise<void> {
-  await client.request({ method: 'POST', path: `${group}/namespaces/functions/${resource}`, body: { apiVersion, ...body } });
+  await client.request({
+    method: 'POST',
+    path: `${group}/namespaces/functions/${resource}`,
+    body: { apiVersion, ...body },
+  });
 }
 
 async function createKey(key: Key): Promise<void> {
   const spec = { keyGroup: 'team', enabled: true, value: { secretKeyRef: { name: 'values', key } } };
-  await create('/apis/wherry.dev/v1alpha1', 'apikeys', 'wherry.dev/v1alpha1', { kind: 'ApiKey', metadata: { name: key }, spec });
+  await create('/apis/wherry.dev/v1alpha1', 'apikeys', 'wherry.dev/v1alpha1', {
+    kind: 'ApiKey',
+    metadata: { name: key },
+    spec,
+  });
 }
 
-const deleteKey = (key: Key): Promise<unknown> => client.request({ method: 'DELETE', path: world.objects('apikeys', key) });
+const deleteKey = (key: Key): Promise<unknown> =>
+  client.request({ method: 'DELETE', path: world.objects('apikeys', key) });
 
 /** The keys that the router takes: the function has no code, which it says to whom it knows. */
 async function taken(): Promise<Key[]> {
-  const statuses = await Promise.all(KEYS.map(async (key) => (await fetch(`${url}/run/guarded`, { headers: { 'x-api-key': valueOf(key) } })).status));
+  const statuses = await Promise.all(
+    KEYS.map(async (key) => (await fetch(`${url}/run/guarded`, { headers: { 'x-api-key': valueOf(key) } })).status),
+  );
   // Many bad keys make it a 429, for bad ones alone.
   return KEYS.filter((_key, at) => statuses[at] !== 401 && statuses[at] !== 429);
 }
@@ -110,45 +136,49 @@ const untilTaken = (...keys: Key[]): Promise<void> =>
     expect(now).toEqual(keys);
   }, MINUTE);
 
-it('R8: routers take the state of a restored etcd, and none from before it, whichever operator they come to', async () => {
-  let first = await world.startOperator(server.kubeconfig);
-  const lagging = await world.startOperator(proxy.kubeconfig);
-  feed.leadTo(lagging);
-  ({ url } = await world.startRouter(feed.port));
-  await createKey('early');
-  await createKey('late');
-  await untilTaken('early', 'late');
-  await deleteKey('early');
-  await untilTaken('late');
-  wasTaken = false;
-  await server.backUp();
-  await eventually(() => createKey('lost'), MINUTE);
-  await deleteKey('late');
-  await untilTaken('lost');
-  // One of the operators hears no more than that.
-  const reconnect = proxy.sever();
-  feed.leadTo(first);
-  await untilTaken('lost');
-  await server.restore();
-  await untilTaken('late');
-  feed.leadTo(lagging);
-  // It is left after three heartbeats without a word, and tried again.
-  await eventually(async () => {
-    expect(await taken()).toEqual(['late']);
-    expect(feed.connections).toBeGreaterThanOrEqual(2);
-  }, MINUTE);
-  reconnect();
-  await deleteKey('late');
-  await untilTaken();
+it(
+  'R8: routers take the state of a restored etcd, and none from before it, whichever operator they come to',
+  async () => {
+    let first = await world.startOperator(server.kubeconfig);
+    const lagging = await world.startOperator(proxy.kubeconfig);
+    feed.leadTo(lagging);
+    ({ url } = await world.startRouter(feed.port));
+    await createKey('early');
+    await createKey('late');
+    await untilTaken('early', 'late');
+    await deleteKey('early');
+    await untilTaken('late');
+    wasTaken = false;
+    await server.backUp();
+    await eventually(() => createKey('lost'), MINUTE);
+    await deleteKey('late');
+    await untilTaken('lost');
+    // One of the operators hears no more than that.
+    const reconnect = proxy.sever();
+    feed.leadTo(first);
+    await untilTaken('lost');
+    await server.restore();
+    await untilTaken('late');
+    feed.leadTo(lagging);
+    // It is left after three heartbeats without a word, and tried again.
+    await eventually(async () => {
+      expect(await taken()).toEqual(['late']);
+      expect(feed.connections).toBeGreaterThanOrEqual(2);
+    }, MINUTE);
+    reconnect();
+    await deleteKey('late');
+    await untilTaken();
 
-  // Once more, and none of the operators lives through it: the router alone knows what was.
-  for (const operator of [first, lagging]) {
-    operator.kill('SIGKILL');
-    await operator.ended;
-  }
-  await server.restore();
-  first = await world.startOperator(server.kubeconfig);
-  feed.leadTo(first);
-  await untilTaken('late');
-  expect(wasTaken).toBe(false);
-}, 8 * MINUTE);
+    // Once more, and none of the operators lives through it: the router alone knows what was.
+    for (const operator of [first, lagging]) {
+      operator.kill('SIGKILL');
+      await operator.ended;
+    }
+    await server.restore();
+    first = await world.startOperator(server.kubeconfig);
+    feed.leadTo(first);
+    await untilTaken('late');
+    expect(wasTaken).toBe(false);
+  },
+  8 * MINUTE,
+);

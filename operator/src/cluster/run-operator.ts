@@ -74,7 +74,11 @@ async function run(options: RunOptions, parts: AsyncDisposableStack): Promise<Ru
   parts.defer(() => ports.referencedSecrets.stop());
   await Promise.all([workloads.start(), ports.referencedSecrets.start()]);
   parts.defer(countReplicas({ workloads, clock, metrics }));
-  const { operator, runtimeFeed } = compose(options, { ...keys, content, logs, workloads, builder: ports.builder(content) }, parts);
+  const { operator, runtimeFeed } = compose(
+    options,
+    { ...keys, content, logs, workloads, builder: ports.builder(content) },
+    parts,
+  );
   await operator.start();
 
   const listener = createFeedListener({
@@ -121,7 +125,11 @@ async function readKeys({ config, ports, clock, logger }: RunOptions, parts: Asy
     await certificates.upkeep();
   };
   const what = 'keys and certificates';
-  const systemKeys = await untilDone(() => ensureSystemKeys({ ...shared, store: ports.store }), { what, clock, logger });
+  const systemKeys = await untilDone(() => ensureSystemKeys({ ...shared, store: ports.store }), {
+    what,
+    clock,
+    logger,
+  });
   await untilDone(work, { what, clock, logger });
   parts.defer(keepUp({ what, work, clock, logger }));
   return { systemKeys, feedKeys, certificates };
@@ -146,7 +154,12 @@ async function connectManager(
   parts.defer(() => client.stop());
   const poster = createTelemetryPoster({
     async send(body) {
-      const answer = await client.send({ method: 'POST', path: '/telemetry', headers: { 'content-type': 'application/json' }, body });
+      const answer = await client.send({
+        method: 'POST',
+        path: '/telemetry',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
       return ((await answer.body.json()) as { refused: number }).refused;
     },
     onDropped: (count, reason) => logs.lost(count, reason),
@@ -159,9 +172,18 @@ async function connectManager(
   return { content, logs };
 }
 
-type Rooms = Keys & { content: ContentStore; logs: LogIntake; workloads: ClusterWorkloads; builder: ReturnType<ClusterPorts['builder']> };
+type Rooms = Keys & {
+  content: ContentStore;
+  logs: LogIntake;
+  workloads: ClusterWorkloads;
+  builder: ReturnType<ClusterPorts['builder']>;
+};
 
-function compose(options: RunOptions, rooms: Rooms, parts: AsyncDisposableStack): { operator: Operator; runtimeFeed: RuntimeFeed } {
+function compose(
+  options: RunOptions,
+  rooms: Rooms,
+  parts: AsyncDisposableStack,
+): { operator: Operator; runtimeFeed: RuntimeFeed } {
   const { config, ports, clock, logger, metrics } = options;
   const { systemKeys, content, logs, workloads, builder } = rooms;
   parts.defer(() => builder.stop());
@@ -178,19 +200,35 @@ function compose(options: RunOptions, rooms: Rooms, parts: AsyncDisposableStack)
   };
   const runtimeFeed = createRuntimeFeed(shared);
   const store = withConditionEvents(ports.store, ports.events, (kind, name) => cached(caches, kind, name));
-  const operator = buildOperator({ ...shared, store, builder, workloads, digestKey: systemKeys.digestKey, functionUrl: config.functionUrl, routersReturnMs: ROUTERS_RETURN_MS, restores: ports.election.restores, metrics });
+  const operator = buildOperator({
+    ...shared,
+    store,
+    builder,
+    workloads,
+    digestKey: systemKeys.digestKey,
+    functionUrl: config.functionUrl,
+    routersReturnMs: ROUTERS_RETURN_MS,
+    restores: ports.election.restores,
+    metrics,
+  });
   parts.defer(() => operator.stop());
   return { operator, runtimeFeed };
 }
 
 function cached(caches: Caches, kind: Kind, name: string): Resource | undefined {
   switch (kind) {
-    case 'Function': return caches.functions.get(name);
-    case 'CodeSource': return caches.sources.get(name);
-    case 'ApiKey': return caches.keys.get(name);
-    case 'FunctionSecret': return caches.secrets.get(name);
-    case 'KeyGroup': return caches.groups.get(name);
-    case 'Settings': return caches.settings.get(name);
+    case 'Function':
+      return caches.functions.get(name);
+    case 'CodeSource':
+      return caches.sources.get(name);
+    case 'ApiKey':
+      return caches.keys.get(name);
+    case 'FunctionSecret':
+      return caches.secrets.get(name);
+    case 'KeyGroup':
+      return caches.groups.get(name);
+    case 'Settings':
+      return caches.settings.get(name);
   }
 }
 

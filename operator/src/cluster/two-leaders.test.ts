@@ -42,7 +42,10 @@ const source = (version: number): string => `export default () => "version ${ver
 const isWrite = ({ kind, path }: ProxiedRequest): boolean => kind === 'write' && !/\/leases(\/|$)/.test(path);
 
 /** Operators over the same objects, each with a proxy and with a lease of its own. */
-async function begin(name: string, count: number): Promise<{ world: ClusterWorld; proxies: FaultProxy[]; operators: Program[] }> {
+async function begin(
+  name: string,
+  count: number,
+): Promise<{ world: ClusterWorld; proxies: FaultProxy[]; operators: Program[] }> {
   const world = await ClusterWorld.create(client, name);
   ends.push(() => world.stop());
   await world.startBuilder();
@@ -56,7 +59,9 @@ async function begin(name: string, count: number): Promise<{ world: ClusterWorld
   ends.push(...proxies.map((proxy) => () => proxy.stop()));
   for (const proxy of proxies) proxy.inject(ownLeases());
   const operators = await Promise.all(proxies.map((proxy) => world.startOperator(proxy.kubeconfig)));
-  await eventually(() => expect(operators.map((operator) => operator.told('leads'))).toEqual(operators.map(() => true)));
+  await eventually(() =>
+    expect(operators.map((operator) => operator.told('leads'))).toEqual(operators.map(() => true)),
+  );
   return { world, proxies, operators };
 }
 
@@ -81,7 +86,8 @@ function recordDeployments(world: ClusterWorld): string[] {
 async function untilSettled(world: ClusterWorld): Promise<void> {
   await eventually(async () => {
     const functions = await Promise.all(FUNCTIONS.map((name) => world.fn(name)));
-    for (const { status } of functions) expect(status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({ status: 'True' });
+    for (const { status } of functions)
+      expect(status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({ status: 'True' });
     const running = (await world.deployments()).map(({ metadata }) => metadata.name);
     expect(running.sort()).toEqual(functions.map(({ status }) => status?.['activeWorkload']).sort());
   }, SETTLES_MS);
@@ -92,7 +98,12 @@ async function change(world: ClusterWorld, at: number): Promise<void> {
   if (at % 2 === 0) await world.upload(name, 'main.ts', source(at));
   else {
     const body = { spec: { resources: { memoryMiB: 128 + at } } };
-    await client.request({ method: 'PATCH', path: world.objects('functions', name), contentType: 'application/merge-patch+json', body });
+    await client.request({
+      method: 'PATCH',
+      path: world.objects('functions', name),
+      contentType: 'application/merge-patch+json',
+      body,
+    });
   }
 }
 
@@ -117,38 +128,58 @@ async function live({ world, proxies }: { world: ClusterWorld; proxies: FaultPro
 
 /** Without times, uids, and which of the changes between ever answered calls. */
 async function finalState(world: ClusterWorld): Promise<object> {
-  const functions = await Promise.all(FUNCTIONS.map(async (name) => {
-    const { status = {} } = await world.fn(name);
-    const conditions = status.conditions?.map(({ type, status: value, reason, message }) => ({ type, value, reason, message }));
-    return { ...status, conditions, revisions: undefined };
-  }));
-  const owned = await Promise.all([
-    ['/apis/apps/v1', 'deployments'], ['/api/v1', 'services'], ['/api/v1', 'secrets'],
-  ].map(async ([group = '', resource = '']) => (await world.list(group, resource)).map((item) => ({ resource, ...item.metadata }))));
+  const functions = await Promise.all(
+    FUNCTIONS.map(async (name) => {
+      const { status = {} } = await world.fn(name);
+      const conditions = status.conditions?.map(({ type, status: value, reason, message }) => ({
+        type,
+        value,
+        reason,
+        message,
+      }));
+      return { ...status, conditions, revisions: undefined };
+    }),
+  );
+  const owned = await Promise.all(
+    [
+      ['/apis/apps/v1', 'deployments'],
+      ['/api/v1', 'services'],
+      ['/api/v1', 'secrets'],
+    ].map(async ([group = '', resource = '']) =>
+      (await world.list(group, resource)).map((item) => ({ resource, ...item.metadata })),
+    ),
+  );
   const orphans = owned.flat().filter(({ ownerReferences = [] }) => ownerReferences.length === 0);
   // The Services of workloads that have gone stay for a while, for instances that drain.
   const running = new Set((await world.deployments()).map(({ metadata }) => metadata.name));
-  const names = owned.flat().filter(({ resource, name }) => resource === 'secrets' || running.has(name)).map(({ resource, name }) => `${resource}/${name}`);
+  const names = owned
+    .flat()
+    .filter(({ resource, name }) => resource === 'secrets' || running.has(name))
+    .map(({ resource, name }) => `${resource}/${name}`);
   return { functions, orphans, names };
 }
 
 describe('two operators that both believe that they lead', () => {
-  it('K5: leave what one leaves: one workload a change, no orphan, no duplicate, and quiet', async () => {
-    const alone = await begin('alone', 1);
-    const expected = await live(alone);
-    const writesAlone = alone.proxies.flatMap(({ requests }) => requests.filter(isWrite)).length;
-    await Promise.all(alone.operators.map((operator) => operator.stop()));
+  it(
+    'K5: leave what one leaves: one workload a change, no orphan, no duplicate, and quiet',
+    async () => {
+      const alone = await begin('alone', 1);
+      const expected = await live(alone);
+      const writesAlone = alone.proxies.flatMap(({ requests }) => requests.filter(isWrite)).length;
+      await Promise.all(alone.operators.map((operator) => operator.stop()));
 
-    const both = await begin('both', 2);
-    const deployments = recordDeployments(both.world);
-    expect(await live(both)).toEqual(expected);
-    const distinct = new Set(deployments).size;
-    expect(distinct).toBeLessThanOrEqual(FUNCTIONS.length + CHANGES);
-    expect(deployments.length - distinct).toBeLessThanOrEqual(MADE_AGAIN);
-    const writes = both.proxies.map(({ requests }) => requests.filter(isWrite).length);
-    // Both did take part.
-    expect(Math.min(...writes)).toBeGreaterThan(CHANGES);
-    expect(writes.reduce((sum, count) => sum + count)).toBeLessThan(4 * writesAlone);
-    for (const operator of [...alone.operators, ...both.operators]) expect(operator.warnings()).toEqual([]);
-  }, 6 * MINUTE);
+      const both = await begin('both', 2);
+      const deployments = recordDeployments(both.world);
+      expect(await live(both)).toEqual(expected);
+      const distinct = new Set(deployments).size;
+      expect(distinct).toBeLessThanOrEqual(FUNCTIONS.length + CHANGES);
+      expect(deployments.length - distinct).toBeLessThanOrEqual(MADE_AGAIN);
+      const writes = both.proxies.map(({ requests }) => requests.filter(isWrite).length);
+      // Both did take part.
+      expect(Math.min(...writes)).toBeGreaterThan(CHANGES);
+      expect(writes.reduce((sum, count) => sum + count)).toBeLessThan(4 * writesAlone);
+      for (const operator of [...alone.operators, ...both.operators]) expect(operator.warnings()).toEqual([]);
+    },
+    6 * MINUTE,
+  );
 });

@@ -19,7 +19,10 @@ export interface UpkeepOptions {
  * Tries until it works, for work that a start waits for.
  * @throws what is no trouble of the API server: a StartError, which no retry mends
  */
-export async function untilDone<T>(work: () => Promise<T>, { what, clock, logger }: Omit<UpkeepOptions, 'work'>): Promise<T> {
+export async function untilDone<T>(
+  work: () => Promise<T>,
+  { what, clock, logger }: Omit<UpkeepOptions, 'work'>,
+): Promise<T> {
   for (let retryInMs = FIRST_RETRY_MS; ; retryInMs = Math.min(LAST_RETRY_MS, retryInMs * 2)) {
     try {
       return await work();

@@ -33,12 +33,24 @@ describe('the collection of content', () => {
 
   it('keeps the locks of sources: what was settled with a registry is not settled again', async () => {
     await world.start();
-    const { source, path, ...rest } = { source: 'api', path: 'main.ts', artifact: Buffer.from('export default () => 1;') };
+    const { source, path, ...rest } = {
+      source: 'api',
+      path: 'main.ts',
+      artifact: Buffer.from('export default () => 1;'),
+    };
     const locks = new Map([[source, { asks: sha256('asks'), lock: 'the lock' }]]);
-    world.builder.answer(`${source}/${path}`, { ok: true, ...rest, revision: sha256(rest.artifact), inputs: [], locks });
+    world.builder.answer(`${source}/${path}`, {
+      ok: true,
+      ...rest,
+      revision: sha256(rest.artifact),
+      inputs: [],
+      locks,
+    });
     await world.createFunction('hello');
     await world.run(2 * HOUR);
-    expect((await world.get('CodeSource', 'api')).status.locks).toEqual([{ asks: sha256('asks'), lock: sha256('the lock') }]);
+    expect((await world.get('CodeSource', 'api')).status.locks).toEqual([
+      { asks: sha256('asks'), lock: sha256('the lock') },
+    ]);
     expect(await has([sha256('the lock')])).toEqual([true]);
   });
 
@@ -46,7 +58,10 @@ describe('the collection of content', () => {
     await world.start();
     await world.createFunction('hello');
     await world.run();
-    const first = { tree: (await world.get('CodeSource', 'api')).status.tree, revision: (await world.fn('hello')).status.activeRevision };
+    const first = {
+      tree: (await world.get('CodeSource', 'api')).status.tree,
+      revision: (await world.fn('hello')).status.activeRevision,
+    };
     await world.upload('api', { 'main.ts': 'export const v = 2;' });
     await world.run(2 * HOUR);
     expect((await world.fn('hello')).status.activeRevision).not.toBe(first.revision);

@@ -27,14 +27,22 @@ export async function collectContent(rooms: CollectRooms): Promise<number> {
   const { caches, content, builds, workloads } = rooms;
   const referenced = new Set<Digest>([...builds.revisions(), ...workloads.list().map(({ revision }) => revision)]);
   for (const { spec, status } of caches.functions.list()) {
-    const revisions = [spec.revision, status.activeRevision, ...(status.revisions ?? []).map(({ revision }) => revision)];
+    const revisions = [
+      spec.revision,
+      status.activeRevision,
+      ...(status.revisions ?? []).map(({ revision }) => revision),
+    ];
     for (const revision of revisions) if (revision !== undefined) referenced.add(revision);
   }
   for (const source of caches.sources.list()) await addSource(rooms.trees, source, referenced);
   return content.collect(referenced, GRACE_MS);
 }
 
-async function addSource(trees: TreeCache, { spec, status }: CodeSourceResource, referenced: Set<Digest>): Promise<void> {
+async function addSource(
+  trees: TreeCache,
+  { spec, status }: CodeSourceResource,
+  referenced: Set<Digest>,
+): Promise<void> {
   for (const { lock } of status.locks ?? []) referenced.add(lock);
   for (const tree of [spec.manual?.tree, status.tree]) if (tree !== undefined) await addTree(trees, tree, referenced);
 }

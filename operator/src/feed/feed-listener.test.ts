@@ -19,7 +19,13 @@ const current = createSecretKey(Buffer.alloc(32, 1));
 const previous = createSecretKey(Buffer.alloc(32, 2));
 
 function identityOf(instanceId: string): RuntimeIdentity {
-  return { instanceId, workload: 'hello-1', functionName: 'hello', revision: sha256(instanceId), listen: { host: '127.0.0.1', port: 8080 } };
+  return {
+    instanceId,
+    workload: 'hello-1',
+    functionName: 'hello',
+    revision: sha256(instanceId),
+    listen: { host: '127.0.0.1', port: 8080 },
+  };
 }
 
 describe('the feed over the network', () => {
@@ -64,9 +70,14 @@ describe('the feed over the network', () => {
     listener = createFeedListener({
       tls,
       attachRouter: (channel, { instance }) => attach(channel, 'router', instance),
-      identifyRuntime: async ({ instance }, { address }) => (pods[instance] === address ? identityOf(instance) : undefined),
+      identifyRuntime: async ({ instance }, { address }) =>
+        pods[instance] === address ? identityOf(instance) : undefined,
       attachRuntime: (channel, { instanceId }) => attach(channel, 'runtime', instanceId),
-      feedKeys: () => [current, previous], clock: systemClock, logger, metrics, ...options,
+      feedKeys: () => [current, previous],
+      clock: systemClock,
+      logger,
+      metrics,
+      ...options,
     });
     port = await listener.listen(0, '127.0.0.1');
   }
@@ -77,7 +88,10 @@ describe('the feed over the network', () => {
   });
 
   /** @param localAddress that the client connects from. */
-  async function open({ localAddress = '127.0.0.1', ...client }: Partial<TlsMaterial> & { localAddress?: string } = {}): Promise<TLSSocket> {
+  async function open({
+    localAddress = '127.0.0.1',
+    ...client
+  }: Partial<TlsMaterial> & { localAddress?: string } = {}): Promise<TLSSocket> {
     // Its type lacks `localAddress`, which it hands to the socket.
     const socket = connect({ port, host: '127.0.0.1', ca: authority.ca, localAddress, ...client } as ConnectionOptions);
     sockets.push(socket);
@@ -87,10 +101,17 @@ describe('the feed over the network', () => {
   }
   const hello = {
     router: { type: 'hello', role: 'router', instance: 'router-1', resourceVersion: '0' },
-    runtime: (functionUid = 'uid-1', token = feedToken(current, functionUid), instance = 'pod-1') =>
-      ({ type: 'hello', role: 'runtime', instance, workload: 'hello-1', functionUid, token }),
+    runtime: (functionUid = 'uid-1', token = feedToken(current, functionUid), instance = 'pod-1') => ({
+      type: 'hello',
+      role: 'runtime',
+      instance,
+      workload: 'hello-1',
+      functionUid,
+      token,
+    }),
   };
-  const say = (socket: Socket, ...messages: object[]): void => void socket.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  const say = (socket: Socket, ...messages: object[]): void =>
+    void socket.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
   /** Everything that the listener sends until it ends the connection. */
   async function readToEnd(socket: Socket): Promise<string> {
     let text = '';
@@ -114,11 +135,17 @@ describe('the feed over the network', () => {
     socket.end();
     await attached[0]?.channel.closed;
     // What came along with the hello is heard too.
-    expect(attached[0]?.received).toEqual([{ type: 'applied', version: 1 }, { type: 'applied', version: 2 }]);
+    expect(attached[0]?.received).toEqual([
+      { type: 'applied', version: 1 },
+      { type: 'applied', version: 2 },
+    ]);
     expect(metrics.value('feed_connections', { role: 'router' })).toBe(0);
   });
 
-  it.each([['current', current], ['previous', previous]])('serves a runtime with a token of the %s feed key', async (_name, key) => {
+  it.each([
+    ['current', current],
+    ['previous', previous],
+  ])('serves a runtime with a token of the %s feed key', async (_name, key) => {
     const socket = await open();
     say(socket, hello.runtime('uid-1', feedToken(key, 'uid-1')));
     expect(await firstOf(socket)).toEqual({ type: 'welcome' });
@@ -129,9 +156,17 @@ describe('the feed over the network', () => {
     ['a wrong token', () => hello.runtime('uid-1', 'x'.repeat(43)), 'token'],
     ['no token', () => hello.runtime('uid-1', ''), 'token'],
     ['the token of another function', () => hello.runtime('uid-1', feedToken(current, 'uid-2')), 'token'],
-    ['a token of a key that is no longer taken', () => hello.runtime('uid-1', feedToken(createSecretKey(Buffer.alloc(32, 3)), 'uid-1')), 'token'],
+    [
+      'a token of a key that is no longer taken',
+      () => hello.runtime('uid-1', feedToken(createSecretKey(Buffer.alloc(32, 3)), 'uid-1')),
+      'token',
+    ],
     ['the role of a router without a certificate', () => hello.router, 'certificate'],
-    ['a state that is no number, which the operator would have to reach', () => ({ ...hello.router, resourceVersion: 'v7' }), 'bad_hello'],
+    [
+      'a state that is no number, which the operator would have to reach',
+      () => ({ ...hello.router, resourceVersion: 'v7' }),
+      'bad_hello',
+    ],
     ['another message before its hello', () => ({ type: 'applied', version: 1 }), 'bad_hello'],
     ['a hello with more in it', () => ({ ...hello.runtime(), revision: 'x' }), 'bad_hello'],
     ['a hello over 4 KiB', () => ({ ...hello.runtime(), workload: 'x'.repeat(4096) }), 'no_hello'],
@@ -156,7 +191,7 @@ describe('the feed over the network', () => {
   it.each<[string, () => TlsMaterial, object]>([
     ['of another authority', () => stranger.issue('router'), hello.router],
     ['of another authority, with a good token beside it', () => stranger.issue('router'), hello.runtime()],
-    ['of the authority, but not a router\'s', () => own, hello.router],
+    ["of the authority, but not a router's", () => own, hello.router],
   ])('cuts off a client with a certificate %s', async (_name, material, message) => {
     const { cert, key } = material();
     const socket = await open({ cert, key });
@@ -213,7 +248,11 @@ describe('the feed over the network', () => {
     strangers[0]?.destroy();
     // Its place is free again, and the known ones took none.
     let served: unknown;
-    while (served === undefined) served = await open(router).then((socket) => (say(socket, hello.router), firstOf(socket)), () => undefined);
+    while (served === undefined)
+      served = await open(router).then(
+        (socket) => (say(socket, hello.router), firstOf(socket)),
+        () => undefined,
+      );
     expect(served).toEqual({ type: 'welcome' });
   });
 
@@ -222,7 +261,12 @@ describe('the feed over the network', () => {
     say(thief, hello.runtime());
     expect(await readToEnd(thief)).toBe('');
     expect([attached, refusals('pod')]).toEqual([[], 1]);
-    expect(logger.of('warn')[0]?.fields).toMatchObject({ reason: 'pod', instance: 'pod-1', functionUid: 'uid-1', peer: '127.0.0.3' });
+    expect(logger.of('warn')[0]?.fields).toMatchObject({
+      reason: 'pod',
+      instance: 'pod-1',
+      functionUid: 'uid-1',
+      peer: '127.0.0.3',
+    });
   });
 
   it('S8: a good token proves nothing before its pod is found: the connection counts as pending, and is let go with its client', async () => {
@@ -318,7 +362,12 @@ describe('the feed over the network', () => {
     let material = own;
     let onChange = (): void => undefined;
     await listener.close();
-    await listen({ tls: { current: () => material, onChange: (callback) => ((onChange = () => callback(material)), () => undefined) } });
+    await listen({
+      tls: {
+        current: () => material,
+        onChange: (callback) => ((onChange = () => callback(material)), () => undefined),
+      },
+    });
     const before = await open(router);
     say(before, hello.router);
     await firstOf(before);

@@ -99,7 +99,9 @@ class TlsFeedListener {
     this.#options = options;
     this.#pending = new PendingConnections(clock, limits);
     this.#connections = metrics.gauge('feed_connections', 'Clients that the feed serves, by role.', ['role']);
-    this.#refusals = metrics.counter('feed_refusals_total', 'Connections to the feed that were cut, by reason.', ['reason']);
+    this.#refusals = metrics.counter('feed_refusals_total', 'Connections to the feed that were cut, by reason.', [
+      'reason',
+    ]);
     this.#server = createServer({
       ...secureContext(tls),
       // Runtimes have none: what a certificate is good for is looked at with the hello.
@@ -112,7 +114,9 @@ class TlsFeedListener {
     });
     this.#stopFollowing = tls.onChange(() => this.#server.setSecureContext(secureContext(tls)));
     this.#server.on('connection', (socket: Socket) => this.#admit(socket));
-    this.#server.on('tlsClientError', (error: Error, socket: TLSSocket) => this.#refuse(socket, 'handshake', { problem: error.message }));
+    this.#server.on('tlsClientError', (error: Error, socket: TLSSocket) =>
+      this.#refuse(socket, 'handshake', { problem: error.message }),
+    );
     this.#server.on('secureConnection', (socket) => void this.#greet(socket));
   }
 
@@ -122,7 +126,9 @@ class TlsFeedListener {
       await once(this.#server, 'listening');
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      throw new StartError(`The feed port ${port} cannot be opened (${code ?? message}): set WHERRY_FEED_PORT to another one.`);
+      throw new StartError(
+        `The feed port ${port} cannot be opened (${code ?? message}): set WHERRY_FEED_PORT to another one.`,
+      );
     }
     return (this.#server.address() as AddressInfo).port;
   }
@@ -168,16 +174,20 @@ class TlsFeedListener {
   /** @returns who the client is; undefined: not what it says, and the connection is cut. */
   #prove(socket: TLSSocket, hello: Hello): Client | undefined | Promise<Client | undefined> {
     const { role, instance } = hello;
-    if (hello.role === 'router') return isRouter(socket) ? { role: 'router', hello } : this.#refuse(socket, 'certificate', { role, instance });
+    if (hello.role === 'router')
+      return isRouter(socket) ? { role: 'router', hello } : this.#refuse(socket, 'certificate', { role, instance });
     return this.#proveRuntime(socket, hello);
   }
 
   async #proveRuntime(socket: TLSSocket, hello: RuntimeHello): Promise<Client | undefined> {
     const { role, instance, functionUid } = hello;
-    if (!isFeedToken(hello.token, functionUid, this.#options.feedKeys())) return this.#refuse(socket, 'token', { role, instance, functionUid });
+    if (!isFeedToken(hello.token, functionUid, this.#options.feedKeys()))
+      return this.#refuse(socket, 'token', { role, instance, functionUid });
     const identity = await this.#options.identifyRuntime(hello, peerOf(socket));
     if (socket.destroyed) return undefined;
-    return identity === undefined ? this.#refuse(socket, 'pod', { role, instance, functionUid }) : { role: 'runtime', identity };
+    return identity === undefined
+      ? this.#refuse(socket, 'pod', { role, instance, functionUid })
+      : { role: 'runtime', identity };
   }
 
   async #serve(socket: TLSSocket, client: Client): Promise<void> {

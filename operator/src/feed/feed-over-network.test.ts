@@ -1,4 +1,10 @@
-import { routerDownSchema, runtimeDownSchema, type Hello, type RouterDown, type RuntimeDown } from '@wherry/core/feed/messages.ts';
+import {
+  routerDownSchema,
+  runtimeDownSchema,
+  type Hello,
+  type RouterDown,
+  type RuntimeDown,
+} from '@wherry/core/feed/messages.ts';
 import { feedToken } from '@wherry/core/feed/feed-token.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
@@ -27,13 +33,20 @@ describe('router and runtime over the network', () => {
     listener = createFeedListener({
       tls: { current: () => own, onChange: () => () => undefined },
       attachRouter: (channel, { resourceVersion }) => void operator.attachRouter(channel, { resourceVersion }),
-      identifyRuntime: async ({ instance, workload }) =>
-        ({ instanceId: instance, workload, functionName: 'hello', revision: sha256(ARTIFACT), listen: { host: '10.0.0.7', port: 8080 } }),
+      identifyRuntime: async ({ instance, workload }) => ({
+        instanceId: instance,
+        workload,
+        functionName: 'hello',
+        revision: sha256(ARTIFACT),
+        listen: { host: '10.0.0.7', port: 8080 },
+      }),
       attachRuntime: (channel, identity) => void runtimeFeed.attach(channel, identity),
       // All clients of these tests have one address.
       limits: { total: 512, perAddress: 512, perWindow: 1000 },
       feedKeys: () => [world.feedKey],
-      clock: systemClock, logger: new FakeLogger(), metrics: new FakeMetrics(),
+      clock: systemClock,
+      logger: new FakeLogger(),
+      metrics: new FakeMetrics(),
     });
     port = await listener.listen(port, 'localhost');
   }
@@ -52,14 +65,26 @@ describe('router and runtime over the network', () => {
     await world.stop();
   });
 
-  function follow(hello: () => Hello, credentials: FeedCredentials): { down: unknown[]; channel: () => FeedChannel | undefined } {
+  function follow(
+    hello: () => Hello,
+    credentials: FeedCredentials,
+  ): { down: unknown[]; channel: () => FeedChannel | undefined } {
     const down: unknown[] = [];
     let channel: FeedChannel | undefined;
     const serve = async (connection: FeedChannel): Promise<void> => {
       channel = connection;
       for await (const message of connection.messages()) down.push(message);
     };
-    clients.push(connectFeed({ address: `localhost:${port}`, credentials: () => credentials, hello, serve, clock: systemClock, logger: new FakeLogger() }));
+    clients.push(
+      connectFeed({
+        address: `localhost:${port}`,
+        credentials: () => credentials,
+        hello,
+        serve,
+        clock: systemClock,
+        logger: new FakeLogger(),
+      }),
+    );
     return { down, channel: () => channel };
   }
   /** The operator's time goes on while the sockets carry what it says. */
@@ -72,10 +97,17 @@ describe('router and runtime over the network', () => {
 
   it('R8: a router gets its state, a revocation within a second, and from the next operator none that is older', async () => {
     let known = '0';
-    const { down } = follow(() => ({ type: 'hello', role: 'router', instance: 'router-1', resourceVersion: known }), router);
+    const { down } = follow(
+      () => ({ type: 'hello', role: 'router', instance: 'router-1', resourceVersion: known }),
+      router,
+    );
     const messages = (): RouterDown[] => down.map((message) => routerDownSchema.parse(message));
     await until(() => down.length === 1);
-    expect(messages()[0]).toMatchObject({ type: 'snapshot', functions: [{ id: 'hello' }], keys: [{ id: 'ours', groupId: 'team' }] });
+    expect(messages()[0]).toMatchObject({
+      type: 'snapshot',
+      functions: [{ id: 'hello' }],
+      keys: [{ id: 'ours', groupId: 'team' }],
+    });
     const told = world.clock.monotonic();
     await world.store.delete('ApiKey', 'ours');
     await until(() => down.length === 2);
@@ -93,7 +125,14 @@ describe('router and runtime over the network', () => {
 
   it('a runtime gets its code with its token, then what changes; its log entries are of its own function (S6)', async () => {
     const token = feedToken(world.feedKey, 'uid-1');
-    const hello: Hello = { type: 'hello', role: 'runtime', instance: 'hello-1-a', workload: 'hello-1', functionUid: 'uid-1', token };
+    const hello: Hello = {
+      type: 'hello',
+      role: 'runtime',
+      instance: 'hello-1-a',
+      workload: 'hello-1',
+      functionUid: 'uid-1',
+      token,
+    };
     const { down, channel } = follow(() => hello, { ca: authority.ca });
     const messages = (): RuntimeDown[] => down.map((message) => runtimeDownSchema.parse(message));
     await until(() => down.length === 1);
@@ -101,7 +140,15 @@ describe('router and runtime over the network', () => {
     await world.createSecret('s1', { name: 'A', scope: 'global' }, 'value');
     await until(() => down.length === 2);
     expect(messages()[1]).toMatchObject({ type: 'state', state: { secrets: [{ name: 'A', value: 'value' }] } });
-    const entry = { functionName: 'another', requestId: 'r', level: 'log', message: 'hi', args: null, sequence: 0, timestamp: 1 };
+    const entry = {
+      functionName: 'another',
+      requestId: 'r',
+      level: 'log',
+      message: 'hi',
+      args: null,
+      sequence: 0,
+      timestamp: 1,
+    };
     channel()?.send({ type: 'logs', entries: [entry], dropped: 0 });
     await until(() => world.telemetry.entries.length === 1);
     expect(world.telemetry.entries).toEqual([{ ...entry, functionName: 'hello' }]);
@@ -109,7 +156,8 @@ describe('router and runtime over the network', () => {
 
   it('100 clients that lost their operator are all served by the next one', async () => {
     const served = Array.from({ length: 100 }, (_, n) =>
-      follow(() => ({ type: 'hello', role: 'router', instance: `router-${n}`, resourceVersion: '0' }), router));
+      follow(() => ({ type: 'hello', role: 'router', instance: `router-${n}`, resourceVersion: '0' }), router),
+    );
     await until(() => served.every(({ down }) => down.length > 0));
     await listener.close();
     const before = served.map(({ down }) => down.length);

@@ -5,10 +5,18 @@ import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { createLogIntake } from './log-intake.ts';
 
 const entry = (fields: Partial<LogEntry> = {}): LogEntry => ({
-  functionName: 'chatty', requestId: 'r', level: 'log', message: 'm', args: null, sequence: 0, timestamp: 1000, ...fields,
+  functionName: 'chatty',
+  requestId: 'r',
+  level: 'log',
+  message: 'm',
+  args: null,
+  sequence: 0,
+  timestamp: 1000,
+  ...fields,
 });
 const logs = (...entries: LogEntry[]) => ({ type: 'logs' as const, entries, dropped: 0 });
-const many = (count: number, fields: Partial<LogEntry> = {}): LogEntry[] => Array.from({ length: count }, (_, at) => entry({ sequence: at, ...fields }));
+const many = (count: number, fields: Partial<LogEntry> = {}): LogEntry[] =>
+  Array.from({ length: count }, (_, at) => entry({ sequence: at, ...fields }));
 
 function intake() {
   const telemetry = new FakeTelemetry();
@@ -22,10 +30,17 @@ describe('the intake of log entries', () => {
     const world = intake();
     for (let at = 0; at < 100; at += 1) world.logs.fromRuntime(logs(...many(500)), 'chatty');
     expect(world.telemetry.entries).toHaveLength(8192);
-    expect(world.metrics.value('telemetry_dropped_total', { component: 'runtime', reason: 'rate' })).toBe(50_000 - 8192);
+    expect(world.metrics.value('telemetry_dropped_total', { component: 'runtime', reason: 'rate' })).toBe(
+      50_000 - 8192,
+    );
     await world.clock.advance(10_000);
     expect(world.telemetry.entries.slice(8192)).toEqual([
-      entry({ requestId: '', level: 'warn', message: '41808 log entries dropped: over the rate', timestamp: world.clock.now() }),
+      entry({
+        requestId: '',
+        level: 'warn',
+        message: '41808 log entries dropped: over the rate',
+        timestamp: world.clock.now(),
+      }),
     ]);
     world.telemetry.entries.length = 0;
     await world.clock.advance(1000);
@@ -35,7 +50,8 @@ describe('the intake of log entries', () => {
 
   it('M10: bounds the bytes of a function as well: 8 MiB at once', () => {
     const world = intake();
-    for (let at = 0; at < 62; at += 1) world.logs.fromRuntime(logs(entry({ message: '\u0001'.repeat(64 * 1024) })), 'chatty');
+    for (let at = 0; at < 62; at += 1)
+      world.logs.fromRuntime(logs(entry({ message: '\u0001'.repeat(64 * 1024) })), 'chatty');
     expect(world.telemetry.entries).toHaveLength(21);
     expect(world.metrics.value('telemetry_dropped_total', { reason: 'rate' })).toBe(41);
   });
@@ -47,14 +63,20 @@ describe('the intake of log entries', () => {
     world.telemetry.entries.length = 0;
     world.logs.fromRuntime(logs(entry()), 'quiet');
     world.logs.fromRouter(logs(entry({ level: 'exec_start' })));
-    expect(world.telemetry.entries.map(({ functionName, level }) => [functionName, level])).toEqual([['quiet', 'log'], ['chatty', 'exec_start']]);
+    expect(world.telemetry.entries.map(({ functionName, level }) => [functionName, level])).toEqual([
+      ['quiet', 'log'],
+      ['chatty', 'exec_start'],
+    ]);
   });
 
   it('says in the log of a function what its own instance had to drop, and waits for nothing once it is silent', async () => {
     const world = intake();
     world.logs.fromRuntime({ ...logs(entry()), dropped: 7 }, 'chatty');
     await world.clock.advance(10_000);
-    expect(world.telemetry.entries.map(({ message }) => message)).toEqual(['m', '7 log entries dropped: over the rate']);
+    expect(world.telemetry.entries.map(({ message }) => message)).toEqual([
+      'm',
+      '7 log entries dropped: over the rate',
+    ]);
     expect(world.metrics.value('telemetry_dropped_total', { component: 'runtime', reason: 'congested' })).toBe(7);
     expect(world.clock.pending).toBe(0);
   });
@@ -63,6 +85,9 @@ describe('the intake of log entries', () => {
     const world = intake();
     world.logs.fromRuntime({ ...logs(), dropped: 3 }, 'chatty');
     world.logs.stop();
-    expect([world.telemetry.entries.map(({ message }) => message), world.clock.pending]).toEqual([['3 log entries dropped: over the rate'], 0]);
+    expect([world.telemetry.entries.map(({ message }) => message), world.clock.pending]).toEqual([
+      ['3 log entries dropped: over the rate'],
+      0,
+    ]);
   });
 });

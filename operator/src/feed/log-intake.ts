@@ -35,13 +35,21 @@ export interface LogIntakeOptions {
 }
 
 export function createLogIntake({ telemetry, metrics, clock, limits = LOG_RATE }: LogIntakeOptions): LogIntake {
-  const dropped: Counter = metrics.counter('telemetry_dropped_total', 'Log entries that were dropped, by who sent them and why.', ['component', 'reason']);
+  const dropped: Counter = metrics.counter(
+    'telemetry_dropped_total',
+    'Log entries that were dropped, by who sent them and why.',
+    ['component', 'reason'],
+  );
   const rate = new LogRate({ limits, clock, report: (entries) => telemetry.write(entries) });
   const count = (component: string, reason: string, by: number): void => {
     if (by > 0) dropped.inc({ component, reason }, by);
   };
 
-  function take(message: LogsMessage, component: string, read: (entry: LogsMessage['entries'][number]) => LogEntry | undefined): void {
+  function take(
+    message: LogsMessage,
+    component: string,
+    read: (entry: LogsMessage['entries'][number]) => LogEntry | undefined,
+  ): void {
     const valid = message.entries.flatMap((entry) => read(entry) ?? []);
     const entries = rate.within(valid, ({ level }) => (level === 'exec_reject' ? 'refused' : component));
     count(component, 'congested', message.dropped);
@@ -53,7 +61,8 @@ export function createLogIntake({ telemetry, metrics, clock, limits = LOG_RATE }
   return {
     lost: (by, reason) => count('operator', reason, by),
     stop: () => rate.stop(),
-    fromRouter: (message) => take(message, 'router', (entry) => (isLevel(entry.level) ? { ...entry, level: entry.level } : undefined)),
+    fromRouter: (message) =>
+      take(message, 'router', (entry) => (isLevel(entry.level) ? { ...entry, level: entry.level } : undefined)),
     fromRuntime(message, functionName) {
       const now = clock.now();
       rate.missed(functionName, 'runtime', message.dropped);

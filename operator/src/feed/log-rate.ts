@@ -55,7 +55,8 @@ export class LogRate {
     return entries.filter((entry) => {
       const kind = kindOf(entry);
       // Most batches are of one function: its bucket is looked up once.
-      if (bucket?.functionName !== entry.functionName || bucket.kind !== kind) bucket = this.#bucketOf(entry.functionName, kind);
+      if (bucket?.functionName !== entry.functionName || bucket.kind !== kind)
+        bucket = this.#bucketOf(entry.functionName, kind);
       const cost = Math.max(logEntryBytes(entry), this.#limits.leastBytes);
       const isWithin = cost <= bucket.left;
       if (isWithin) bucket.left -= cost;
@@ -81,7 +82,8 @@ export class LogRate {
     const key = `${kind}/${functionName}`;
     const at = clock.monotonic();
     let bucket = this.#buckets.get(key);
-    if (bucket === undefined) this.#buckets.set(key, (bucket = { functionName, kind, left: this.#limits.burstBytes, at, dropped: 0 }));
+    if (bucket === undefined)
+      this.#buckets.set(key, (bucket = { functionName, kind, left: this.#limits.burstBytes, at, dropped: 0 }));
     bucket.left = this.#refilled(bucket, at);
     bucket.at = at;
     this.#cancel ??= clock.after(REPORT_MS, () => this.#tick());
@@ -98,7 +100,8 @@ export class LogRate {
     const { clock } = this.#options;
     this.#report();
     const now = clock.monotonic();
-    for (const [key, bucket] of this.#buckets) if (this.#refilled(bucket, now) >= this.#limits.burstBytes) this.#buckets.delete(key);
+    for (const [key, bucket] of this.#buckets)
+      if (this.#refilled(bucket, now) >= this.#limits.burstBytes) this.#buckets.delete(key);
     this.#cancel = this.#buckets.size === 0 ? undefined : clock.after(REPORT_MS, () => this.#tick());
   }
 
@@ -106,11 +109,18 @@ export class LogRate {
     const timestamp = this.#options.clock.now();
     const dropped = new Map<string, number>();
     for (const bucket of this.#buckets.values()) {
-      if (bucket.dropped > 0) dropped.set(bucket.functionName, (dropped.get(bucket.functionName) ?? 0) + bucket.dropped);
+      if (bucket.dropped > 0)
+        dropped.set(bucket.functionName, (dropped.get(bucket.functionName) ?? 0) + bucket.dropped);
       bucket.dropped = 0;
     }
     const entries = [...dropped].map(([functionName, count]): LogEntry => ({
-      functionName, requestId: '', level: 'warn', message: `${count} log entries dropped: over the rate`, args: null, sequence: 0, timestamp,
+      functionName,
+      requestId: '',
+      level: 'warn',
+      message: `${count} log entries dropped: over the rate`,
+      args: null,
+      sequence: 0,
+      timestamp,
     }));
     if (entries.length > 0) this.#options.report(entries);
   }

@@ -86,4 +86,5 @@ export class PendingConnections {
   }
 }
 
-const peerOf = (socket: Socket): string => `${socket.remoteAddress ?? ''}|${socket.remotePort ?? 0}|${socket.localAddress ?? ''}`;
+const peerOf = (socket: Socket): string =>
+  `${socket.remoteAddress ?? ''}|${socket.remotePort ?? 0}|${socket.localAddress ?? ''}`;

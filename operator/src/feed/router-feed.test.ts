@@ -22,7 +22,9 @@ describe("the routers' feed", () => {
     const { router } = await starting;
     await world.run(1000);
     expect(router.messages[0]).toMatchObject({
-      type: 'snapshot', keys: [{ id: 'first' }], digestKey: Buffer.from(DIGEST_SECRET).toString('base64url'),
+      type: 'snapshot',
+      keys: [{ id: 'first' }],
+      digestKey: Buffer.from(DIGEST_SECRET).toString('base64url'),
     });
   });
 
@@ -31,7 +33,12 @@ describe("the routers' feed", () => {
     await world.createKey('first', 'team', VALUE);
     await world.run();
     expect(router.keys.get(digest(VALUE))).toEqual({
-      digest: digest(VALUE), id: 'first', name: 'first', groupId: 'team', groupName: 'team', expiresAt: null,
+      digest: digest(VALUE),
+      id: 'first',
+      name: 'first',
+      groupId: 'team',
+      groupName: 'team',
+      expiresAt: null,
     });
     const before = router.changes().length;
     await world.edit('ApiKey', 'first', { enabled: false });
@@ -75,12 +82,18 @@ describe("the routers' feed", () => {
   it('E6: a key that does not open is told to nobody, is counted, and holds up no other', async () => {
     const { router, metrics } = await world.start();
     const encrypted = 'wherry1.nonsense';
-    await world.store.create({ kind: 'ApiKey', metadata: { name: 'broken' }, spec: { keyGroup: 'team', enabled: true, value: { encrypted } } });
+    await world.store.create({
+      kind: 'ApiKey',
+      metadata: { name: 'broken' },
+      spec: { keyGroup: 'team', enabled: true, value: { encrypted } },
+    });
     await world.createKey('first', 'team', VALUE);
     await world.run();
     expect([...router.keys.values()].map(({ id }) => id)).toEqual(['first']);
     const broken = await world.get('ApiKey', 'broken');
-    expect(broken.status.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'False', reason: 'DecryptionFailed' }));
+    expect(broken.status.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Ready', status: 'False', reason: 'DecryptionFailed' }),
+    );
     expect(JSON.stringify(broken.status)).not.toContain(encrypted);
     expect(metrics.value('undecryptable_values', { kind: 'ApiKey' })).toBe(1);
     expect((await world.get('KeyGroup', 'team')).status.keys).toBe(2);
@@ -110,7 +123,11 @@ describe("the routers' feed", () => {
   it('tells the log level that is set', async () => {
     const { router } = await world.start();
     expect(router.messages[0]).toMatchObject({ settings: { logLevel: 'info' } });
-    await world.store.create({ kind: 'Settings', metadata: { name: 'wherry' }, spec: { values: { 'log.level': 'warn' } } });
+    await world.store.create({
+      kind: 'Settings',
+      metadata: { name: 'wherry' },
+      spec: { values: { 'log.level': 'warn' } },
+    });
     await world.run();
     expect(router.changes().at(-1)?.settings).toEqual({ logLevel: 'warn' });
   });
@@ -137,7 +154,9 @@ describe("the routers' feed", () => {
     await world.edit('Function', 'mover', { route: '/taken' });
     await world.run();
     expect(router.functions.has('mover')).toBe(false);
-    const told = router.changes().flatMap(({ functions = [] }) => functions.filter(({ id }) => id === 'mover').map(({ route }) => route));
+    const told = router
+      .changes()
+      .flatMap(({ functions = [] }) => functions.filter(({ id }) => id === 'mover').map(({ route }) => route));
     expect(told).not.toContain('/taken');
     expect(router.functions.get('holder')?.route).toBe('/taken');
   });
@@ -163,7 +182,15 @@ describe("the routers' feed", () => {
     second.send({ type: 'nonsense' });
     second.send({ type: 'demand', functions: { hello: { inFlight: 2, waiting: 1 } } });
     router.send({ type: 'demand', functions: { hello: { inFlight: 3, waiting: 0 } } });
-    const entry = { functionName: 'hello', requestId: 'r', level: 'exec_start', message: 'GET /hello', args: null, sequence: 0, timestamp: 1 };
+    const entry = {
+      functionName: 'hello',
+      requestId: 'r',
+      level: 'exec_start',
+      message: 'GET /hello',
+      args: null,
+      sequence: 0,
+      timestamp: 1,
+    };
     second.send({ type: 'logs', entries: [entry, { ...entry, level: 'shout' }], dropped: 4 });
     await world.run();
     expect(await outcome).toEqual({ type: 'listening', port: 8000 });

@@ -28,7 +28,8 @@ export interface RouterFeedOptions extends RouterViewOptions {
 }
 
 /** How the start of a router ended; `closed` when the connection went first. Routers of a cluster tell nothing. */
-export type RouterOutcome = { type: 'listening'; port: number } | { type: 'failed'; message: string } | { type: 'closed' };
+export type RouterOutcome =
+  { type: 'listening'; port: number } | { type: 'failed'; message: string } | { type: 'closed' };
 
 /** What a router knows before it is told anything. */
 export interface KnownState {
@@ -97,9 +98,19 @@ export class RouterFeed {
   /**
    * Serves one router until its connection ends. Before `start` it waits. The outcome resolves once and never rejects.
    */
-  attach(channel: FeedChannel, { resourceVersion = '0', restores = 0 }: KnownState = {}): { outcome: Promise<RouterOutcome> } {
+  attach(
+    channel: FeedChannel,
+    { resourceVersion = '0', restores = 0 }: KnownState = {},
+  ): { outcome: Promise<RouterOutcome> } {
     const { promise, resolve } = Promise.withResolvers<RouterOutcome>();
-    const connection: Connection = { channel, resolve, known: { resourceVersion, restores }, applied: 0, attachedAt: this.#options.clock.monotonic(), told: false };
+    const connection: Connection = {
+      channel,
+      resolve,
+      known: { resourceVersion, restores },
+      applied: 0,
+      attachedAt: this.#options.clock.monotonic(),
+      told: false,
+    };
     this.#connections.add(connection);
     if (this.#started) void this.#sendSnapshot(connection);
     void this.#serve(connection);
@@ -113,7 +124,12 @@ export class RouterFeed {
 
   /** Whether every router has applied what is known of the function now. */
   routersKnow(functionName: string): boolean {
-    return this.#started && !this.#view.isTouched(functionName) && !this.#untold.has(functionName) && this.#allKnowSomething();
+    return (
+      this.#started &&
+      !this.#view.isTouched(functionName) &&
+      !this.#untold.has(functionName) &&
+      this.#allKnowSomething()
+    );
   }
 
   /** @param callback is told functions that `routersKnow` has become true for. */
@@ -125,7 +141,9 @@ export class RouterFeed {
   #allKnowSomething(): boolean {
     const now = this.#options.clock.monotonic();
     if (now - this.#startedAt < (this.#options.routersReturnMs ?? 0)) return false;
-    return [...this.#connections].every(({ applied, attachedAt }) => applied > 0 || now - attachedAt >= ROUTER_PATIENCE_MS);
+    return [...this.#connections].every(
+      ({ applied, attachedAt }) => applied > 0 || now - attachedAt >= ROUTER_PATIENCE_MS,
+    );
   }
 
   #flushSoon(): void {
@@ -173,7 +191,13 @@ export class RouterFeed {
     connection.told = true;
     const { functions, keys, settings } = this.#view.state;
     const digestKey = this.#options.digestKey.export().toString('base64url');
-    const known = { digestKey, settings, functions: [...functions.values()], keys: [...keys.values()], ...(restores > 0 && { restores }) };
+    const known = {
+      digestKey,
+      settings,
+      functions: [...functions.values()],
+      keys: [...keys.values()],
+      ...(restores > 0 && { restores }),
+    };
     channel.send({ type: 'snapshot', epoch: this.#epoch, ...this.#stamp(), ...known } satisfies RouterDown);
   }
 
@@ -197,7 +221,10 @@ export class RouterFeed {
   /** All that is told from now on is of the restored store; till then routers serve by what they were told before. */
   async #followRestore(count: number): Promise<void> {
     if (this.#restores !== undefined) {
-      this.#options.logger.warn({ restores: count }, 'the store was restored to an older state: all is listed again, and routers take it');
+      this.#options.logger.warn(
+        { restores: count },
+        'the store was restored to an older state: all is listed again, and routers take it',
+      );
       await this.#options.caches.relist();
       if (this.#options.restores?.current() !== count) return;
     }
@@ -233,7 +260,11 @@ export class RouterFeed {
   #receive(connection: Connection, message: unknown): void {
     const parsed = routerUpSchema.safeParse(message);
     if (parsed.success) this.#handle(connection, parsed.data);
-    else this.#options.logger.warn({ problem: parsed.error.message.slice(0, 500) }, 'a router sent a message that is none');
+    else
+      this.#options.logger.warn(
+        { problem: parsed.error.message.slice(0, 500) },
+        'a router sent a message that is none',
+      );
   }
 
   #handle(connection: Connection, message: RouterUp): void {

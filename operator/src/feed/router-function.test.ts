@@ -13,7 +13,14 @@ function make(spec: object, changes: { decided?: ConditionDecision[]; status?: o
   return {
     apiVersion: 'wherry.dev/v1alpha1',
     kind: 'Function',
-    metadata: { name: 'hello', namespace: 'default', uid: 'u', resourceVersion: '1', generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' },
+    metadata: {
+      name: 'hello',
+      namespace: 'default',
+      uid: 'u',
+      resourceVersion: '1',
+      generation: 1,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
     spec: functionSpecSchema.parse({ handler: 'api/main.ts', route: '/hello/:id', methods: ['GET'], ...spec }),
     status: { conditions: setConditions([], decided, { generation: 1, now: 0 }), ...changes.status },
   };
@@ -25,29 +32,54 @@ const record = (fn: FunctionResource, workloads: ObservedWorkload[] = [], hasRou
 describe("a router's record of a function", () => {
   it('holds all that the router goes by', () => {
     const fn = make({
-      keyGroups: ['team'], cors: { origins: ['https://a.example'], credentials: true }, timeoutSeconds: 5, maxRequestBytes: 7, maxConcurrency: 3,
+      keyGroups: ['team'],
+      cors: { origins: ['https://a.example'], credentials: true },
+      timeoutSeconds: 5,
+      maxRequestBytes: 7,
+      maxConcurrency: 3,
     });
     const result = record(fn);
     expect(routerFunctionSchema.parse(result)).toEqual({
-      id: 'hello', namespace: 'default', route: '/hello/:id', methods: ['GET'], keyGroups: ['team'],
+      id: 'hello',
+      namespace: 'default',
+      route: '/hello/:id',
+      methods: ['GET'],
+      keyGroups: ['team'],
       cors: { origins: ['https://a.example'], credentials: true, maxAge: 86_400, allowHeaders: [], exposeHeaders: [] },
-      timeoutMs: 5000, maxRequestBytes: 7, maxConcurrency: 3, revision: null, instances: [], failure: null,
+      timeoutMs: 5000,
+      maxRequestBytes: 7,
+      maxConcurrency: 3,
+      revision: null,
+      instances: [],
+      failure: null,
     });
   });
 
-  it.each([[null, 1000], [3, 3], [10_000, 10_000]])('R12: has a finite limit of concurrent calls: %s is %s', (maxConcurrency, expected) => {
+  it.each([
+    [null, 1000],
+    [3, 3],
+    [10_000, 10_000],
+  ])('R12: has a finite limit of concurrent calls: %s is %s', (maxConcurrency, expected) => {
     expect(record(make({ maxConcurrency }))?.maxConcurrency).toBe(expected);
   });
 
   it('has the ready instances of the workload that answers calls, and no others', () => {
     const instance = (id: string, ready: boolean) => ({ id, ready, address: { path: `/run/${id}` } });
-    const workload = (name: string, instances: ObservedWorkload['instances']) => ({ name, functionName: 'hello', revision: REVISION, replicas: 2, instances });
+    const workload = (name: string, instances: ObservedWorkload['instances']) => ({
+      name,
+      functionName: 'hello',
+      revision: REVISION,
+      replicas: 2,
+      instances,
+    });
     const fn = make({}, { status: { activeRevision: REVISION, activeWorkload: 'hello-1' } });
     const result = record(fn, [
       workload('hello-1', [instance('one', true), instance('two', false), { id: 'three', ready: true }]),
       workload('hello-2', [instance('candidate', true)]),
     ]);
-    expect(result?.instances).toEqual([{ id: 'one', revision: REVISION, address: { path: '/run/one' }, token: 'token of hello-1' }]);
+    expect(result?.instances).toEqual([
+      { id: 'one', revision: REVISION, address: { path: '/run/one' }, token: 'token of hello-1' },
+    ]);
     expect(result?.revision).toBe(REVISION);
   });
 

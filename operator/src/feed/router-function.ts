@@ -48,7 +48,10 @@ export function routerFunction({ fn, workloads, hasRoute, tokenOf }: RouterFacts
     maxRequestBytes: spec.maxRequestBytes,
     maxConcurrency: spec.maxConcurrency ?? DEFAULT_MAX_CONCURRENCY,
     revision: status.activeRevision ?? null,
-    instances: instancesOf(workloads.find(({ name }) => name === status.activeWorkload), tokenOf),
+    instances: instancesOf(
+      workloads.find(({ name }) => name === status.activeWorkload),
+      tokenOf,
+    ),
     failure: status.activeRevision === undefined ? failureOf(fn) : null,
   };
 }

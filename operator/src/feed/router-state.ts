@@ -48,7 +48,10 @@ export class RouterState {
     if (before !== undefined && before !== record?.digest) this.#release(id, before);
     if (record === undefined) return;
     this.#digests.set(id, record.digest);
-    this.#holders.set(record.digest, (this.#holders.get(record.digest) ?? new Map<string, RouterKey>()).set(id, record));
+    this.#holders.set(
+      record.digest,
+      (this.#holders.get(record.digest) ?? new Map<string, RouterKey>()).set(id, record),
+    );
     this.#settleDigest(record.digest);
   }
 
@@ -94,7 +97,12 @@ function opensLongerFirst(a: RouterKey, b: RouterKey): number {
   return byTime !== 0 ? byTime : a.id < b.id ? -1 : 1;
 }
 
-function presentAndGone(present: string, gone: string, changed: ReadonlySet<string>, records: ReadonlyMap<string, object>): object {
+function presentAndGone(
+  present: string,
+  gone: string,
+  changed: ReadonlySet<string>,
+  records: ReadonlyMap<string, object>,
+): object {
   const there = [...changed].flatMap((id) => records.get(id) ?? []);
   const missing = [...changed].filter((id) => !records.has(id));
   return { ...(there.length > 0 ? { [present]: there } : {}), ...(missing.length > 0 ? { [gone]: missing } : {}) };

@@ -37,7 +37,8 @@ export class RouterView {
     this.state = new RouterState(settingsOf(caches));
     caches.functions.onChange((name) => this.touchFunction(name));
     caches.functionsByShape.onChange((_name, before, after) => {
-      for (const shape of new Set([...before, ...after])) for (const rival of caches.functionsByShape.names(shape)) this.touchFunction(rival);
+      for (const shape of new Set([...before, ...after]))
+        for (const rival of caches.functionsByShape.names(shape)) this.touchFunction(rival);
     });
     caches.keys.onChange((name) => this.#touchKeys([name]));
     options.referencedSecrets.onChange((secret) => this.#touchKeys(caches.keysByReference.names(secret)));
@@ -84,7 +85,10 @@ export class RouterView {
   #functionRecord(name: string): RouterFunction | undefined {
     const { caches, observed, tokenOf } = this.#options;
     const fn = caches.functions.get(name);
-    return fn && routerFunction({ fn, workloads: observed.of(name), hasRoute: routeOf(caches, fn)?.accepted === true, tokenOf });
+    return (
+      fn &&
+      routerFunction({ fn, workloads: observed.of(name), hasRoute: routeOf(caches, fn)?.accepted === true, tokenOf })
+    );
   }
 }
 

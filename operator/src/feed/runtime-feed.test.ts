@@ -20,25 +20,44 @@ describe("the runtimes' feed", () => {
   });
   afterEach(() => world.stop());
 
-  function attach(changes: Partial<RuntimeIdentity> = {}): { session: RuntimeSession; messages: RuntimeDown[]; own: FeedChannel } {
+  function attach(changes: Partial<RuntimeIdentity> = {}): {
+    session: RuntimeSession;
+    messages: RuntimeDown[];
+    own: FeedChannel;
+  } {
     const [theirs, own] = channelPair();
     const messages: RuntimeDown[] = [];
     void (async () => {
       for await (const message of own.messages()) messages.push(runtimeDownSchema.parse(message));
     })();
-    const identity = { instanceId: 'i1', workload: 'hello-1', functionName: 'hello', revision: sha256(ARTIFACT), listen: { path: '/run/i1.sock' } };
+    const identity = {
+      instanceId: 'i1',
+      workload: 'hello-1',
+      functionName: 'hello',
+      revision: sha256(ARTIFACT),
+      listen: { path: '/run/i1.sock' },
+    };
     return { session: running.runtimeFeed.attach(theirs, { ...identity, ...changes }), messages, own };
   }
   const secretsOf = (message: RuntimeDown | undefined): string[] =>
-    message === undefined || message.type === 'heartbeat' ? [] : message.state.secrets.map(({ scope, name, value }) => `${scope} ${name}=${value}`);
+    message === undefined || message.type === 'heartbeat'
+      ? []
+      : message.state.secrets.map(({ scope, name, value }) => `${scope} ${name}=${value}`);
 
   it('starts a runtime with its artifact, its token and what its handler may know', async () => {
     const { messages, own, session } = attach();
     await world.run();
     expect(messages).toMatchObject([
       {
-        type: 'start', artifact: ARTIFACT, revision: sha256(ARTIFACT), listen: { path: '/run/i1.sock' },
-        state: { function: { id: 'hello', name: 'Hello', keyGroups: ['team'], debug: true }, settings: { logLevel: 'info' }, secrets: [] },
+        type: 'start',
+        artifact: ARTIFACT,
+        revision: sha256(ARTIFACT),
+        listen: { path: '/run/i1.sock' },
+        state: {
+          function: { id: 'hello', name: 'Hello', keyGroups: ['team'], debug: true },
+          settings: { logLevel: 'info' },
+          secrets: [],
+        },
       },
     ]);
     own.send({ type: 'loaded', address: { path: '/run/i1.sock' } });
@@ -48,7 +67,9 @@ describe("the runtimes' feed", () => {
   it('S2: workloads have tokens of their own', async () => {
     const tokens = [attach(), attach({ workload: 'hello-2' }), attach({ instanceId: 'i2' })];
     await world.run();
-    const [first, second, third] = tokens.map(({ messages }) => (messages[0]?.type === 'start' ? messages[0].invocationToken : ''));
+    const [first, second, third] = tokens.map(({ messages }) =>
+      messages[0]?.type === 'start' ? messages[0].invocationToken : '',
+    );
     expect(first).toMatch(/^[\w-]{43}$/);
     expect(second).not.toBe(first);
     expect(third).toBe(first);
@@ -68,7 +89,12 @@ describe("the runtimes' feed", () => {
     const { messages } = attach();
     const open = attach({ functionName: 'other' });
     await world.run();
-    expect(secretsOf(messages[0])).toEqual(['function A=own', 'global A=global', 'group A=of the group', 'key A=of the key']);
+    expect(secretsOf(messages[0])).toEqual([
+      'function A=own',
+      'global A=global',
+      'group A=of the group',
+      'key A=of the key',
+    ]);
     expect(secretsOf(open.messages[0])).toEqual(['function A=of another function', 'global A=global']);
   });
 
@@ -87,7 +113,11 @@ describe("the runtimes' feed", () => {
     await world.edit('ApiKey', 'ours', { keyGroup: 'others' });
     await world.run();
     expect(secretsOf(messages.at(-1))).toEqual([]);
-    await world.store.create({ kind: 'Settings', metadata: { name: 'wherry' }, spec: { values: { 'log.level': 'debug' } } });
+    await world.store.create({
+      kind: 'Settings',
+      metadata: { name: 'wherry' },
+      spec: { values: { 'log.level': 'debug' } },
+    });
     await world.run();
     expect(messages.at(-1)).toMatchObject({ type: 'state', state: { settings: { logLevel: 'debug' } } });
     expect(other.messages.filter(({ type }) => type === 'state')).toHaveLength(1);
@@ -95,25 +125,47 @@ describe("the runtimes' feed", () => {
 
   it('E6: leaves out a secret that does not open, and says so', async () => {
     await world.createSecret('good', { name: 'G', scope: 'global' }, 'good');
-    await world.store.create({ kind: 'FunctionSecret', metadata: { name: 'bad' }, spec: { name: 'B', scope: 'global', value: { encrypted: 'wherry1.x' } } });
+    await world.store.create({
+      kind: 'FunctionSecret',
+      metadata: { name: 'bad' },
+      spec: { name: 'B', scope: 'global', value: { encrypted: 'wherry1.x' } },
+    });
     await world.run();
     const { messages } = attach();
     await world.run();
     expect(secretsOf(messages[0])).toEqual(['global G=good']);
-    expect((await world.get('FunctionSecret', 'bad')).status.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', reason: 'DecryptionFailed' }));
+    expect((await world.get('FunctionSecret', 'bad')).status.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Ready', reason: 'DecryptionFailed' }),
+    );
     expect(running.metrics.value('undecryptable_values', { kind: 'FunctionSecret' })).toBe(1);
   });
 
   it('S6: log entries are of the function whose runtime sent them, and none is a record of the platform', async () => {
     const { own } = attach();
-    const entry = { functionName: 'other', requestId: 'r', level: 'log', message: 'hi', args: null, sequence: 0, timestamp: 1 };
+    const entry = {
+      functionName: 'other',
+      requestId: 'r',
+      level: 'log',
+      message: 'hi',
+      args: null,
+      sequence: 0,
+      timestamp: 1,
+    };
     own.send({ type: 'logs', entries: [entry, { ...entry, level: 'exec_end' }], dropped: 0 });
     await world.run();
     expect(world.telemetry.entries).toEqual([{ ...entry, functionName: 'hello' }]);
   });
 
   it("S8: however often its instances start anew, a function's entries have one rate, and another's are kept", async () => {
-    const entry = { functionName: 'hello', requestId: 'r', level: 'log', message: 'hi', args: null, sequence: 0, timestamp: 1 };
+    const entry = {
+      functionName: 'hello',
+      requestId: 'r',
+      level: 'log',
+      message: 'hi',
+      args: null,
+      sequence: 0,
+      timestamp: 1,
+    };
     const prints = async (functionName: string, instanceId: string): Promise<void> => {
       const { own } = attach({ functionName, instanceId });
       own.send({ type: 'logs', entries: Array.from({ length: 500 }, () => entry), dropped: 0 });
@@ -123,7 +175,8 @@ describe("the runtimes' feed", () => {
     const began = world.clock.monotonic();
     for (let start = 0; start < 40; start += 1) await prints('hello', `i${start}`);
     await prints('other', 'o');
-    const kept = (name: string): number => world.telemetry.entries.filter(({ functionName, level }) => functionName === name && level === 'log').length;
+    const kept = (name: string): number =>
+      world.telemetry.entries.filter(({ functionName, level }) => functionName === name && level === 'log').length;
     const passedSeconds = (world.clock.monotonic() - began) / 1000;
     expect(kept('hello')).toBeGreaterThanOrEqual(8192);
     expect(kept('hello')).toBeLessThanOrEqual(8192 + passedSeconds * 1024);
@@ -133,7 +186,14 @@ describe("the runtimes' feed", () => {
   it('S6: no entry is of a time that cannot be, where it would stay the newest for ever', async () => {
     const { own } = attach();
     const now = world.clock.now();
-    const entry = { functionName: 'hello', requestId: 'r'.repeat(100), level: 'log', message: '', args: null, sequence: 0 };
+    const entry = {
+      functionName: 'hello',
+      requestId: 'r'.repeat(100),
+      level: 'log',
+      message: '',
+      args: null,
+      sequence: 0,
+    };
     const times = [now - 5, now + 5, now + 120_000, 1e300, -1];
     own.send({ type: 'logs', entries: times.map((timestamp) => ({ ...entry, timestamp })), dropped: 0 });
     await world.run();
@@ -180,7 +240,11 @@ describe("the runtimes' feed", () => {
   });
 
   it.each<[string, object, object]>([
-    ['its report', { type: 'failed', reason: 'ExportError', message: 'no default export' }, { type: 'failed', reason: 'ExportError', message: 'no default export' }],
+    [
+      'its report',
+      { type: 'failed', reason: 'ExportError', message: 'no default export' },
+      { type: 'failed', reason: 'ExportError', message: 'no default export' },
+    ],
     ['nonsense', { type: 'nonsense' }, { type: 'closed' }],
   ])('the outcome of a start after %s', async (_name, message, outcome) => {
     const { own, session } = attach();

@@ -1,6 +1,12 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { isDomainError } from '@wherry/core/errors.ts';
-import { HEARTBEAT_SECONDS, runtimeUpSchema, type RuntimeDown, type RuntimeState, type RuntimeUp } from '@wherry/core/feed/messages.ts';
+import {
+  HEARTBEAT_SECONDS,
+  runtimeUpSchema,
+  type RuntimeDown,
+  type RuntimeState,
+  type RuntimeUp,
+} from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
@@ -59,7 +65,11 @@ class CachedRuntimeFeed implements RuntimeFeed {
   constructor(options: RuntimeFeedOptions) {
     const { caches, referencedSecrets } = options;
     this.#options = options;
-    this.#secrets = createSecretOpener(caches, createConfidentialReader(options.keyRing, referencedSecrets), referencedSecrets);
+    this.#secrets = createSecretOpener(
+      caches,
+      createConfidentialReader(options.keyRing, referencedSecrets),
+      referencedSecrets,
+    );
     caches.functions.onChange((name) => this.#touch([name]));
     caches.settings.onChange(() => this.#touch(this.#sessions.keys()));
     caches.keysByGroup.onChange((_name, before, after) => this.#touchGroups([...before, ...after]));
@@ -76,7 +86,15 @@ class CachedRuntimeFeed implements RuntimeFeed {
   attach(channel: FeedChannel, identity: RuntimeIdentity): RuntimeSession {
     const { promise, resolve } = Promise.withResolvers<RuntimeOutcome>();
     const heardAt = this.#options.clock.monotonic();
-    const session: Session = { channel, identity, resolve, heardAt, told: undefined, ended: false, cancelBeat: () => undefined };
+    const session: Session = {
+      channel,
+      identity,
+      resolve,
+      heardAt,
+      told: undefined,
+      ended: false,
+      cancelBeat: () => undefined,
+    };
     const { functionName } = identity;
     this.#sessions.set(functionName, (this.#sessions.get(functionName) ?? new Set()).add(session));
     void this.#begin(session);
@@ -95,12 +113,26 @@ class CachedRuntimeFeed implements RuntimeFeed {
       if (state === undefined) return channel.close();
       const { revision, workload, listen } = identity;
       session.told = digestOf(state);
-      this.#send(session, { type: 'start', revision, artifact, invocationToken: invocationToken(feedKey, workload), listen, state });
+      this.#send(session, {
+        type: 'start',
+        revision,
+        artifact,
+        invocationToken: invocationToken(feedKey, workload),
+        listen,
+        state,
+      });
       this.#beatLater(session);
     } catch (error) {
-      logger.warn({ err: error, instance: identity.instanceId, revision: identity.revision }, 'the artifact cannot be read');
+      logger.warn(
+        { err: error, instance: identity.instanceId, revision: identity.revision },
+        'the artifact cannot be read',
+      );
       if (isDomainError(error, 'not_found')) {
-        session.resolve({ type: 'failed', reason: 'LoadError', message: `The artifact of revision ${identity.revision} is not stored any more.` });
+        session.resolve({
+          type: 'failed',
+          reason: 'LoadError',
+          message: `The artifact of revision ${identity.revision} is not stored any more.`,
+        });
       }
       channel.close();
     }
@@ -135,7 +167,10 @@ class CachedRuntimeFeed implements RuntimeFeed {
     const parsed = runtimeUpSchema.safeParse(message);
     if (!parsed.success || !isPossible(parsed.data, session.identity.listen)) {
       // A handler may have got at the connection: what it says is not believed any more.
-      this.#options.logger.warn({ instance: session.identity.instanceId }, 'a runtime sent a message that is none: it is cut off');
+      this.#options.logger.warn(
+        { instance: session.identity.instanceId },
+        'a runtime sent a message that is none: it is cut off',
+      );
       return false;
     }
     session.heardAt = this.#options.clock.monotonic();

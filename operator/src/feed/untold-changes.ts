@@ -20,7 +20,9 @@ export class UntoldChanges {
    * @returns the functions that it forgot.
    */
   settle(applied: number, now: number): string[] {
-    const told = [...this.#changes].filter(([, { version, at }]) => version <= applied || now - at >= ROUTER_PATIENCE_MS);
+    const told = [...this.#changes].filter(
+      ([, { version, at }]) => version <= applied || now - at >= ROUTER_PATIENCE_MS,
+    );
     for (const [name] of told) this.#changes.delete(name);
     return told.map(([name]) => name);
   }

@@ -14,15 +14,26 @@ export function decideConditions(facts: FunctionFacts, rollout: Rollout): Condit
   const available = first(availableChecks, facts, rollout);
   const code = first(codeChecks, facts, rollout);
   const ready = first(readyChecks(route, code, available), facts, rollout);
-  return [...named('RouteAccepted', route), ...named('CodeReady', code), ...named('Available', available), ...named('Ready', ready)];
+  return [
+    ...named('RouteAccepted', route),
+    ...named('CodeReady', code),
+    ...named('Available', available),
+    ...named('Ready', ready),
+  ];
 }
 
 const routeChecks: Check[] = [
   ({ route, fn }) =>
     route?.accepted === false
-      ? no('RouteConflict', `The function ${route.holder} has the route ${fn.spec.route} with one of these methods: change one of the two, or delete it.`)
+      ? no(
+          'RouteConflict',
+          `The function ${route.holder} has the route ${fn.spec.route} with one of these methods: change one of the two, or delete it.`,
+        )
       : undefined,
-  ({ route }) => (route === undefined ? no('Invalid', 'The function has no route: it is being deleted, or spec.route is no route pattern.') : undefined),
+  ({ route }) =>
+    route === undefined
+      ? no('Invalid', 'The function has no route: it is being deleted, or spec.route is no route pattern.')
+      : undefined,
   () => yes('Accepted', ''),
 ];
 
@@ -32,7 +43,8 @@ const codeChecks: Check[] = [
   (facts, rollout) => inService(facts, rollout),
   (facts) => standing(facts),
   ({ code }) => (code.state === 'building' ? unknown('Building', 'The code is being built.') : undefined),
-  (facts, { asked }) => (asked === undefined ? undefined : starting(facts, asked, `Revision ${short(asked.revision)} is being started.`)),
+  (facts, { asked }) =>
+    asked === undefined ? undefined : starting(facts, asked, `Revision ${short(asked.revision)} is being started.`),
 ];
 
 /**
@@ -43,15 +55,20 @@ const codeChecks: Check[] = [
 function standing({ code, fn, workloads }: FunctionFacts): Verdict | undefined {
   const before = findCondition(fn.status.conditions, 'CodeReady');
   if (code.state !== 'building' || before?.observedGeneration !== fn.metadata.generation) return undefined;
-  const stands = fn.status.activeRevision === undefined
-    // Its instances are being started, by the operator before this one.
-    ? before.reason === 'Starting' && workloads.length > 0
-    : before.status === 'False' || !code.changed;
+  const stands =
+    fn.status.activeRevision === undefined
+      ? // Its instances are being started, by the operator before this one.
+        before.reason === 'Starting' && workloads.length > 0
+      : before.status === 'False' || !code.changed;
   return stands ? (before as Verdict) : undefined;
 }
 
 /** An instance that cannot be started at all is a fault to tell, though it may pass: no node with room, no image. */
-function starting({ workloads }: FunctionFacts, { name, replicas }: Pick<DesiredWorkload, 'name' | 'replicas'>, message: string): Verdict {
+function starting(
+  { workloads }: FunctionFacts,
+  { name, replicas }: Pick<DesiredWorkload, 'name' | 'replicas'>,
+  message: string,
+): Verdict {
   const observed = workloads.find((workload) => workload.name === name);
   if (observed?.waiting === undefined) return unknown('Starting', message);
   return no('Starting', `${readyInstances(observed)} of ${replicas} instances take calls. ${observed.waiting}`);
@@ -59,7 +76,10 @@ function starting({ workloads }: FunctionFacts, { name, replicas }: Pick<Desired
 
 const availableChecks: Check[] = [
   ({ fn }) => (fn.spec.enabled ? undefined : no('Disabled', 'The function is disabled: nothing of it runs.')),
-  ({ route }) => (route?.accepted === true ? undefined : no('RouteConflict', 'The function does not have its route: nothing of it runs.')),
+  ({ route }) =>
+    route?.accepted === true
+      ? undefined
+      : no('RouteConflict', 'The function does not have its route: nothing of it runs.'),
   (_facts, { active }) => (active === undefined ? no('Starting', 'No revision answers calls yet.') : undefined),
   (facts, rollout) => enough(facts, rollout),
   (facts, rollout) => {
@@ -68,23 +88,42 @@ const availableChecks: Check[] = [
   },
   (facts, rollout) => {
     const active = activeOf(facts, rollout);
-    return no('Starting', withReason(`${readyInstances(active)} of ${facts.fn.spec.scaling.minReplicas} instances take calls.`, active));
+    return no(
+      'Starting',
+      withReason(`${readyInstances(active)} of ${facts.fn.spec.scaling.minReplicas} instances take calls.`, active),
+    );
   },
 ];
 
 /** Ready is what is asked for, and nothing else: the newest code, in instances as the spec wants them, and all of them. */
-const readyChecks = (route: Verdict | undefined, code: Verdict | undefined, available: Verdict | undefined): Check[] => [
-  ({ fn }) => (fn.spec.enabled ? undefined : no('Disabled', 'The function is disabled: calls are answered as if it did not exist.')),
+const readyChecks = (
+  route: Verdict | undefined,
+  code: Verdict | undefined,
+  available: Verdict | undefined,
+): Check[] => [
+  ({ fn }) =>
+    fn.spec.enabled
+      ? undefined
+      : no('Disabled', 'The function is disabled: calls are answered as if it did not exist.'),
   (facts) => (facts.route?.accepted === true ? undefined : route),
-  ({ fn, missingGroups }) => (missingGroups.length > 0 && missingGroups.length === fn.spec.keyGroups?.length ? no('KeyGroupNotFound', closed(missingGroups)) : undefined),
+  ({ fn, missingGroups }) =>
+    missingGroups.length > 0 && missingGroups.length === fn.spec.keyGroups?.length
+      ? no('KeyGroupNotFound', closed(missingGroups))
+      : undefined,
   // Nothing answers, and nothing ever did: why not is what its code says.
   (_facts, { active }) => (active === undefined ? (code ?? available) : undefined),
   (facts, rollout) => (readyInstances(activeOf(facts, rollout)) === 0 ? available : undefined),
   // Calls are answered, but not by what the spec asks for: so not Ready, while Available stays True.
-  (_facts, { active }) => (code === undefined || code.status === 'True' || active === undefined ? undefined : { ...code, message: `Revision ${short(active.revision)} keeps serving: ${code.message}` }),
+  (_facts, { active }) =>
+    code === undefined || code.status === 'True' || active === undefined
+      ? undefined
+      : { ...code, message: `Revision ${short(active.revision)} keeps serving: ${code.message}` },
   (facts, { asked, active }) =>
-    asked === undefined || asked.name === active?.workload ? undefined : starting(facts, asked, 'Instances with the new spec.resources are being started; earlier ones keep serving.'),
-  (facts, { asked }) => (available?.status === 'True' || asked === undefined ? undefined : starting(facts, asked, available?.message ?? '')),
+    asked === undefined || asked.name === active?.workload
+      ? undefined
+      : starting(facts, asked, 'Instances with the new spec.resources are being started; earlier ones keep serving.'),
+  (facts, { asked }) =>
+    available?.status === 'True' || asked === undefined ? undefined : starting(facts, asked, available?.message ?? ''),
   ({ missingGroups }) => (missingGroups.length > 0 ? yes('KeyGroupNotFound', closed(missingGroups)) : undefined),
   () => yes('Ready', ''),
 ];
@@ -113,7 +152,9 @@ function first(checks: Check[], facts: FunctionFacts, rollout: Rollout): Verdict
 }
 
 function named(type: ConditionType, verdict: Verdict | undefined): ConditionDecision[] {
-  return verdict === undefined ? [] : [{ type, status: verdict.status, reason: verdict.reason, message: verdict.message }];
+  return verdict === undefined
+    ? []
+    : [{ type, status: verdict.status, reason: verdict.reason, message: verdict.message }];
 }
 
 const closed = (groups: string[]): string =>

@@ -44,7 +44,8 @@ export function decideRollout(facts: FunctionFacts): Rollout {
   if (!mayRun(facts)) return { ...idle, ensure: [], keep: new Set() };
 
   const rejections = standingRejections(facts);
-  const isRejected = (desired: DesiredWorkload): boolean => rejections.some(({ workload }) => workload === desired.name);
+  const isRejected = (desired: DesiredWorkload): boolean =>
+    rejections.some(({ workload }) => workload === desired.name);
   const asked = askedFor(facts);
   // What is asked for is no good: the revision that answers calls is run as the spec wants it.
   const wanted = [asked, lastGood(fn)].find((desired) => desired !== undefined && !isRejected(desired));
@@ -74,7 +75,9 @@ function perhapsAskedFor({ code, workloads }: FunctionFacts): string[] {
 
 function activePair({ status }: FunctionResource): Rollout['active'] {
   const { activeRevision, activeWorkload } = status;
-  return activeRevision === undefined || activeWorkload === undefined ? undefined : { revision: activeRevision, workload: activeWorkload };
+  return activeRevision === undefined || activeWorkload === undefined
+    ? undefined
+    : { revision: activeRevision, workload: activeWorkload };
 }
 
 /** How many of a workload's instances take calls. */
@@ -98,7 +101,9 @@ function standingRejections(facts: FunctionFacts): Rejection[] {
   const standing = facts.rejections.filter(({ workload }) => code.state === 'building' || asked.includes(workload));
   const fresh = workloads.flatMap(({ name, failure }) => {
     const isCandidate = asked.includes(name) && name !== fn.status.activeWorkload;
-    return failure === undefined || !isCandidate || standing.some(({ workload }) => workload === name) ? [] : [{ workload: name, ...failure }];
+    return failure === undefined || !isCandidate || standing.some(({ workload }) => workload === name)
+      ? []
+      : [{ workload: name, ...failure }];
   });
   return [...standing, ...fresh];
 }

@@ -14,7 +14,9 @@ describe('a function', () => {
   async function deployed(): Promise<Awaited<ReturnType<TestWorld['start']>>> {
     await world.upload('api', { 'main.ts': GOOD, ...HELPER });
     const running = await world.start();
-    await world.createFunction('hello', { scaling: { minReplicas: 2, maxReplicas: 2, targetConcurrency: 50, idleSeconds: 300 } });
+    await world.createFunction('hello', {
+      scaling: { minReplicas: 2, maxReplicas: 2, targetConcurrency: 50, idleSeconds: 300 },
+    });
     await world.run(200);
     return running;
   }
@@ -26,9 +28,20 @@ describe('a function', () => {
     expect(conditionOf(fn, 'RouteAccepted')).toBe('True Accepted: ');
     expect(conditionOf(fn, 'CodeReady')).toMatch(/^True Built: /);
     expect(conditionOf(fn, 'Available')).toBe('True MinimumReplicasAvailable: ');
-    expect(fn.status).toMatchObject({ url: 'http://localhost:8000/run/hello', replicas: 2, readyReplicas: 2, observedGeneration: 1 });
+    expect(fn.status).toMatchObject({
+      url: 'http://localhost:8000/run/hello',
+      replicas: 2,
+      readyReplicas: 2,
+      observedGeneration: 1,
+    });
     const record = router.functions.get('hello');
-    expect(record).toMatchObject({ route: '/hello', revision: fn.status.activeRevision, failure: null, keyGroups: null, timeoutMs: 30_000 });
+    expect(record).toMatchObject({
+      route: '/hello',
+      revision: fn.status.activeRevision,
+      failure: null,
+      keyGroups: null,
+      timeoutMs: 30_000,
+    });
     expect(record?.instances).toHaveLength(2);
     expect(new Set(record?.instances.map(({ token }) => token)).size).toBe(1);
   });
@@ -67,7 +80,9 @@ describe('a function', () => {
     await world.upload('api', { 'main.ts': GOOD, 'helper.ts': 'export const a = 2;' });
     await world.run(1500);
     const during = router.changes().slice(changes);
-    expect(during.filter(({ functions }) => functions?.some(({ revision }) => revision !== before?.revision))).toHaveLength(1);
+    expect(
+      during.filter(({ functions }) => functions?.some(({ revision }) => revision !== before?.revision)),
+    ).toHaveLength(1);
     for (const change of during) {
       for (const fn of change.functions ?? []) {
         expect(fn.instances.length).toBe(2);
@@ -122,23 +137,30 @@ describe('a function', () => {
     ['LoadError', 'handler_load_error'],
     ['CrashLoop', 'handler_load_error'],
     ['ExportError', 'handler_export_error'],
-  ] as const)('Bad deploy: a first revision that ends in %s answers %s and is not tried for ever', async (reason, code) => {
-    await world.upload('api', { 'main.ts': 'export {}' });
-    const [probe] = await buildsOf(world);
-    world.workloads.breakRevision(probe, { reason, message: 'it is broken' });
-    const { router } = await world.start();
-    await world.createFunction('hello');
-    await world.run(10_000);
-    expect(conditionOf(await world.fn('hello'), 'Ready')).toBe(`False ${reason}: it is broken`);
-    // Why is for the owner, in the status: a caller is told only where the function is in debug.
-    expect(router.functions.get('hello')).toMatchObject({ failure: { code, message: '' }, revision: null, instances: [] });
-    expect(world.workloads.list()).toEqual([]);
-    expect(world.workloads.requests.filter((request) => 'ensure' in request)).toHaveLength(1);
-    const fn = await world.fn('hello');
-    await world.store.update({ ...fn, spec: { ...fn.spec, debug: true } });
-    await world.run(1000);
-    expect(router.functions.get('hello')).toMatchObject({ failure: { code, message: 'it is broken' } });
-  });
+  ] as const)(
+    'Bad deploy: a first revision that ends in %s answers %s and is not tried for ever',
+    async (reason, code) => {
+      await world.upload('api', { 'main.ts': 'export {}' });
+      const [probe] = await buildsOf(world);
+      world.workloads.breakRevision(probe, { reason, message: 'it is broken' });
+      const { router } = await world.start();
+      await world.createFunction('hello');
+      await world.run(10_000);
+      expect(conditionOf(await world.fn('hello'), 'Ready')).toBe(`False ${reason}: it is broken`);
+      // Why is for the owner, in the status: a caller is told only where the function is in debug.
+      expect(router.functions.get('hello')).toMatchObject({
+        failure: { code, message: '' },
+        revision: null,
+        instances: [],
+      });
+      expect(world.workloads.list()).toEqual([]);
+      expect(world.workloads.requests.filter((request) => 'ensure' in request)).toHaveLength(1);
+      const fn = await world.fn('hello');
+      await world.store.update({ ...fn, spec: { ...fn.spec, debug: true } });
+      await world.run(1000);
+      expect(router.functions.get('hello')).toMatchObject({ failure: { code, message: 'it is broken' } });
+    },
+  );
 
   it('Bad deploy: a later revision that does not load never takes over', async () => {
     const { router } = await deployed();
@@ -147,7 +169,9 @@ describe('a function', () => {
     const [probe] = await buildsOf(world);
     world.workloads.breakRevision(probe, { reason: 'CrashLoop', message: 'exited with code 1, again and again' });
     await world.run(10_000);
-    expect(conditionOf(await world.fn('hello'), 'CodeReady')).toBe('False CrashLoop: exited with code 1, again and again');
+    expect(conditionOf(await world.fn('hello'), 'CodeReady')).toBe(
+      'False CrashLoop: exited with code 1, again and again',
+    );
     expect(router.functions.get('hello')).toEqual(before);
     expect(world.workloads.list()).toHaveLength(1);
   });
@@ -207,7 +231,9 @@ describe('a function', () => {
     const { router } = await deployed();
     await world.createFunction('rival', { route: '/hello' });
     await world.run();
-    expect(conditionOf(await world.fn('rival'), 'Ready')).toMatch(/^False RouteConflict: The function hello has the route/);
+    expect(conditionOf(await world.fn('rival'), 'Ready')).toMatch(
+      /^False RouteConflict: The function hello has the route/,
+    );
     expect(router.functions.has('rival')).toBe(false);
     await world.store.delete('Function', 'hello');
     await world.run();
@@ -262,7 +288,9 @@ describe('a function', () => {
     const after = (await world.fn('hello')).status;
     expect(after.activeRevision).toBe(before.activeRevision);
     expect(after.activeWorkload).not.toBe(before.activeWorkload);
-    expect(router.functions.get('hello')?.instances.every(({ id }) => id.startsWith(after.activeWorkload ?? '-'))).toBe(true);
+    expect(router.functions.get('hello')?.instances.every(({ id }) => id.startsWith(after.activeWorkload ?? '-'))).toBe(
+      true,
+    );
     expect(world.workloads.list()).toHaveLength(1);
   });
 
@@ -365,7 +393,10 @@ describe('a function', () => {
 async function buildsOf(world: TestWorld): Promise<[string]> {
   const source = await world.get('CodeSource', 'api');
   const tree = JSON.parse((await world.content.get(source.spec.manual?.tree ?? '')).toString()) as never;
-  const result = await world.builder.build({ source: 'api', path: 'main.ts', trees: new Map([['api', tree]]) }, new AbortController().signal);
+  const result = await world.builder.build(
+    { source: 'api', path: 'main.ts', trees: new Map([['api', tree]]) },
+    new AbortController().signal,
+  );
   world.builder.requests.pop();
   if (!result.ok) throw new Error(result.message);
   return [result.revision];

@@ -21,17 +21,29 @@ export async function gatherCode(rooms: CodeRooms, fn: FunctionResource): Promis
   const origin = originOf(sourceName, source);
   if (fn.spec.revision !== undefined) return gatherPin(rooms.content, fn.spec.revision, origin);
   if (source === undefined) {
-    return { state: 'failed', reason: 'SourceNotFound', message: `There is no code source named ${sourceName}: create it, or change spec.handler (${fn.spec.handler}).` };
+    return {
+      state: 'failed',
+      reason: 'SourceNotFound',
+      message: `There is no code source named ${sourceName}: create it, or change spec.handler (${fn.spec.handler}).`,
+    };
   }
   return notReady(source) ?? fromBuild(rooms, fn, origin);
 }
 
 async function gatherPin(content: ContentStore, revision: string, origin: CodeOrigin | undefined): Promise<Code> {
   if (await content.has(revision)) return { state: 'found', revision, pinned: true, origin };
-  return { state: 'failed', reason: 'RevisionNotFound', message: `The revision ${revision} of spec.revision is not stored any more: pin another, or none.` };
+  return {
+    state: 'failed',
+    reason: 'RevisionNotFound',
+    message: `The revision ${revision} of spec.revision is not stored any more: pin another, or none.`,
+  };
 }
 
-async function fromBuild(rooms: CodeRooms, { spec, status }: FunctionResource, origin: CodeOrigin | undefined): Promise<Code> {
+async function fromBuild(
+  rooms: CodeRooms,
+  { spec, status }: FunctionResource,
+  origin: CodeOrigin | undefined,
+): Promise<Code> {
   const built = rooms.builds.request({ handler: spec.handler, inForce: await rooms.treesInForce() });
   if (built.state === 'built') return { state: 'found', revision: built.revision, pinned: false, origin };
   if (built.state === 'failed') return built;
@@ -44,9 +56,14 @@ function notReady(source: CodeSourceResource): Code | undefined {
   if (source.status.tree !== undefined) return undefined;
   const ready = findCondition(source.status.conditions, 'Ready');
   // Its reconcile is under way, and calls again.
-  if (ready === undefined || source.status.observedGeneration !== source.metadata.generation) return { state: 'building', changed: true };
+  if (ready === undefined || source.status.observedGeneration !== source.metadata.generation)
+    return { state: 'building', changed: true };
   if (ready.status === 'True') return undefined;
-  return { state: 'failed', reason: 'SourceNotReady', message: `The code source ${displayName(source)} has no files yet: ${ready.message}` };
+  return {
+    state: 'failed',
+    reason: 'SourceNotReady',
+    message: `The code source ${displayName(source)} has no files yet: ${ready.message}`,
+  };
 }
 
 function originOf(source: string, resource: CodeSourceResource | undefined): CodeOrigin | undefined {

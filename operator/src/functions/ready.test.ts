@@ -9,7 +9,9 @@ const CODE = { 'main.ts': 'export default () => 1;' };
 const EDITED = { 'main.ts': 'export default () => 2;' };
 const NO_ROOM = 'No node takes the pod x: 0/1 nodes are available: 1 Insufficient memory.';
 const BIGGER = { resources: { memoryMiB: 8192, cpuMillis: null } };
-const scaledTo = (replicas: number) => ({ scaling: { minReplicas: replicas, maxReplicas: replicas, targetConcurrency: 50, idleSeconds: 300 } });
+const scaledTo = (replicas: number) => ({
+  scaling: { minReplicas: replicas, maxReplicas: replicas, targetConcurrency: 50, idleSeconds: 300 },
+});
 
 let world: TestWorld;
 beforeEach(() => {
@@ -56,10 +58,18 @@ const course = (written: FunctionResource[]): string[] =>
 
 describe('Ready of a function', () => {
   it.each<[string, () => Promise<void>, string[]]>([
-    ['an edit of its source', () => world.upload('api', EDITED), ['Unknown Building', 'Unknown Starting', 'True Ready']],
+    [
+      'an edit of its source',
+      () => world.upload('api', EDITED),
+      ['Unknown Building', 'Unknown Starting', 'True Ready'],
+    ],
     ['other resources', () => world.edit('Function', 'hello', BIGGER), ['Unknown Starting', 'True Ready']],
     ['more replicas', () => world.edit('Function', 'hello', scaledTo(3)), ['Unknown Starting', 'True Ready']],
-    ['an edit that changes nothing of what runs', () => world.edit('Function', 'hello', { description: 'other' }), ['True Ready']],
+    [
+      'an edit that changes nothing of what runs',
+      () => world.edit('Function', 'hello', { description: 'other' }),
+      ['True Ready'],
+    ],
   ])('is never that of what served before: %s', async (_what, edit, expected) => {
     const written = await serving();
     await edit();
@@ -120,7 +130,9 @@ describe('Ready of a function', () => {
     world.builder.hang();
     await world.start();
     await world.run();
-    expect(conditionOf(await world.fn('hello'), 'Ready')).toMatch(/^Unknown Building: Revision [0-9a-f]{12} keeps serving/);
+    expect(conditionOf(await world.fn('hello'), 'Ready')).toMatch(
+      /^Unknown Building: Revision [0-9a-f]{12} keeps serving/,
+    );
     world.builder.release();
     await world.run(500);
     expect(conditionOf(await world.fn('hello'), 'Ready')).toBe('True Ready: ');
@@ -151,56 +163,148 @@ describe('kstatus, by which Flux waits, reads', () => {
     await started();
     secret?.();
     await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
-    await world.store.create({ kind: 'ApiKey', metadata: { name: 'key' }, spec: { keyGroup: 'team', enabled: true, ...vault } });
+    await world.store.create({
+      kind: 'ApiKey',
+      metadata: { name: 'key' },
+      spec: { keyGroup: 'team', enabled: true, ...vault },
+    });
     await world.run();
     return world.get('ApiKey', 'key');
   };
 
   it.each<[Kstatus, string, () => Promise<Resource>]>([
-    ['InProgress', 'a function that nobody has seen', async () => {
-      await world.createFunction('hello');
-      // As the definition's default has it.
-      return { ...(await world.fn('hello')), status: { observedGeneration: -1 } };
-    }],
+    [
+      'InProgress',
+      'a function that nobody has seen',
+      async () => {
+        await world.createFunction('hello');
+        // As the definition's default has it.
+        return { ...(await world.fn('hello')), status: { observedGeneration: -1 } };
+      },
+    ],
     ['InProgress', 'a first build', () => first(() => world.builder.hang())],
     ['InProgress', 'first instances', () => first(() => (world.workloads.startsAtOnce = false))],
     ['Current', 'a function that serves', () => first(() => undefined)],
-    ['InProgress', 'an edit that the operator has not seen', async () => {
-      await serving();
-      await world.edit('Function', 'hello', BIGGER);
-      return world.fn('hello');
-    }],
-    ['InProgress', 'instances with more memory', () => edit(async () => { world.workloads.startsAtOnce = false; await world.edit('Function', 'hello', BIGGER); })],
-    ['InProgress', 'a build of an edited source', () => edit(async () => { world.builder.hang(); await world.upload('api', EDITED); })],
-    ['InProgress', 'instances of an edited source', () => edit(async () => { world.workloads.startsAtOnce = false; await world.upload('api', EDITED); })],
-    ['InProgress', 'one of three replicas', () => edit(async () => { world.workloads.startsAtOnce = false; await world.edit('Function', 'hello', scaledTo(3)); })],
+    [
+      'InProgress',
+      'an edit that the operator has not seen',
+      async () => {
+        await serving();
+        await world.edit('Function', 'hello', BIGGER);
+        return world.fn('hello');
+      },
+    ],
+    [
+      'InProgress',
+      'instances with more memory',
+      () =>
+        edit(async () => {
+          world.workloads.startsAtOnce = false;
+          await world.edit('Function', 'hello', BIGGER);
+        }),
+    ],
+    [
+      'InProgress',
+      'a build of an edited source',
+      () =>
+        edit(async () => {
+          world.builder.hang();
+          await world.upload('api', EDITED);
+        }),
+    ],
+    [
+      'InProgress',
+      'instances of an edited source',
+      () =>
+        edit(async () => {
+          world.workloads.startsAtOnce = false;
+          await world.upload('api', EDITED);
+        }),
+    ],
+    [
+      'InProgress',
+      'one of three replicas',
+      () =>
+        edit(async () => {
+          world.workloads.startsAtOnce = false;
+          await world.edit('Function', 'hello', scaledTo(3));
+        }),
+    ],
     ['Failed', 'an edit that does not parse', () => edit(() => world.upload('api', { 'main.ts': "f('a' 'b')" }))],
-    ['Current', 'an edit that mends another', () => edit(async () => { await world.upload('api', { 'main.ts': "f('a' 'b')" }); await world.run(200); await world.upload('api', EDITED); })],
+    [
+      'Current',
+      'an edit that mends another',
+      () =>
+        edit(async () => {
+          await world.upload('api', { 'main.ts': "f('a' 'b')" });
+          await world.run(200);
+          await world.upload('api', EDITED);
+        }),
+    ],
     ['InProgress', 'a handler that is not uploaded yet', () => first(() => undefined, { handler: 'api/absent.ts' })],
     ['InProgress', 'a source that is not there yet', () => first(() => undefined, { handler: 'absent/main.ts' })],
     ['InProgress', 'key groups that are not there yet', () => first(() => undefined, { keyGroups: ['absent'] })],
-    ['Failed', "another's route", () => first(() => world.createFunction('rival', { route: '/hello' }).then(() => world.run(100)))],
+    [
+      'Failed',
+      "another's route",
+      () => first(() => world.createFunction('rival', { route: '/hello' }).then(() => world.run(100))),
+    ],
     ['Failed', 'a pin that is gone', () => edit(() => world.edit('Function', 'hello', { revision: 'f'.repeat(64) }))],
     ['InProgress', 'a disabled function', () => edit(() => world.edit('Function', 'hello', { enabled: false }))],
-    ['Terminating', 'a function that is being deleted', () => edit(async () => {
-      const fn = await world.fn('hello');
-      await world.store.update({ ...fn, metadata: { ...fn.metadata, finalizers: ['example.com/hold'] } });
-      await world.store.delete('Function', 'hello');
-    })],
-    ['Current', 'a source with files', async () => { await started(); await world.run(); return world.get('CodeSource', 'api'); }],
-    ['Failed', 'a git source', async () => {
-      await started();
-      await world.store.create({ kind: 'CodeSource', metadata: { name: 'git' }, spec: { type: 'git', enabled: true, git: { url: 'https://git.example' } } });
-      await world.run();
-      return world.get('CodeSource', 'git');
-    }],
+    [
+      'Terminating',
+      'a function that is being deleted',
+      () =>
+        edit(async () => {
+          const fn = await world.fn('hello');
+          await world.store.update({ ...fn, metadata: { ...fn.metadata, finalizers: ['example.com/hold'] } });
+          await world.store.delete('Function', 'hello');
+        }),
+    ],
+    [
+      'Current',
+      'a source with files',
+      async () => {
+        await started();
+        await world.run();
+        return world.get('CodeSource', 'api');
+      },
+    ],
+    [
+      'Failed',
+      'a git source',
+      async () => {
+        await started();
+        await world.store.create({
+          kind: 'CodeSource',
+          metadata: { name: 'git' },
+          spec: { type: 'git', enabled: true, git: { url: 'https://git.example' } },
+        });
+        await world.run();
+        return world.get('CodeSource', 'git');
+      },
+    ],
     ['Current', 'a key', () => keyOf(() => world.referencedSecrets.set('vault', { k: 'wh_a_key_in_a_secret' }))],
     ['InProgress', 'a key whose Secret is not there yet', () => keyOf()],
-    ['Failed', 'a key whose Secret is not for keys', () => keyOf(() => world.referencedSecrets.refuse('vault', 'which Wherry manages for itself'))],
-    ['Current', 'a key group', async () => { await keyOf(); return world.get('KeyGroup', 'team'); }],
+    [
+      'Failed',
+      'a key whose Secret is not for keys',
+      () => keyOf(() => world.referencedSecrets.refuse('vault', 'which Wherry manages for itself')),
+    ],
+    [
+      'Current',
+      'a key group',
+      async () => {
+        await keyOf();
+        return world.get('KeyGroup', 'team');
+      },
+    ],
   ])('%s: %s', async (expected, _state, reach) => {
     const object = await reach();
-    expect({ verdict: await kstatusOf(program, object), status: object.status }).toEqual({ verdict: expected, status: object.status });
+    expect({ verdict: await kstatusOf(program, object), status: object.status }).toEqual({
+      verdict: expected,
+      status: object.status,
+    });
     world.builder.release();
   });
 });

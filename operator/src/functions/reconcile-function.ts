@@ -79,8 +79,10 @@ async function refuseOldState(store: ResourceStore, { fn, source }: Pick<Decided
     store.get('Function', fn.metadata.name),
     source && store.get('CodeSource', source.metadata.name),
   ]);
-  if (newest?.metadata.resourceVersion !== fn.metadata.resourceVersion) throw conflict('The function was changed meanwhile.');
-  if (newestSource?.metadata.resourceVersion !== source?.metadata.resourceVersion) throw conflict("The function's source was changed meanwhile.");
+  if (newest?.metadata.resourceVersion !== fn.metadata.resourceVersion)
+    throw conflict('The function was changed meanwhile.');
+  if (newestSource?.metadata.resourceVersion !== source?.metadata.resourceVersion)
+    throw conflict("The function's source was changed meanwhile.");
 }
 
 async function ensureAll(
@@ -89,7 +91,8 @@ async function ensureAll(
   facts: DecidedOn,
   desired: DesiredWorkload[],
 ): Promise<void> {
-  const isThere = (one: DesiredWorkload): boolean => facts.workloads.some(({ name, replicas }) => name === one.name && replicas === one.replicas);
+  const isThere = (one: DesiredWorkload): boolean =>
+    facts.workloads.some(({ name, replicas }) => name === one.name && replicas === one.replicas);
   const open = desired.filter((one) => !isThere(one) || !isDeepStrictEqual(ensured.get(one.name), one));
   if (open.length === 0) return;
   await refuseOldState(rooms.store, facts);

@@ -27,10 +27,17 @@ export interface KeyRecordsOptions {
   digestKey: KeyObject;
 }
 
-export function createKeyRecords({ caches, reader, referencedSecrets, digestKey }: KeyRecordsOptions): KeyRecords & { stop(): void } {
+export function createKeyRecords({
+  caches,
+  reader,
+  referencedSecrets,
+  digestKey,
+}: KeyRecordsOptions): KeyRecords & { stop(): void } {
   const known = new Map<string, KeyRecord>();
   caches.keys.onChange((name, key) => (key === undefined ? void known.delete(name) : undefined));
-  const stop = referencedSecrets.onChange((secret) => caches.keysByReference.names(secret).forEach((name) => known.delete(name)));
+  const stop = referencedSecrets.onChange((secret) =>
+    caches.keysByReference.names(secret).forEach((name) => known.delete(name)),
+  );
 
   return {
     stop,

@@ -7,20 +7,25 @@ describe('Ready, as kubectl wait asks for it', () => {
   });
   afterEach(() => world.stop());
 
-  it.each(['KeyGroup', 'ApiKey', 'FunctionSecret', 'Settings'] as const)('K3: is said of a %s that is well, for its generation, and once', async (kind) => {
-    await world.start();
-    await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
-    await world.createKey('one', 'team', 'wh_first_key_value');
-    await world.createSecret('two', { name: 'A', scope: 'global' }, 'x');
-    await world.store.create({ kind: 'Settings', metadata: { name: 'wherry' }, spec: { values: {} } });
-    await world.run();
-    const { items: [object] } = await world.store.list(kind);
-    expect(object && conditionOf(object, 'Ready')).toBe('True Ready: ');
-    expect(object?.status.observedGeneration).toBe(1);
-    const { writes } = world.store;
-    await world.run(3 * 600_000);
-    expect(world.store.writes).toBe(writes);
-  });
+  it.each(['KeyGroup', 'ApiKey', 'FunctionSecret', 'Settings'] as const)(
+    'K3: is said of a %s that is well, for its generation, and once',
+    async (kind) => {
+      await world.start();
+      await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
+      await world.createKey('one', 'team', 'wh_first_key_value');
+      await world.createSecret('two', { name: 'A', scope: 'global' }, 'x');
+      await world.store.create({ kind: 'Settings', metadata: { name: 'wherry' }, spec: { values: {} } });
+      await world.run();
+      const {
+        items: [object],
+      } = await world.store.list(kind);
+      expect(object && conditionOf(object, 'Ready')).toBe('True Ready: ');
+      expect(object?.status.observedGeneration).toBe(1);
+      const { writes } = world.store;
+      await world.run(3 * 600_000);
+      expect(world.store.writes).toBe(writes);
+    },
+  );
 
   it('is not said of a key whose group is not there, and follows the group', async () => {
     await world.start();
@@ -41,7 +46,9 @@ describe('Ready, as kubectl wait asks for it', () => {
     await world.createSecret('early', { name: 'B', scope: 'function', function: 'later' }, 'x');
     await world.run();
     const secret = await world.get('FunctionSecret', 'early');
-    expect(conditionOf(secret, 'Ready')).toMatch(/^False OwnerNotFound: There is no Function later, .*spec\.scope function/);
+    expect(conditionOf(secret, 'Ready')).toMatch(
+      /^False OwnerNotFound: There is no Function later, .*spec\.scope function/,
+    );
     expect(conditionOf(secret, 'Reconciling')).toMatch(/^True OwnerNotFound: /);
     await world.createFunction('later');
     await world.run();

@@ -6,7 +6,10 @@ import { wellConditions } from '../queue/well-conditions.ts';
 import { writeStatus } from '../queue/write-status.ts';
 
 /** Counts the keys of a group. There is nothing that could keep a group from being as it is written. */
-export async function reconcileGroup({ store, caches, clock }: { store: ResourceStore; caches: Caches; clock: Clock }, name: string): Promise<Outcome> {
+export async function reconcileGroup(
+  { store, caches, clock }: { store: ResourceStore; caches: Caches; clock: Clock },
+  name: string,
+): Promise<Outcome> {
   const group = caches.groups.get(name);
   if (group === undefined) return DONE;
   const keys = caches.keysByGroup.names(name).size;

@@ -34,7 +34,10 @@ export async function reconcileKey(rooms: KeyRooms, name: string): Promise<Outco
 
 function groupProblem(caches: Caches, { spec }: ApiKeyResource): Problem | undefined {
   if (isThere(caches.groups.get(spec.keyGroup))) return undefined;
-  return { reason: 'KeyGroupNotFound', message: `There is no key group ${spec.keyGroup}, which spec.keyGroup names: the key opens nothing. Create the group, or delete the key.` };
+  return {
+    reason: 'KeyGroupNotFound',
+    message: `There is no key group ${spec.keyGroup}, which spec.keyGroup names: the key opens nothing. Create the group, or delete the key.`,
+  };
 }
 
 /** Whether keys of the group open anything. */

@@ -85,7 +85,10 @@ describe('a controller', () => {
   });
 
   it('looks at every object again at each resync', async () => {
-    make(() => DONE, () => ['a', 'b']);
+    make(
+      () => DONE,
+      () => ['a', 'b'],
+    );
     await clock.advance(2 * RESYNC_MS);
     expect(runs.map(({ name }) => name)).toEqual(['a', 'b', 'a', 'b']);
   });

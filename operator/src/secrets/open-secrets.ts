@@ -12,10 +12,16 @@ export interface SecretOpener {
 }
 
 /** @param referencedSecrets those that the reader follows. */
-export function createSecretOpener(caches: Caches, reader: ConfidentialReader, referencedSecrets: ReferencedSecrets): SecretOpener {
+export function createSecretOpener(
+  caches: Caches,
+  reader: ConfidentialReader,
+  referencedSecrets: ReferencedSecrets,
+): SecretOpener {
   const opened = new Map<string, { secret: FunctionSecretResource; value: string | undefined }>();
   caches.secrets.onChange((name) => void opened.delete(name));
-  referencedSecrets.onChange((secret) => caches.secretsByReference.names(secret).forEach((name) => opened.delete(name)));
+  referencedSecrets.onChange((secret) =>
+    caches.secretsByReference.names(secret).forEach((name) => opened.delete(name)),
+  );
 
   function valueOf(secret: FunctionSecretResource): string | undefined {
     const known = opened.get(secret.metadata.name);
@@ -51,7 +57,9 @@ function ownersSeenBy(caches: Caches, fn: FunctionResource): string[] {
     secretOwner({ scope: 'global' }),
     secretOwner({ scope: 'function', function: fn.metadata.name }),
     ...groups.map((keyGroup) => secretOwner({ scope: 'group', keyGroup })),
-    ...groups.flatMap((group) => [...caches.keysByGroup.names(group)]).map((apiKey) => secretOwner({ scope: 'key', apiKey })),
+    ...groups
+      .flatMap((group) => [...caches.keysByGroup.names(group)])
+      .map((apiKey) => secretOwner({ scope: 'key', apiKey })),
   ];
 }
 

@@ -3,14 +3,21 @@ import type { FunctionSecretResource, Resource } from '@wherry/core/resources/ki
 import type { Caches } from '../caches/caches.ts';
 
 /** What the spec of a secret names as its owner; undefined for a global one. */
-export function namedOwner({ function: fn, keyGroup, apiKey }: FunctionSecretSpec): Omit<SecretOwner, 'uid'> | undefined {
+export function namedOwner({
+  function: fn,
+  keyGroup,
+  apiKey,
+}: FunctionSecretSpec): Omit<SecretOwner, 'uid'> | undefined {
   if (fn !== undefined) return { kind: 'Function', name: fn };
   if (keyGroup !== undefined) return { kind: 'KeyGroup', name: keyGroup };
   return apiKey === undefined ? undefined : { kind: 'ApiKey', name: apiKey };
 }
 
 /** The owner as the caches know it. */
-export function cachedOwner(caches: Caches, { kind, name }: Omit<SecretOwner, 'uid'>): Resource<SecretOwner['kind']> | undefined {
+export function cachedOwner(
+  caches: Caches,
+  { kind, name }: Omit<SecretOwner, 'uid'>,
+): Resource<SecretOwner['kind']> | undefined {
   if (kind === 'Function') return caches.functions.get(name);
   return kind === 'KeyGroup' ? caches.groups.get(name) : caches.keys.get(name);
 }
@@ -23,7 +30,10 @@ export function boundOwner({ spec, status }: FunctionSecretResource): SecretOwne
 }
 
 /** Whether the secret is an earlier owner's, of the same name: whoever has that name now is not given it. */
-export function isOfEarlierOwner(secret: FunctionSecretResource, present: { metadata: { uid: string } } | undefined): boolean {
+export function isOfEarlierOwner(
+  secret: FunctionSecretResource,
+  present: { metadata: { uid: string } } | undefined,
+): boolean {
   const bound = boundOwner(secret);
   return bound !== undefined && bound.uid !== present?.metadata.uid;
 }

@@ -38,7 +38,8 @@ export function createSecretReconciler(rooms: SecretRooms): (name: string) => Pr
     undecryptable.set('FunctionSecret', name, problem?.reason === 'DecryptionFailed');
     if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return DONE;
     const owner = await ownerOf(rooms, secret);
-    if (owner === undefined || (owner !== 'global' && isOfEarlierOwner(secret, owner))) return leaveOrphan(rooms, secret);
+    if (owner === undefined || (owner !== 'global' && isOfEarlierOwner(secret, owner)))
+      return leaveOrphan(rooms, secret);
     await say(rooms, secret, { problem, owner });
     return problem === undefined ? DONE : stalled(problem.reason);
   };
@@ -46,7 +47,9 @@ export function createSecretReconciler(rooms: SecretRooms): (name: string) => Pr
 
 /** One that never had its owner waits for it; any other goes. */
 async function leaveOrphan(rooms: SecretRooms, secret: FunctionSecretResource): Promise<Outcome> {
-  const wait = hadOwner(secret) ? 0 : ORPHAN_AGE_MS - (rooms.clock.now() - Date.parse(secret.metadata.creationTimestamp));
+  const wait = hadOwner(secret)
+    ? 0
+    : ORPHAN_AGE_MS - (rooms.clock.now() - Date.parse(secret.metadata.creationTimestamp));
   if (wait <= 0) {
     await deleteSecret(rooms, secret);
     return DONE;
@@ -64,13 +67,22 @@ async function say(
   { problem, owner }: { problem: Problem | undefined; owner: Owner },
 ): Promise<void> {
   const conditions = openingConditions(secret, problem, clock.now());
-  const bound = owner === 'global' ? undefined : { kind: owner.kind, name: owner.metadata.name, uid: owner.metadata.uid };
-  await writeStatus(store, secret, { ...secret.status, observedGeneration: secret.metadata.generation, conditions, owner: bound });
+  const bound =
+    owner === 'global' ? undefined : { kind: owner.kind, name: owner.metadata.name, uid: owner.metadata.uid };
+  await writeStatus(store, secret, {
+    ...secret.status,
+    observedGeneration: secret.metadata.generation,
+    conditions,
+    owner: bound,
+  });
 }
 
 function noOwner({ spec }: FunctionSecretResource): Problem {
   const { kind = '', name = '' } = namedOwner(spec) ?? {};
-  return { reason: 'OwnerNotFound', message: `There is no ${kind} ${name}, for which the secret is (spec.scope ${spec.scope}): create it. The secret is deleted when it is an hour old and still without it.` };
+  return {
+    reason: 'OwnerNotFound',
+    message: `There is no ${kind} ${name}, for which the secret is (spec.scope ${spec.scope}): create it. The secret is deleted when it is an hour old and still without it.`,
+  };
 }
 
 /** The binding tells the operator after us too that the owner was there; before there were bindings, any other `Ready` did. */

@@ -15,8 +15,16 @@ describe('values in Kubernetes Secrets', () => {
     await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
     await world.createFunction('hello', { keyGroups: ['team'] });
     const secretKeyRef = { name: 'vault', key: 'acme' };
-    await world.store.create({ kind: 'ApiKey', metadata: { name: 'acme' }, spec: { keyGroup: 'team', enabled: true, value: { secretKeyRef } } });
-    await world.store.create({ kind: 'FunctionSecret', metadata: { name: 'token' }, spec: { name: 'TOKEN', scope: 'function', function: 'hello', value: { secretKeyRef } } });
+    await world.store.create({
+      kind: 'ApiKey',
+      metadata: { name: 'acme' },
+      spec: { keyGroup: 'team', enabled: true, value: { secretKeyRef } },
+    });
+    await world.store.create({
+      kind: 'FunctionSecret',
+      metadata: { name: 'token' },
+      spec: { name: 'TOKEN', scope: 'function', function: 'hello', value: { secretKeyRef } },
+    });
     world.referencedSecrets.set('vault', { acme: VALUE });
     running = await world.start();
     await world.run();
@@ -52,7 +60,13 @@ describe('values in Kubernetes Secrets', () => {
         if (message.type !== 'heartbeat') values.push(message.state.secrets.map(({ value }) => value));
       }
     })();
-    running.runtimeFeed.attach(theirs, { instanceId: 'i', workload: 'w', functionName: 'hello', revision: sha256(ARTIFACT), listen: { path: '/i' } });
+    running.runtimeFeed.attach(theirs, {
+      instanceId: 'i',
+      workload: 'w',
+      functionName: 'hello',
+      revision: sha256(ARTIFACT),
+      listen: { path: '/i' },
+    });
     await world.run();
     world.referencedSecrets.set('vault', { acme: 'new' });
     await world.run(900);
@@ -82,7 +96,9 @@ describe('values in Kubernetes Secrets', () => {
   it('says of a key whose Secret holds no key value what one looks like, and never the value', async () => {
     world.referencedSecrets.set('vault', { acme: `${VALUE}\n` });
     await world.run();
-    expect(await keyCondition()).toMatch(/^False Invalid: The key "acme" of the Secret "vault".*16 to 256.*without a line break/);
+    expect(await keyCondition()).toMatch(
+      /^False Invalid: The key "acme" of the Secret "vault".*16 to 256.*without a line break/,
+    );
     expect(await keyCondition()).not.toContain(VALUE);
     expect(digests()).toEqual([]);
     // A secret of a function may hold anything.
@@ -93,7 +109,9 @@ describe('values in Kubernetes Secrets', () => {
     world.referencedSecrets.refuse('vault', 'which Wherry manages for itself');
     await world.run();
     for (const condition of [await keyCondition(), await secretCondition()]) {
-      expect(condition).toMatch(/^False SecretRefused: spec\.value refers to the Secret "vault", which Wherry manages for itself/);
+      expect(condition).toMatch(
+        /^False SecretRefused: spec\.value refers to the Secret "vault", which Wherry manages for itself/,
+      );
     }
     expect(digests()).toEqual([]);
   });

@@ -17,7 +17,8 @@ describe('secrets', () => {
     await world.createSecret('global', { name: 'A', scope: 'global' }, 'x');
   });
   afterEach(() => world.stop());
-  const names = async (): Promise<string[]> => (await world.store.list('FunctionSecret')).items.map(({ metadata }) => metadata.name).sort();
+  const names = async (): Promise<string[]> =>
+    (await world.store.list('FunctionSecret')).items.map(({ metadata }) => metadata.name).sort();
 
   it.each([
     ['Function', 'hello', 'of-function'],
@@ -65,24 +66,31 @@ describe('secrets', () => {
     await world.store.create({ kind, metadata: { name }, spec });
   }
 
-  it.each(owners)('S5: of a %s that is made again under its name while no operator runs are not the new one\'s, and go', async (kind, owner, secret) => {
-    await world.edit('Function', 'hello', { keyGroups: ['team'] });
-    const { operator } = await world.start();
-    await world.run();
-    await operator.stop();
-    await makeAgain(kind, owner);
-    const caches = createCaches({ store: world.store, clock: world.clock, logger: world.logger });
-    const started = caches.start();
-    await world.run(300);
-    await started;
-    const seen = createSecretOpener(caches, createConfidentialReader(world.keyRing, world.referencedSecrets), world.referencedSecrets);
-    const scopes = seen.secretsOf(await world.fn('hello')).map(({ scope }) => scope);
-    expect(scopes).toEqual(['function', 'global', 'group', 'key'].filter((scope) => secret !== `of-${scope}`));
-    await caches.stop();
-    await world.start();
-    await world.run();
-    expect(await names()).toEqual(['global', ...owners.map(([, , name]) => name)].filter((name) => name !== secret));
-  });
+  it.each(owners)(
+    "S5: of a %s that is made again under its name while no operator runs are not the new one's, and go",
+    async (kind, owner, secret) => {
+      await world.edit('Function', 'hello', { keyGroups: ['team'] });
+      const { operator } = await world.start();
+      await world.run();
+      await operator.stop();
+      await makeAgain(kind, owner);
+      const caches = createCaches({ store: world.store, clock: world.clock, logger: world.logger });
+      const started = caches.start();
+      await world.run(300);
+      await started;
+      const seen = createSecretOpener(
+        caches,
+        createConfidentialReader(world.keyRing, world.referencedSecrets),
+        world.referencedSecrets,
+      );
+      const scopes = seen.secretsOf(await world.fn('hello')).map(({ scope }) => scope);
+      expect(scopes).toEqual(['function', 'global', 'group', 'key'].filter((scope) => secret !== `of-${scope}`));
+      await caches.stop();
+      await world.start();
+      await world.run();
+      expect(await names()).toEqual(['global', ...owners.map(([, , name]) => name)].filter((name) => name !== secret));
+    },
+  );
 
   it('K3: are bound once to their owner, and to another one when their spec names it', async () => {
     await world.start();

@@ -6,10 +6,17 @@ import { wellConditions } from '../queue/well-conditions.ts';
 import { writeStatus } from '../queue/write-status.ts';
 
 /** Every program reads the settings itself; the operator says that it has seen them. */
-export async function reconcileSettings({ store, caches, clock }: { store: ResourceStore; caches: Caches; clock: Clock }, name: string): Promise<Outcome> {
+export async function reconcileSettings(
+  { store, caches, clock }: { store: ResourceStore; caches: Caches; clock: Clock },
+  name: string,
+): Promise<Outcome> {
   const settings = caches.settings.get(name);
   if (settings === undefined) return DONE;
   const conditions = wellConditions(settings, clock.now());
-  await writeStatus(store, settings, { ...settings.status, observedGeneration: settings.metadata.generation, conditions });
+  await writeStatus(store, settings, {
+    ...settings.status,
+    observedGeneration: settings.metadata.generation,
+    conditions,
+  });
   return DONE;
 }

@@ -34,19 +34,37 @@ function decide(source: CodeSourceResource, named: NamedTree): Verdict {
   const { tree, files, bytes } = source.status;
   const kept = { tree, files, bytes };
   if (source.spec.type === 'git') {
-    return { ready: no('NotSupported', 'Git sources are not supported yet: make it a manual source and upload its files.'), force: kept };
+    return {
+      ready: no('NotSupported', 'Git sources are not supported yet: make it a manual source and upload its files.'),
+      force: kept,
+    };
   }
   // A source that is not enabled moves nowhere; one that was restored has its tree put in force all the same.
   if (!source.spec.enabled && tree !== undefined) {
-    return { ready: no('Disabled', 'The source is not enabled: its files stay as they are, and what runs from it keeps running.'), force: kept };
+    return {
+      ready: no(
+        'Disabled',
+        'The source is not enabled: its files stay as they are, and what runs from it keeps running.',
+      ),
+      force: kept,
+    };
   }
   switch (named.state) {
     case 'none':
       return { ready: yes('The source has no files yet.'), force: { tree: undefined, files: 0, bytes: 0 } };
     case 'missing':
-      return { ready: no('TreeNotFound', `The tree ${named.digest} of spec.manual.tree is not in the content store: upload it, or name one that is.`), force: kept };
+      return {
+        ready: no(
+          'TreeNotFound',
+          `The tree ${named.digest} of spec.manual.tree is not in the content store: upload it, or name one that is.`,
+        ),
+        force: kept,
+      };
     case 'invalid':
-      return { ready: no('TreeNotFound', `The blob ${named.digest} of spec.manual.tree is not a tree's manifest.`), force: kept };
+      return {
+        ready: no('TreeNotFound', `The blob ${named.digest} of spec.manual.tree is not a tree's manifest.`),
+        force: kept,
+      };
     case 'stored':
       return {
         ready: yes(`${named.files} files, ${named.bytes} bytes.`),
@@ -56,4 +74,8 @@ function decide(source: CodeSourceResource, named: NamedTree): Verdict {
 }
 
 const yes = (message: string): Omit<ConditionDecision, 'type'> => ({ status: 'True', reason: 'Stored', message });
-const no = (reason: ConditionDecision['reason'], message: string): Omit<ConditionDecision, 'type'> => ({ status: 'False', reason, message });
+const no = (reason: ConditionDecision['reason'], message: string): Omit<ConditionDecision, 'type'> => ({
+  status: 'False',
+  reason,
+  message,
+});

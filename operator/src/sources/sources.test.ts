@@ -33,7 +33,9 @@ describe('a code source', () => {
     const { digest } = await world.content.put(Buffer.from('{"files": 1}'));
     await world.edit('CodeSource', 'api', { manual: { tree: digest } });
     await world.run();
-    expect(conditionOf(await world.get('CodeSource', 'api'), 'Ready')).toMatch(/^False TreeNotFound: The blob .* is not a tree's manifest/);
+    expect(conditionOf(await world.get('CodeSource', 'api'), 'Ready')).toMatch(
+      /^False TreeNotFound: The blob .* is not a tree's manifest/,
+    );
   });
 
   it('that is not enabled keeps its tree, and what runs from it runs', async () => {
@@ -50,7 +52,11 @@ describe('a code source', () => {
   });
 
   it('without files is ready, and so is one whose files went', async () => {
-    await world.store.create({ kind: 'CodeSource', metadata: { name: 'empty' }, spec: { type: 'manual', enabled: true } });
+    await world.store.create({
+      kind: 'CodeSource',
+      metadata: { name: 'empty' },
+      spec: { type: 'manual', enabled: true },
+    });
     await world.edit('CodeSource', 'api', { manual: {} });
     await world.run();
     for (const name of ['empty', 'api']) {
@@ -62,7 +68,11 @@ describe('a code source', () => {
   });
 
   it('of type git says that it is not supported', async () => {
-    await world.store.create({ kind: 'CodeSource', metadata: { name: 'repo' }, spec: { type: 'git', enabled: true, git: { url: 'https://example.com/x' } } });
+    await world.store.create({
+      kind: 'CodeSource',
+      metadata: { name: 'repo' },
+      spec: { type: 'git', enabled: true, git: { url: 'https://example.com/x' } },
+    });
     await world.createFunction('hello', { handler: 'repo/a.ts' });
     await world.run();
     expect(conditionOf(await world.get('CodeSource', 'repo'), 'Ready')).toMatch(/^False NotSupported: /);

@@ -1,7 +1,14 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { keysJsonSchema, newKey, parseKeysJson, serializeKeysJson, type KeysJson, type VersionedKey } from '@wherry/service/keys/keys-json.ts';
+import {
+  keysJsonSchema,
+  newKey,
+  parseKeysJson,
+  serializeKeysJson,
+  type KeysJson,
+  type VersionedKey,
+} from '@wherry/service/keys/keys-json.ts';
 import { ensureObject } from '../cluster/ensure-object.ts';
 import type { SystemObjects } from '../cluster/system-objects.ts';
 
@@ -36,7 +43,10 @@ export interface FeedKeys {
 export function createFeedKeys(options: FeedKeysOptions): FeedKeys {
   const { secrets, name, systemNamespace, clock, logger } = options;
   const secretName = `${name}-feed-keys`;
-  const place = { name: `The Secret ${systemNamespace}/${secretName} (keys.json)`, remedy: 'delete it to have new keys made; instances then connect again when their tokens are renewed' };
+  const place = {
+    name: `The Secret ${systemNamespace}/${secretName} (keys.json)`,
+    remedy: 'delete it to have new keys made; instances then connect again when their tokens are renewed',
+  };
   const callbacks = new Set<() => void>();
   let keys: VersionedKey[] = [];
   let current: { version: number; key: KeyObject } | undefined;
@@ -45,7 +55,10 @@ export function createFeedKeys(options: FeedKeysOptions): FeedKeys {
     async upkeep() {
       const now = clock.now();
       const data = await ensureObject(secrets, secretName, (before) => {
-        const known = before === undefined ? undefined : parseKeysJson(before['keys.json']?.toString('utf8') ?? '', keysJsonSchema, place);
+        const known =
+          before === undefined
+            ? undefined
+            : parseKeysJson(before['keys.json']?.toString('utf8') ?? '', keysJsonSchema, place);
         const next = nextKeys(known, now);
         if (next === known && before !== undefined) return before;
         logger.info({ version: next.current }, 'a feed key is made');

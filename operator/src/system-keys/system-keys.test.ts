@@ -19,17 +19,26 @@ beforeEach(() => {
   store = new FakeResourceStore({ clock });
 });
 
-const ensure = (): Promise<SystemKeys> => ensureSystemKeys({ secrets, store, name: 'wherry', systemNamespace: 'wherry-system', clock });
+const ensure = (): Promise<SystemKeys> =>
+  ensureSystemKeys({ secrets, store, name: 'wherry', systemNamespace: 'wherry-system', clock });
 
 async function sealedKey(keyRing: SystemKeys['keyRing']): Promise<void> {
   const owner = { kind: 'ApiKey' as const, metadata: { namespace: store.namespace, name: 'first' } };
-  await store.create({ kind: 'ApiKey', metadata: { name: 'first' }, spec: { keyGroup: 'team', enabled: true, value: sealConfidential(keyRing, owner, 'spec.value', 'wh_value') } });
+  await store.create({
+    kind: 'ApiKey',
+    metadata: { name: 'first' },
+    spec: { keyGroup: 'team', enabled: true, value: sealConfidential(keyRing, owner, 'spec.value', 'wh_value') },
+  });
 }
 
 describe('the system keys', () => {
   it('are made once, and are the same for operators that start at once', async () => {
     const all = await Promise.all([ensure(), ensure(), ensure()]);
-    const faces = all.map(({ keyRing, digestKey, invocationKey }) => [keyRing.current().key.export(), Buffer.from(digestKey), Buffer.from(invocationKey)].map((key) => key.toString('hex')).join());
+    const faces = all.map(({ keyRing, digestKey, invocationKey }) =>
+      [keyRing.current().key.export(), Buffer.from(digestKey), Buffer.from(invocationKey)]
+        .map((key) => key.toString('hex'))
+        .join(),
+    );
     expect(new Set(faces).size).toBe(1);
     expect(secrets.names()).toEqual(NAMES);
     expect(secrets.writes).toBe(3);
@@ -49,7 +58,11 @@ describe('the system keys', () => {
 
   it('makes new encryption keys while all values are references', async () => {
     await ensure();
-    await store.create({ kind: 'ApiKey', metadata: { name: 'first' }, spec: { keyGroup: 'team', enabled: true, value: { secretKeyRef: { name: 'keys', key: 'first' } } } });
+    await store.create({
+      kind: 'ApiKey',
+      metadata: { name: 'first' },
+      spec: { keyGroup: 'team', enabled: true, value: { secretKeyRef: { name: 'keys', key: 'first' } } },
+    });
     secrets.remove('wherry-encryption-keys');
     await ensure();
     expect(secrets.names()).toEqual(NAMES);
@@ -57,22 +70,33 @@ describe('the system keys', () => {
 
   it.each([
     ['wherry-encryption-keys', 'keys.json', ''],
-    ['wherry-encryption-keys', 'keys.json', '{"format":1,"current":1,"keys":[{"version":1,"secret":"c2hvcnQ=","createdAt":"2026-01-01T00:00:00Z"}]}'],
+    [
+      'wherry-encryption-keys',
+      'keys.json',
+      '{"format":1,"current":1,"keys":[{"version":1,"secret":"c2hvcnQ=","createdAt":"2026-01-01T00:00:00Z"}]}',
+    ],
     ['wherry-encryption-keys', 'other.json', '{}'],
     ['wherry-digest-key', 'key', ''],
     ['wherry-digest-key', 'key', 'c2hvcnQ='],
     ['wherry-management-key', 'key', 'short'],
-  ])('E4: refuses to start with a Secret %s whose %s is %j, names it, and replaces nothing', async (name, entry, text) => {
-    await ensure();
-    secrets.put(name, { [entry]: Buffer.from(text) });
-    const writes = secrets.writes;
-    await expect(ensure()).rejects.toMatchObject({ name: 'StartError', message: expect.stringContaining(`The Secret wherry-system/${name} (`) });
-    expect(secrets.writes).toBe(writes);
-  });
+  ])(
+    'E4: refuses to start with a Secret %s whose %s is %j, names it, and replaces nothing',
+    async (name, entry, text) => {
+      await ensure();
+      secrets.put(name, { [entry]: Buffer.from(text) });
+      const writes = secrets.writes;
+      await expect(ensure()).rejects.toMatchObject({
+        name: 'StartError',
+        message: expect.stringContaining(`The Secret wherry-system/${name} (`),
+      });
+      expect(secrets.writes).toBe(writes);
+    },
+  );
 });
 
 describe('the feed keys', () => {
-  const operator = (): FeedKeys => createFeedKeys({ secrets, name: 'wherry', systemNamespace: 'wherry-system', clock, logger: new FakeLogger() });
+  const operator = (): FeedKeys =>
+    createFeedKeys({ secrets, name: 'wherry', systemNamespace: 'wherry-system', clock, logger: new FakeLogger() });
 
   it('rotate with overlap: every operator takes a token before, while and after, and none makes one that another refuses', async () => {
     const operators = [operator(), operator()];

@@ -5,7 +5,16 @@ import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { CONFIDENTIAL_FIELDS, confidentialValues } from '@wherry/core/resources/confidential-fields.ts';
 import type { Kind } from '@wherry/core/resources/kinds.ts';
-import { keyRingOf, keysJsonSchema, newKey, newKeySecret, parseKeysJson, parseKeySecret, serializeKeysJson, type KeysPlace } from '@wherry/service/keys/keys-json.ts';
+import {
+  keyRingOf,
+  keysJsonSchema,
+  newKey,
+  newKeySecret,
+  parseKeysJson,
+  parseKeySecret,
+  serializeKeysJson,
+  type KeysPlace,
+} from '@wherry/service/keys/keys-json.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { ensureObject } from '../cluster/ensure-object.ts';
 import type { SystemObjects } from '../cluster/system-objects.ts';
@@ -47,8 +56,15 @@ export async function ensureSystemKeys(options: SystemKeysOptions): Promise<Syst
   const digestKey = parseKeySecret(digest.text, digest.place);
   const management = await ensureKey(options, { secret: 'management-key', entry: 'key' }, generateKeyValue);
   const checked = keyValueSchema.safeParse(management.text.trim());
-  if (!checked.success) throw new StartError(`${management.place.name} ${checked.error.issues[0]?.message ?? 'is not valid'}: write another value there, or delete the Secret`);
-  return { keyRing, digestKey, invocationKey: Buffer.from(hkdfSync('sha256', digestKey, '', 'wherry invocation tokens', 32)) };
+  if (!checked.success)
+    throw new StartError(
+      `${management.place.name} ${checked.error.issues[0]?.message ?? 'is not valid'}: write another value there, or delete the Secret`,
+    );
+  return {
+    keyRing,
+    digestKey,
+    invocationKey: Buffer.from(hkdfSync('sha256', digestKey, '', 'wherry invocation tokens', 32)),
+  };
 }
 
 async function ensureKey(
@@ -57,7 +73,11 @@ async function ensureKey(
   make: () => string | Promise<string>,
 ): Promise<{ text: string; place: KeysPlace }> {
   const secretName = `${name}-${secret}`;
-  const data = await ensureObject(secrets, secretName, async (before) => before ?? { [entry]: Buffer.from(await make()) });
+  const data = await ensureObject(
+    secrets,
+    secretName,
+    async (before) => before ?? { [entry]: Buffer.from(await make()) },
+  );
   const place = { name: `The Secret ${systemNamespace}/${secretName} (${entry})`, remedy: RESTORE };
   return { text: data[entry]?.toString('utf8') ?? '', place };
 }

@@ -11,12 +11,27 @@ const SYSTEM = 'wherry-system';
 
 /** As much of `@wherry/kube`'s client as these tests need. */
 export interface Api {
-  request<T>(request: { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string; body?: object; contentType?: string }): Promise<T>;
+  request<T>(request: {
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+    path: string;
+    body?: object;
+    contentType?: string;
+  }): Promise<T>;
 }
 
 export interface KubeItem {
-  metadata: { name: string; uid: string; resourceVersion: string; labels?: Record<string, string>; annotations?: Record<string, string>; ownerReferences?: object[] };
-  status?: { conditions?: { type: string; status: string; reason: string; message: string }[]; [field: string]: unknown };
+  metadata: {
+    name: string;
+    uid: string;
+    resourceVersion: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    ownerReferences?: object[];
+  };
+  status?: {
+    conditions?: { type: string; status: string; reason: string; message: string }[];
+    [field: string]: unknown;
+  };
   spec?: Record<string, unknown>;
   data?: Record<string, string>;
 }
@@ -39,7 +54,11 @@ export class ClusterWorld {
   /** Each has namespaces of its own: `<name>` and `<name>-system`. */
   static async create(api: Api, name: string): Promise<ClusterWorld> {
     for (const namespace of [name, `${name}-system`]) {
-      await api.request({ method: 'POST', path: '/api/v1/namespaces', body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } } });
+      await api.request({
+        method: 'POST',
+        path: '/api/v1/namespaces',
+        body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+      });
     }
     const folder = await mkdtemp(path.join(tmpdir(), 'wherry-operator-'));
     return new ClusterWorld(api, name, folder);
@@ -95,7 +114,11 @@ export class ClusterWorld {
   /** A manager with the keys and certificates that an operator has made. Operators that are started later find it. */
   async startManager(kubeconfig: string): Promise<Program> {
     const folder = path.join(this.#folder, 'manager');
-    await this.#mount('wherry-manager-tls', path.join(folder, 'tls'), { 'tls.crt': 'tls.crt', 'tls.key': 'tls.key', 'ca.crt': 'ca.crt' });
+    await this.#mount('wherry-manager-tls', path.join(folder, 'tls'), {
+      'tls.crt': 'tls.crt',
+      'tls.key': 'tls.key',
+      'ca.crt': 'ca.crt',
+    });
     await this.#mount('wherry-encryption-keys', path.join(folder, 'keys'), { 'keys.json': 'keys.json' });
     await this.#mount('wherry-digest-key', path.join(folder, 'keys'), { key: 'digest-key' });
     await this.#mount('wherry-management-key', path.join(folder, 'management'), { key: 'key' });
@@ -114,8 +137,14 @@ export class ClusterWorld {
     });
     this.#programs.push(manager);
     await this.#until(manager, 'internal');
-    const key = Buffer.from((await this.secret('wherry-management-key')).data?.['key'] ?? '', 'base64').toString('utf8');
-    this.#manager = { url: `http://127.0.0.1:${String(manager.told('management'))}`, internal: Number(manager.told('internal')), key };
+    const key = Buffer.from((await this.secret('wherry-management-key')).data?.['key'] ?? '', 'base64').toString(
+      'utf8',
+    );
+    this.#manager = {
+      url: `http://127.0.0.1:${String(manager.told('management'))}`,
+      internal: Number(manager.told('internal')),
+      key,
+    };
     return manager;
   }
 
@@ -160,7 +189,12 @@ export class ClusterWorld {
   }
 
   async list(group: string, resource: string): Promise<KubeItem[]> {
-    return (await this.api.request<{ items: KubeItem[] }>({ method: 'GET', path: `${group}/namespaces/${this.namespace}/${resource}` })).items;
+    return (
+      await this.api.request<{ items: KubeItem[] }>({
+        method: 'GET',
+        path: `${group}/namespaces/${this.namespace}/${resource}`,
+      })
+    ).items;
   }
 
   deployments(): Promise<KubeItem[]> {
@@ -174,13 +208,21 @@ export class ClusterWorld {
     const body = { apiVersion: 'v1', kind: 'Pod', metadata: { ...template.metadata, name }, spec: template.spec };
     await this.api.request({ method: 'POST', path: pods, body });
     const status = { phase: 'Running', podIP: ip, podIPs: [{ ip }] };
-    await this.api.request({ method: 'PATCH', path: `${pods}/${name}/status`, contentType: 'application/merge-patch+json', body: { status } });
+    await this.api.request({
+      method: 'PATCH',
+      path: `${pods}/${name}/status`,
+      contentType: 'application/merge-patch+json',
+      body: { status },
+    });
     return { name, path: `${pods}/${name}` };
   }
 
   /** An entry of a Secret or a ConfigMap of the functions' namespace. */
   async entry(resource: 'secrets' | 'configmaps', name: string, key: string): Promise<string> {
-    const { data = {} } = await this.api.request<KubeItem>({ method: 'GET', path: `/api/v1/namespaces/${this.namespace}/${resource}/${name}` });
+    const { data = {} } = await this.api.request<KubeItem>({
+      method: 'GET',
+      path: `/api/v1/namespaces/${this.namespace}/${resource}/${name}`,
+    });
     return resource === 'secrets' ? Buffer.from(data[key] ?? '', 'base64').toString('utf8') : (data[key] ?? '');
   }
 
@@ -204,14 +246,20 @@ export class ClusterWorld {
   async #mount(secret: string, folder: string, files: Record<string, string>): Promise<void> {
     const { data = {} } = await this.secret(secret);
     await mkdir(folder, { recursive: true });
-    for (const [entry, file] of Object.entries(files)) await writeFile(path.join(folder, file), Buffer.from(data[entry] ?? '', 'base64'), { mode: 0o600 });
+    for (const [entry, file] of Object.entries(files))
+      await writeFile(path.join(folder, file), Buffer.from(data[entry] ?? '', 'base64'), { mode: 0o600 });
   }
 
   async #rest(method: string, target: string, body?: object, ...expected: number[]): Promise<number> {
     const { url = '', key = '' } = this.#manager ?? {};
-    const response = await fetch(url + target, { method, headers: { 'x-api-key': key, 'content-type': 'application/json' }, ...(body && { body: JSON.stringify(body) }) });
+    const response = await fetch(url + target, {
+      method,
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
     const text = await response.text();
-    if (expected.length > 0 && !expected.includes(response.status)) throw new Error(`${method} ${target}: ${response.status} ${text}`);
+    if (expected.length > 0 && !expected.includes(response.status))
+      throw new Error(`${method} ${target}: ${response.status} ${text}`);
     return response.status;
   }
 }
@@ -228,6 +276,8 @@ export async function refusalOf(request: Promise<unknown>): Promise<string> {
     await request;
     return 'taken';
   } catch (error) {
-    return isDomainError(error) ? `${error.code}: ${error.message} ${JSON.stringify(error.details ?? [])}` : String(error);
+    return isDomainError(error)
+      ? `${error.code}: ${error.message} ${JSON.stringify(error.details ?? [])}`
+      : String(error);
   }
 }

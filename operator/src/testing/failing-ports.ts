@@ -19,7 +19,11 @@ export interface FailingPorts {
 }
 
 /** @param at which write goes wrong, from 1; 0 for none. */
-export function failingPorts(real: { store: ResourceStore; content: ContentStore; workloads: Workloads }, at: number, fault: Fault): FailingPorts {
+export function failingPorts(
+  real: { store: ResourceStore; content: ContentStore; workloads: Workloads },
+  at: number,
+  fault: Fault,
+): FailingPorts {
   let count = 0;
   let dead = false;
 
@@ -37,7 +41,8 @@ export function failingPorts(real: { store: ResourceStore; content: ContentStore
         const value: unknown = Reflect.get(target, property, target);
         if (typeof value !== 'function') return value;
         return (...args: unknown[]) => {
-          if (dead && property !== 'list' && property !== 'watch') return Promise.reject(new Error('this operator is dead'));
+          if (dead && property !== 'list' && property !== 'watch')
+            return Promise.reject(new Error('this operator is dead'));
           const perform = (): Promise<unknown> => Reflect.apply(value, target, args) as Promise<unknown>;
           return WRITES.has(String(property)) ? write(perform) : perform();
         };
@@ -45,5 +50,11 @@ export function failingPorts(real: { store: ResourceStore; content: ContentStore
     });
   }
 
-  return { store: wrap(real.store), content: wrap(real.content), workloads: wrap(real.workloads), count: () => count, killed: () => dead };
+  return {
+    store: wrap(real.store),
+    content: wrap(real.content),
+    workloads: wrap(real.workloads),
+    count: () => count,
+    killed: () => dead,
+  };
 }

@@ -37,7 +37,9 @@ export class FeedClient {
   /** The type of the first message; undefined: it was cut off before. */
   async firstMessage(): Promise<string | undefined> {
     let text = '';
-    const line = new Promise<void>((resolve) => this.#socket.on('data', (chunk: Buffer) => (text += chunk.toString()).includes('\n') && resolve()));
+    const line = new Promise<void>((resolve) =>
+      this.#socket.on('data', (chunk: Buffer) => (text += chunk.toString()).includes('\n') && resolve()),
+    );
     await Promise.race([line, this.#closed]);
     return text === '' ? undefined : (JSON.parse(text.slice(0, text.indexOf('\n'))) as { type: string }).type;
   }

@@ -15,7 +15,9 @@ export function lateWatches(store: ResourceStore): { store: ResourceStore; hold(
 
   const proxy = new Proxy(store, {
     get(target, property) {
-      if (property === 'watch') return (kind: Kind, options: { resourceVersion: string; signal: AbortSignal }) => late(target.watch(kind, options));
+      if (property === 'watch')
+        return (kind: Kind, options: { resourceVersion: string; signal: AbortSignal }) =>
+          late(target.watch(kind, options));
       const value: unknown = Reflect.get(target, property, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },

@@ -10,9 +10,13 @@ export class Program {
 
   /** @param file of the program. @param environment all that it sees beside PATH. */
   constructor(file: string, environment: Record<string, string>) {
-    this.#child = spawn(process.execPath, [file], { env: { PATH: '/usr/bin:/bin', NODE_OPTIONS: '--trace-warnings', ...environment }, stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#child = spawn(process.execPath, [file], {
+      env: { PATH: '/usr/bin:/bin', NODE_OPTIONS: '--trace-warnings', ...environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     this.ended = once(this.#child, 'exit').then(([code]: (number | null)[]) => code ?? null);
-    if (this.#child.stderr !== null) createInterface({ input: this.#child.stderr }).on('line', (line) => this.lines.push(line));
+    if (this.#child.stderr !== null)
+      createInterface({ input: this.#child.stderr }).on('line', (line) => this.lines.push(line));
   }
 
   get pid(): number {
@@ -34,7 +38,9 @@ export class Program {
 
   /** What Node warns of, with where it came from. */
   warnings(): string[] {
-    return this.lines.flatMap((line, at) => (/^\(node:\d+\) /.test(line) ? [this.lines.slice(at, at + 6).join('\n')] : []));
+    return this.lines.flatMap((line, at) =>
+      /^\(node:\d+\) /.test(line) ? [this.lines.slice(at, at + 6).join('\n')] : [],
+    );
   }
 
   kill(signal: NodeJS.Signals): void {

@@ -51,16 +51,40 @@ export class TestWorld {
   readonly #running: Operator[] = [];
 
   /** Starts an operator; it sees the world through these ports. */
-  async start(seen: { store?: ResourceStore; content?: ContentStore; workloads?: Workloads; routersReturnMs?: number } = {}): Promise<RunningOperator> {
+  async start(
+    seen: { store?: ResourceStore; content?: ContentStore; workloads?: Workloads; routersReturnMs?: number } = {},
+  ): Promise<RunningOperator> {
     const { clock, logger, keyRing, referencedSecrets, feedKey } = this;
     const { store = this.store, content = this.content, workloads = this.workloads, routersReturnMs = 0 } = seen;
     const metrics = new FakeMetrics();
     const caches = createCaches({ store, clock, logger });
     const logs = createLogIntake({ telemetry: this.telemetry, metrics, clock });
-    const runtimeFeed = createRuntimeFeed({ caches, content, keyRing, referencedSecrets, feedKey, logs, clock, logger });
+    const runtimeFeed = createRuntimeFeed({
+      caches,
+      content,
+      keyRing,
+      referencedSecrets,
+      feedKey,
+      logs,
+      clock,
+      logger,
+    });
     const operator = buildOperator({
-      store, caches, content, workloads, keyRing, referencedSecrets, feedKey, logs, clock, logger, metrics,
-      builder: this.builder, digestKey: DIGEST_SECRET, functionUrl: 'http://localhost:8000', routersReturnMs,
+      store,
+      caches,
+      content,
+      workloads,
+      keyRing,
+      referencedSecrets,
+      feedKey,
+      logs,
+      clock,
+      logger,
+      metrics,
+      builder: this.builder,
+      digestKey: DIGEST_SECRET,
+      functionUrl: 'http://localhost:8000',
+      routersReturnMs,
     });
     const router = new TestRouter();
     operator.attachRouter(router.channel);
@@ -85,7 +109,12 @@ export class TestWorld {
 
   /** Makes the source hold these files alone, as the manager does. */
   async upload(source: string, files: Record<string, string>): Promise<void> {
-    const entries = Object.entries(files).map(([path, text]) => ({ path, digest: sha256(text), size: text.length, mtime: 0 }));
+    const entries = Object.entries(files).map(([path, text]) => ({
+      path,
+      digest: sha256(text),
+      size: text.length,
+      mtime: 0,
+    }));
     for (const text of Object.values(files)) await this.content.put(Buffer.from(text));
     const { bytes, digest } = encodeTree({ files: entries });
     await this.content.put(bytes);
@@ -129,7 +158,10 @@ export class TestWorld {
 }
 
 /** `<status> <reason>: <message>` of a condition. */
-export function conditionOf(resource: { status: { conditions?: Condition[] | undefined } }, type: ConditionType): string {
+export function conditionOf(
+  resource: { status: { conditions?: Condition[] | undefined } },
+  type: ConditionType,
+): string {
   const condition = findCondition(resource.status.conditions, type);
   return condition === undefined ? 'none' : `${condition.status} ${condition.reason}: ${condition.message}`;
 }

@@ -119,7 +119,10 @@ describe('keys on the wire', () => {
     const answers: string[] = [];
     for (const [, headers] of refused) {
       const answer: Answer = await harness.call('/run/guarded', { headers });
-      expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer realm="wherry", Basic realm="wherry"']);
+      expect([answer.status, answer.headers['www-authenticate']]).toEqual([
+        401,
+        'Bearer realm="wherry", Basic realm="wherry"',
+      ]);
       const { requestId } = answer.error;
       expect(answer.headers['x-request-id']).toBe(requestId);
       const raw = JSON.stringify([answer.status, answer.rawHeaders, answer.body]);
@@ -141,9 +144,17 @@ describe('keys on the wire', () => {
     ['plain', { Authorization: GOOD_KEY }, '/run/guarded?x=1'],
     ['Basic', { Authorization: basic(`:${GOOD_KEY}`) }, '/run/guarded?x=1'],
     ['query', {}, `/run/guarded?api_key=${GOOD_KEY}&x=1`],
-    ['all at once', { 'X-API-Key': GOOD_KEY, Authorization: basic(`u:${GOOD_KEY}`) }, `/run/guarded?api_key=${GOOD_KEY}&x=1&api_key=${GOOD_KEY}`],
+    [
+      'all at once',
+      { 'X-API-Key': GOOD_KEY, Authorization: basic(`u:${GOOD_KEY}`) },
+      `/run/guarded?api_key=${GOOD_KEY}&x=1&api_key=${GOOD_KEY}`,
+    ],
     ['a Referer', { 'X-API-Key': GOOD_KEY, Referer: `http://a/?api_key=${GOOD_KEY}` }, '/run/guarded?x=1'],
-    ['an escaped Referer', { 'X-API-Key': GOOD_KEY, Referer: `http://a/%zz?api_key=${escaped(GOOD_KEY)}` }, '/run/guarded?x=1'],
+    [
+      'an escaped Referer',
+      { 'X-API-Key': GOOD_KEY, Referer: `http://a/%zz?api_key=${escaped(GOOD_KEY)}` },
+      '/run/guarded?x=1',
+    ],
   ])('R6: a good key in %s goes in, and no further', async (_name, headers, target) => {
     expect((await harness.call(target, { headers })).body).toBe('ok');
     expect(seen[0]?.url).toBe('/guarded?x=1');
@@ -187,10 +198,18 @@ describe('keys on the wire', () => {
       const referer = `http://a/?token=${key}`;
       await harness.call(`/run/open?x=1${query}`, { headers: { ...headers, Referer: referer } });
       if (headers['X-API-Key'] === undefined) {
-        expect((await harness.call(`/run/guarded?x=1${query}`, { headers: { 'X-API-Key': GOOD_KEY, ...headers, Referer: referer } })).status).toBe(200);
+        expect(
+          (
+            await harness.call(`/run/guarded?x=1${query}`, {
+              headers: { 'X-API-Key': GOOD_KEY, ...headers, Referer: referer },
+            })
+          ).status,
+        ).toBe(200);
       }
       for (const { url, headers: received, rawHeaders } of seen) {
-        const basicTexts = (received.authorization ?? '').split(/[\s,]+/).map((token) => Buffer.from(token, 'base64').toString());
+        const basicTexts = (received.authorization ?? '')
+          .split(/[\s,]+/)
+          .map((token) => Buffer.from(token, 'base64').toString());
         expect([url, rawHeaders, basicTexts].join()).not.toContain(key);
         expect(url).not.toContain(escaped(key));
         expect(received.referer).toBeUndefined();
@@ -206,8 +225,11 @@ describe('keys on the wire', () => {
     const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
     const query = '?api_key=somebody-elses-key-1&x=%2f&y';
     for (const path of ['open', 'guarded']) {
-      const own: Record<string, string> = path === 'open' ? { 'X-API-Key': 'of-another-service-altogether' } : { 'X-API-Key': GOOD_KEY };
-      await harness.call(`/run/${path}${query}`, { headers: { ...own, Authorization: `Bearer ${token}`, Cookie: 'a=b' } });
+      const own: Record<string, string> =
+        path === 'open' ? { 'X-API-Key': 'of-another-service-altogether' } : { 'X-API-Key': GOOD_KEY };
+      await harness.call(`/run/${path}${query}`, {
+        headers: { ...own, Authorization: `Bearer ${token}`, Cookie: 'a=b' },
+      });
     }
     expect(seen.map(({ url, headers }) => [url, headers.authorization, headers.cookie])).toEqual([
       [`/open${query}`, `Bearer ${token}`, 'a=b'],
@@ -221,13 +243,18 @@ describe('keys on the wire', () => {
     await harness.call(`/run/guarded/${OTHER_KEY}/x`, { headers });
     await harness.call(`/run/guarded/x/${escaped(EXPIRED_KEY)}`, { headers: { ...headers, 'X-API-Key': GOOD_KEY } });
     await eventually(() => harness.logs('exec_end').length === 1);
-    expect([...harness.logs('exec_reject'), ...harness.logs('exec_start')].map(({ message }) => message)).toEqual(['GET /guarded/***/x', 'GET /guarded/x/***']);
+    expect([...harness.logs('exec_reject'), ...harness.logs('exec_start')].map(({ message }) => message)).toEqual([
+      'GET /guarded/***/x',
+      'GET /guarded/x/***',
+    ]);
     expect(JSON.stringify(harness.up)).not.toContain(OTHER_KEY);
   });
 
   it('tells the function which key it was', async () => {
     await harness.call('/run/guarded/a%20b/c', { headers: { 'X-API-Key': GOOD_KEY } });
-    const context = JSON.parse(Buffer.from(String(seen[0]?.headers['x-wherry-context']), 'base64url').toString()) as object;
+    const context = JSON.parse(
+      Buffer.from(String(seen[0]?.headers['x-wherry-context']), 'base64url').toString(),
+    ) as object;
     expect(context).toMatchObject({
       key: { id: 'key-1', name: 'first', groupId: 'team', groupName: 'team' },
       params: { '*': 'a b/c' },
@@ -249,7 +276,12 @@ describe('keys on the wire', () => {
   it('R8: a revoked key is refused once the change is confirmed; a lost feed changes nothing', async () => {
     const call = (): Promise<Answer> => harness.call('/run/guarded', { headers: { 'X-API-Key': GOOD_KEY } });
     expect((await call()).status).toBe(200);
-    await harness.apply({ type: 'change', version: 2, resourceVersion: '2', removedKeys: [routerKey(GOOD_KEY).digest] });
+    await harness.apply({
+      type: 'change',
+      version: 2,
+      resourceVersion: '2',
+      removedKeys: [routerKey(GOOD_KEY).digest],
+    });
     expect((await call()).status).toBe(401);
     await harness.apply({ type: 'change', version: 3, resourceVersion: '3', keys: [routerKey(GOOD_KEY)] });
     await harness.loseFeed();
@@ -262,15 +294,18 @@ describe('R7: the time of a refusal', () => {
   it('does not tell kinds of bad keys apart: 10,000 calls, all 401, medians within 1 ms', async () => {
     // Each call comes from an address of its own, so that none is throttled (R10).
     const harness = await Harness.start({ trustedProxies: ['127.0.0.1'] });
-    await harness.serve([routerFunction({ keyGroups: ['team'] })], [
-      routerKey(OTHER_KEY, { groupId: 'other' }),
-      routerKey(EXPIRED_KEY, { expiresAt: 1 }),
-    ]);
+    await harness.serve(
+      [routerFunction({ keyGroups: ['team'] })],
+      [routerKey(OTHER_KEY, { groupId: 'other' }), routerKey(EXPIRED_KEY, { expiresAt: 1 })],
+    );
     const kinds = ['', 'wh_nobody-has-this-key', OTHER_KEY, EXPIRED_KEY].map((key) => ({ key, times: [] as number[] }));
     const statuses = new Set<number>();
     for (let round = 0; round < 2500; round++) {
       for (const [kind, { key, times }] of kinds.entries()) {
-        const headers = { 'X-Forwarded-For': `10.${kind}.${round >> 8}.${round & 255}`, ...(key !== '' && { 'X-API-Key': key }) };
+        const headers = {
+          'X-Forwarded-For': `10.${kind}.${round >> 8}.${round & 255}`,
+          ...(key !== '' && { 'X-API-Key': key }),
+        };
         const start = machineTime();
         const { status } = await harness.call('/run/hello', { headers });
         times.push(machineTime() - start);

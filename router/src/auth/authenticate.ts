@@ -9,8 +9,7 @@ export type AuthReason = 'missing_api_key' | 'invalid_api_key' | 'too_many_bad_k
 
 /** How the check of a key ended. `value` is what the caller presented, to be removed from the call. */
 export type AuthResult =
-  | { ok: true; key: RouterKey; value: string }
-  | { ok: false; refusal: Refusal; reason: AuthReason };
+  { ok: true; key: RouterKey; value: string } | { ok: false; refusal: Refusal; reason: AuthReason };
 
 /** The part of a call that carries a key. */
 export interface KeyCarrier {

@@ -13,7 +13,11 @@ const NO_KEY_CHARACTERS = /[^A-Za-z0-9_-]+/;
  * or expired one, another group's and the management key too (R6). A carrier that stands twice is looked through twice.
  * @param matched the key that let the call in, which is known already.
  */
-export function heldKeys(carrier: Pick<KeyCarrier, 'rawHeaders' | 'query'>, matched: string | undefined, keys: KeyIndex): readonly string[] {
+export function heldKeys(
+  carrier: Pick<KeyCarrier, 'rawHeaders' | 'query'>,
+  matched: string | undefined,
+  keys: KeyIndex,
+): readonly string[] {
   const texts = carriedTexts(carrier);
   if (texts.length === 0) return NONE;
   const found = new Set(matched === undefined ? [] : [matched]);
@@ -28,7 +32,9 @@ export function heldKeys(carrier: Pick<KeyCarrier, 'rawHeaders' | 'query'>, matc
 /** Whether a text that is no carrier, a path or an origin, has a key in it, escaped or not. */
 export function hasKey(text: string, keys: KeyIndex | undefined): boolean {
   if (keys === undefined) return false;
-  return unescaped(text).split(NO_KEY_CHARACTERS).some((part) => KEY_VALUE.test(part) && keys.find(part) !== undefined);
+  return unescaped(text)
+    .split(NO_KEY_CHARACTERS)
+    .some((part) => KEY_VALUE.test(part) && keys.find(part) !== undefined);
 }
 
 const NONE: readonly string[] = [];

@@ -12,11 +12,21 @@ describe('instances', () => {
   });
   afterEach(() => harness.stop());
 
-  const named = (name: string): RequestListener => (_req, res) => void res.end(name);
-  const gone = (id: string) => ({ id, revision: 'r1', address: { path: harness.socketPath(`${id}.sock`) }, token: 't' });
+  const named =
+    (name: string): RequestListener =>
+    (_req, res) =>
+      void res.end(name);
+  const gone = (id: string) => ({
+    id,
+    revision: 'r1',
+    address: { path: harness.socketPath(`${id}.sock`) },
+    token: 't',
+  });
 
   it('equals take turns', async () => {
-    await harness.serve([routerFunction({ instances: [await harness.instance(named('a')), await harness.instance(named('b'))] })]);
+    await harness.serve([
+      routerFunction({ instances: [await harness.instance(named('a')), await harness.instance(named('b'))] }),
+    ]);
     const bodies: string[] = [];
     for (let n = 0; n < 6; n++) bodies.push((await harness.call('/run/hello')).body);
     expect(bodies.filter((body) => body === 'a')).toHaveLength(3);
@@ -44,7 +54,8 @@ describe('instances', () => {
   it('a call whose instance is gone is tried once on another, body and all', async () => {
     const alive = await harness.instance((req, res) => void req.pipe(res));
     await harness.serve([routerFunction({ instances: [gone('x'), alive] })]);
-    for (let n = 0; n < 4; n++) expect((await harness.call('/run/hello', { method: 'POST', body: 'kept' })).body).toBe('kept');
+    for (let n = 0; n < 4; n++)
+      expect((await harness.call('/run/hello', { method: 'POST', body: 'kept' })).body).toBe('kept');
     await eventually(() => harness.logs('exec_end').length === 4);
     expect(harness.logs('exec_start')).toHaveLength(4);
   });
@@ -56,8 +67,11 @@ describe('instances', () => {
     const { port } = closed.address() as AddressInfo;
     closed.close();
     await once(closed, 'close');
-    await harness.serve([routerFunction({ instances: [{ ...gone('x'), address: { host: '127.0.0.1', port } }, alive] })]);
-    for (let n = 0; n < 4; n++) expect((await harness.call('/run/hello', { method: 'POST', body: 'kept' })).body).toBe('kept');
+    await harness.serve([
+      routerFunction({ instances: [{ ...gone('x'), address: { host: '127.0.0.1', port } }, alive] }),
+    ]);
+    for (let n = 0; n < 4; n++)
+      expect((await harness.call('/run/hello', { method: 'POST', body: 'kept' })).body).toBe('kept');
   });
 
   it('two that are gone are a 502', async () => {
@@ -81,11 +95,23 @@ describe('instances', () => {
     await harness.serve([routerFunction()]);
     const call = harness.call('/run/hello', { method: 'POST', body: 'x' });
     await eventually(() => harness.up.some((message) => message.type === 'demand'), 500);
-    expect(harness.up.find((message) => message.type === 'demand')).toEqual({ type: 'demand', functions: { hello: { inFlight: 0, waiting: 1 } } });
+    expect(harness.up.find((message) => message.type === 'demand')).toEqual({
+      type: 'demand',
+      functions: { hello: { inFlight: 0, waiting: 1 } },
+    });
     const instance = await harness.instance((req, res) => void req.pipe(res));
-    await harness.apply({ type: 'change', version: 2, resourceVersion: '2', functions: [routerFunction({ instances: [instance] })] });
+    await harness.apply({
+      type: 'change',
+      version: 2,
+      resourceVersion: '2',
+      functions: [routerFunction({ instances: [instance] })],
+    });
     expect((await call).body).toBe('x');
-    await eventually(() => JSON.stringify(harness.up.findLast((message) => message.type === 'demand')) === '{"type":"demand","functions":{}}');
+    await eventually(
+      () =>
+        JSON.stringify(harness.up.findLast((message) => message.type === 'demand')) ===
+        '{"type":"demand","functions":{}}',
+    );
   });
 
   it('a call whose only instance is gone waits for the next', async () => {
@@ -93,12 +119,22 @@ describe('instances', () => {
     const call = harness.call('/run/hello');
     await eventually(() => harness.up.some((message) => message.type === 'demand'), 500);
     const instances = [await harness.instance(named('new'))];
-    await harness.apply({ type: 'change', version: 2, resourceVersion: '2', functions: [routerFunction({ instances })] });
+    await harness.apply({
+      type: 'change',
+      version: 2,
+      resourceVersion: '2',
+      functions: [routerFunction({ instances })],
+    });
     expect((await call).body).toBe('new');
   });
 
   it.each([
-    ['broken', { functions: [routerFunction({ revision: null, failure: { code: 'handler_syntax_error', message: 'why' } })] }, 500, 'handler_syntax_error'],
+    [
+      'broken',
+      { functions: [routerFunction({ revision: null, failure: { code: 'handler_syntax_error', message: 'why' } })] },
+      500,
+      'handler_syntax_error',
+    ],
     ['gone', { removedFunctions: ['hello'] }, 404, 'function_not_found'],
   ] as const)('a call that waits is answered at once when its function turns out %s', async (...row) => {
     const [, told, status, code] = row;
@@ -142,7 +178,12 @@ describe('instances', () => {
     const call = harness.call('/run/hello');
     await arrived.promise;
     const successor = await harness.instance(named('new'));
-    await harness.apply({ type: 'change', version: 2, resourceVersion: '2', functions: [routerFunction({ revision: 'r2', instances: [successor] })] });
+    await harness.apply({
+      type: 'change',
+      version: 2,
+      resourceVersion: '2',
+      functions: [routerFunction({ revision: 'r2', instances: [successor] })],
+    });
     expect((await harness.call('/run/hello')).body).toBe('new');
     release.resolve();
     expect((await call).body).toBe('old whole');
@@ -163,7 +204,12 @@ describe('instances', () => {
     const callers = Array.from({ length: 8 }, caller);
     for (let version = 2; version < 22; version++) {
       const instances = [await harness.instance(named(String(version)))];
-      await harness.apply({ type: 'change', version, resourceVersion: String(version), functions: [routerFunction({ instances })] });
+      await harness.apply({
+        type: 'change',
+        version,
+        resourceVersion: String(version),
+        functions: [routerFunction({ instances })],
+      });
       const before = answered;
       await eventually(() => answered > before + 8);
     }
@@ -199,15 +245,24 @@ describe('the limit of concurrent calls', () => {
 
   const placesOf = (req: IncomingMessage): number | undefined =>
     (JSON.parse(Buffer.from(String(req.headers[CONTEXT_HEADER]), 'base64url').toString()) as InvocationContext).places;
-  const full: RequestListener = (_req, res) => void res.writeHead(429, { [OUTCOME_HEADER]: 'full' }).end('{"inner":true}');
+  const full: RequestListener = (_req, res) =>
+    void res.writeHead(429, { [OUTCOME_HEADER]: 'full' }).end('{"inner":true}');
 
   it('is dealt out among the instances, alike by every router', async () => {
     const harness = await Harness.start();
     const share: RequestListener = (req, res) => void res.end(JSON.stringify(placesOf(req) ?? null));
-    const instances = [await harness.instance(share, 'b'), await harness.instance(share, 'c'), await harness.instance(share, 'a')];
+    const instances = [
+      await harness.instance(share, 'b'),
+      await harness.instance(share, 'c'),
+      await harness.instance(share, 'a'),
+    ];
     const told = async (maxConcurrency: number | null, of = instances): Promise<Record<string, string>> => {
       await harness.serve([routerFunction({ maxConcurrency, instances: of })]);
-      return { first: (await harness.call('/run/hello')).body, second: (await harness.call('/run/hello')).body, third: (await harness.call('/run/hello')).body };
+      return {
+        first: (await harness.call('/run/hello')).body,
+        second: (await harness.call('/run/hello')).body,
+        third: (await harness.call('/run/hello')).body,
+      };
     };
     expect(Object.values(await told(5)).toSorted()).toEqual(['1', '2', '2']);
     expect(Object.values(await told(5, instances.toReversed())).toSorted()).toEqual(['1', '2', '2']);
@@ -236,13 +291,30 @@ describe('the limit of concurrent calls', () => {
       asked++;
       full(req, res);
     };
-    await harness.serve([routerFunction({ maxConcurrency: 9, methods: ['GET', 'POST'], instances: [await harness.instance(counting), await harness.instance(counting), await harness.instance(counting)] })]);
+    await harness.serve([
+      routerFunction({
+        maxConcurrency: 9,
+        methods: ['GET', 'POST'],
+        instances: [
+          await harness.instance(counting),
+          await harness.instance(counting),
+          await harness.instance(counting),
+        ],
+      }),
+    ]);
     const answer = await harness.call('/run/hello', options);
-    expect([answer.status, answer.error.code, answer.headers['retry-after'], answer.headers[OUTCOME_HEADER]]).toEqual([429, 'over_capacity', '1', undefined]);
+    expect([answer.status, answer.error.code, answer.headers['retry-after'], answer.headers[OUTCOME_HEADER]]).toEqual([
+      429,
+      'over_capacity',
+      '1',
+      undefined,
+    ]);
     expect(asked).toBe(tries);
     await eventually(() => harness.logs('exec_reject').length === 1);
     expect(harness.logs('exec_end')).toEqual([]);
-    expect(harness.metrics.value('function_inflight', { function_namespace: 'default', function_name: 'hello' })).toBe(0);
+    expect(harness.metrics.value('function_inflight', { function_namespace: 'default', function_name: 'hello' })).toBe(
+      0,
+    );
     await harness.stop();
   });
 
@@ -253,7 +325,11 @@ describe('the limit of concurrent calls', () => {
     socket.write('GET /run/hello HTTP/1.1\r\nHost: a\r\n\r\n');
     await eventually(() => harness.up.some((message) => message.type === 'demand'));
     socket.destroy();
-    await eventually(() => JSON.stringify(harness.up.findLast((message) => message.type === 'demand')) === '{"type":"demand","functions":{}}');
+    await eventually(
+      () =>
+        JSON.stringify(harness.up.findLast((message) => message.type === 'demand')) ===
+        '{"type":"demand","functions":{}}',
+    );
     const instances = [await harness.instance((_req, res) => void res.end('ok'))];
     await harness.apply(snapshot(2, [routerFunction({ maxConcurrency: 1, instances })]));
     expect((await harness.call('/run/hello')).status).toBe(200);

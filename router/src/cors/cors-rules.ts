@@ -37,9 +37,12 @@ export function preflightHeaders(
   const allowed = ['Accept', 'Accept-Language', 'Content-Language', 'Content-Type', 'Range', 'Authorization'];
   if (route.guarded) allowed.push('X-API-Key');
   headers.push(
-    'Access-Control-Allow-Methods', route.methods.join(', '),
-    'Access-Control-Allow-Headers', unique([...allowed, ...rules.allowHeaders]).join(', '),
-    'Access-Control-Max-Age', String(rules.maxAge),
+    'Access-Control-Allow-Methods',
+    route.methods.join(', '),
+    'Access-Control-Allow-Headers',
+    unique([...allowed, ...rules.allowHeaders]).join(', '),
+    'Access-Control-Max-Age',
+    String(rules.maxAge),
   );
   return headers;
 }

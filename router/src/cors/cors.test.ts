@@ -1,7 +1,13 @@
 import { GOOD_KEY, Harness, routerFunction, type Answer } from '../testing/harness.ts';
 
 const LISTED = 'https://app.example';
-const rules = { origins: [LISTED], credentials: true, maxAge: 600, allowHeaders: ['X-Trace', 'content-type'], exposeHeaders: ['X-Total'] };
+const rules = {
+  origins: [LISTED],
+  credentials: true,
+  maxAge: 600,
+  allowHeaders: ['X-Trace', 'content-type'],
+  exposeHeaders: ['X-Total'],
+};
 
 describe('CORS', () => {
   let harness: Harness;
@@ -12,16 +18,38 @@ describe('CORS', () => {
     const instance = await harness.instance((req, res) => {
       reached.push(String(req.method));
       res.writeHead(200, [
-        'Access-Control-Allow-Origin', 'https://handlers-own.example',
-        'Access-Control-Allow-Methods', 'TRACE',
-        'Vary', 'Accept',
+        'Access-Control-Allow-Origin',
+        'https://handlers-own.example',
+        'Access-Control-Allow-Methods',
+        'TRACE',
+        'Vary',
+        'Accept',
       ]);
       res.end();
     });
     await harness.serve([
-      routerFunction({ id: 'listed', route: '/listed', methods: ['GET', 'OPTIONS'], cors: rules, keyGroups: ['team'], instances: [instance] }),
-      routerFunction({ id: 'listed-put', route: '/listed', methods: ['PUT'], cors: { ...rules, origins: ['*'], credentials: false }, instances: [instance] }),
-      routerFunction({ id: 'any', route: '/any', methods: ['GET'], cors: { ...rules, origins: ['*'], credentials: false, exposeHeaders: [] }, instances: [instance] }),
+      routerFunction({
+        id: 'listed',
+        route: '/listed',
+        methods: ['GET', 'OPTIONS'],
+        cors: rules,
+        keyGroups: ['team'],
+        instances: [instance],
+      }),
+      routerFunction({
+        id: 'listed-put',
+        route: '/listed',
+        methods: ['PUT'],
+        cors: { ...rules, origins: ['*'], credentials: false },
+        instances: [instance],
+      }),
+      routerFunction({
+        id: 'any',
+        route: '/any',
+        methods: ['GET'],
+        cors: { ...rules, origins: ['*'], credentials: false, exposeHeaders: [] },
+        instances: [instance],
+      }),
       routerFunction({ id: 'plain', route: '/plain', methods: ['GET', 'OPTIONS'], instances: [instance] }),
       routerFunction({ id: 'bare', route: '/bare', methods: ['GET'], instances: [instance] }),
     ]);
@@ -32,9 +60,14 @@ describe('CORS', () => {
   afterAll(() => harness.stop());
 
   const preflight = (route: string, origin: string, method: string): Promise<Answer> =>
-    harness.call(`/run${route}`, { method: 'OPTIONS', headers: { Origin: origin, 'Access-Control-Request-Method': method } });
+    harness.call(`/run${route}`, {
+      method: 'OPTIONS',
+      headers: { Origin: origin, 'Access-Control-Request-Method': method },
+    });
   const cors = (answer: Answer): Record<string, unknown> =>
-    Object.fromEntries(Object.entries(answer.headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
+    Object.fromEntries(
+      Object.entries(answer.headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'),
+    );
 
   it('answers a preflight itself, without a key, with the methods of all functions on the route', async () => {
     const answer = await preflight('/listed', LISTED, 'GET');
@@ -43,7 +76,8 @@ describe('CORS', () => {
       'access-control-allow-origin': LISTED,
       'access-control-allow-credentials': 'true',
       'access-control-allow-methods': 'GET, HEAD, OPTIONS, PUT',
-      'access-control-allow-headers': 'Accept, Accept-Language, Content-Language, Content-Type, Range, Authorization, X-API-Key, X-Trace',
+      'access-control-allow-headers':
+        'Accept, Accept-Language, Content-Language, Content-Type, Range, Authorization, X-API-Key, X-Trace',
       'access-control-max-age': '600',
       vary: 'Origin, Access-Control-Request-Method',
     });
@@ -89,7 +123,10 @@ describe('CORS', () => {
     expect(cors(await harness.call('/run/plain', { headers }))).toMatchObject({
       'access-control-allow-origin': 'https://handlers-own.example',
     });
-    expect(cors(await harness.call('/run/any', { headers }))).toEqual({ 'access-control-allow-origin': '*', vary: 'Accept' });
+    expect(cors(await harness.call('/run/any', { headers }))).toEqual({
+      'access-control-allow-origin': '*',
+      vary: 'Accept',
+    });
   });
 
   it('an origin that is not listed, or none, gets no CORS headers', async () => {

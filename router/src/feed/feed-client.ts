@@ -15,13 +15,17 @@ export async function followFeed(channel: FeedChannel, state: RouterState, logge
     const message = readMessage(raw, logger);
     if (message === undefined || !(follows || message.type === 'snapshot')) continue;
     if (state.isOlder(message)) {
-      logger.warn({ known: state.resourceVersion }, 'An operator that lags behind sent an older state: it is not taken');
+      logger.warn(
+        { known: state.resourceVersion },
+        'An operator that lags behind sent an older state: it is not taken',
+      );
       return;
     }
     try {
       const changed = state.apply(message);
       follows = true;
-      if (changed || message.type === 'heartbeat') channel.send({ type: 'applied', version: state.version } satisfies RouterUp);
+      if (changed || message.type === 'heartbeat')
+        channel.send({ type: 'applied', version: state.version } satisfies RouterUp);
     } catch (error) {
       logger.error({ err: error }, 'The feed sent a state that cannot be applied');
     }
@@ -30,6 +34,7 @@ export async function followFeed(channel: FeedChannel, state: RouterState, logge
 
 function readMessage(raw: unknown, logger: Logger): RouterDown | undefined {
   const parsed = routerDownSchema.safeParse(raw);
-  if (!parsed.success) logger.error({ issues: parsed.error.issues.slice(0, 5) }, 'The feed sent a message that does not fit its schema');
+  if (!parsed.success)
+    logger.error({ issues: parsed.error.issues.slice(0, 5) }, 'The feed sent a message that does not fit its schema');
   return parsed.data;
 }

@@ -20,7 +20,12 @@ describe('the feed', () => {
     harness.send({ type: 'unheard-of' });
     harness.send({ ...snapshot(2, []), digestKey: 'short' });
     harness.send({ type: 'heartbeat', version: 1, resourceVersion: '1' });
-    await harness.apply({ type: 'change', version: 3, resourceVersion: '3', functions: [routerFunction({ id: 'more', route: '/more', instances })] });
+    await harness.apply({
+      type: 'change',
+      version: 3,
+      resourceVersion: '3',
+      functions: [routerFunction({ id: 'more', route: '/more', instances })],
+    });
     for (const path of ['/run/hello', '/run/more']) expect((await harness.call(path)).body).toBe('ok');
     expect(harness.logger.of('error')).toHaveLength(3);
     await harness.stop();

@@ -184,7 +184,8 @@ class ForwardedCall implements UpstreamReceiver {
     return new RequestBody(req, {
       maxBytes: fn.spec.maxRequestBytes,
       clock: this.#parts.clock,
-      onFailure: (failure) => this.#refuse(new Refusal(failure === 'too_large' ? 'too_large' : 'request_timeout'), 'aborted'),
+      onFailure: (failure) =>
+        this.#refuse(new Refusal(failure === 'too_large' ? 'too_large' : 'request_timeout'), 'aborted'),
     });
   }
 

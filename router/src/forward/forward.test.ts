@@ -34,10 +34,12 @@ describe('forwarding', () => {
     await once(server, 'listening');
     return { id, revision: 'r1', address: { path }, token: 't' };
   }
-  const answering = (text: string, ends = true) => (socket: Socket): void => {
-    if (ends) socket.end(text, 'latin1');
-    else socket.write(text, 'latin1');
-  };
+  const answering =
+    (text: string, ends = true) =>
+    (socket: Socket): void => {
+      if (ends) socket.end(text, 'latin1');
+      else socket.write(text, 'latin1');
+    };
 
   describe('streams', () => {
     it('both ways as bytes come, neither waiting for the other', async () => {
@@ -78,7 +80,10 @@ describe('forwarding', () => {
     it('megabytes unchanged, with a length and chunked', async () => {
       await serve((req, res) => void req.pipe(res), { maxRequestBytes: 20_000_000 });
       const body = Buffer.alloc(8_000_000, 'abcdefg');
-      const framings: Record<string, string>[] = [{ 'Content-Length': String(body.length) }, { 'Transfer-Encoding': 'chunked' }];
+      const framings: Record<string, string>[] = [
+        { 'Content-Length': String(body.length) },
+        { 'Transfer-Encoding': 'chunked' },
+      ];
       for (const headers of framings) {
         const answer = await harness.call('/run/hello', { method: 'POST', body, headers });
         expect(answer.body.length).toBe(body.length);
@@ -113,7 +118,8 @@ describe('forwarding', () => {
   });
 
   describe('bodies', () => {
-    const post = (length: string, body: string): string => `POST /run/hello HTTP/1.1\r\nHost: a\r\n${length}\r\n\r\n${body}`;
+    const post = (length: string, body: string): string =>
+      `POST /run/hello HTTP/1.1\r\nHost: a\r\n${length}\r\n\r\n${body}`;
 
     it('R9: refuses an announced body over the limit before the function is reached', async () => {
       let reached = 0;
@@ -127,11 +133,14 @@ describe('forwarding', () => {
     it('R9: cuts a chunked body at the limit, at the instance too', async () => {
       let bytes = 0;
       const aborted = Promise.withResolvers<void>();
-      await serve((req) => {
-        req.on('data', (chunk: Buffer) => (bytes += chunk.length));
-        req.on('error', () => undefined);
-        req.on('close', () => aborted.resolve());
-      }, { maxRequestBytes: 100_000 });
+      await serve(
+        (req) => {
+          req.on('data', (chunk: Buffer) => (bytes += chunk.length));
+          req.on('error', () => undefined);
+          req.on('close', () => aborted.resolve());
+        },
+        { maxRequestBytes: 100_000 },
+      );
       const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`;
       const text = await harness.raw(post('Transfer-Encoding: chunked', chunk.repeat(10)), /\}$/);
       expect(text).toMatch(/^HTTP\/1\.1 413 /);
@@ -141,8 +150,12 @@ describe('forwarding', () => {
 
     it('R11: a body that drips is given up, and its connection ends', async () => {
       // Time runs 20 times as fast for the router.
-      const fast = await Harness.start({ clock: { ...systemClock, after: (ms, callback) => systemClock.after(ms / 20, callback) } });
-      await fast.serve([routerFunction({ timeoutMs: 3_600_000, instances: [await fast.instance((req) => void req.resume())] })]);
+      const fast = await Harness.start({
+        clock: { ...systemClock, after: (ms, callback) => systemClock.after(ms / 20, callback) },
+      });
+      await fast.serve([
+        routerFunction({ timeoutMs: 3_600_000, instances: [await fast.instance((req) => void req.resume())] }),
+      ]);
       const socket = fast.connect();
       const drip = setInterval(() => socket.write('x'), 50);
       socket.write(post('Content-Length: 100000', 'x'));
@@ -219,10 +232,13 @@ describe('forwarding', () => {
     });
 
     it('R9: the time covers the streamed body: past it the stream is cut', async () => {
-      await serve((_req, res) => {
-        const tick = setInterval(() => res.write('tick'), 10);
-        res.on('close', () => clearInterval(tick));
-      }, { timeoutMs: 200 });
+      await serve(
+        (_req, res) => {
+          const tick = setInterval(() => res.write('tick'), 10);
+          res.on('close', () => clearInterval(tick));
+        },
+        { timeoutMs: 200 },
+      );
       await expect(harness.call('/run/hello')).rejects.toThrow('aborted');
       expect(await settled()).toEqual([' (timeout)']);
     });
@@ -271,7 +287,9 @@ describe('forwarding', () => {
     });
 
     it('a throw that the runtime reports is an error in the log; the header stays inside', async () => {
-      await serve((_req, res) => void res.writeHead(500, { 'X-Wherry-Outcome': 'error', 'X-Wherry-Other': '1' }).end('{}'));
+      await serve(
+        (_req, res) => void res.writeHead(500, { 'X-Wherry-Outcome': 'error', 'X-Wherry-Other': '1' }).end('{}'),
+      );
       const answer = await harness.call('/run/hello');
       expect(answer.status).toBe(500);
       expect(Object.keys(answer.headers).filter((name) => name.startsWith('x-wherry'))).toEqual([]);
@@ -287,7 +305,10 @@ describe('forwarding', () => {
       ['S4: a bare LF in a header', 'HTTP/1.1 200 OK\r\nX-A: a\nX-B: b\r\nContent-Length: 0\r\n\r\n'],
       ['two Content-Lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
       ['a length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-      ['an upgrade that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'],
+      [
+        'an upgrade that nobody asked for',
+        'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+      ],
       ['a control character in a header', 'HTTP/1.1 200 OK\r\nX-A: a\x01b\r\nContent-Length: 0\r\n\r\n'],
     ])('R9: %s is a 502', async (_name, text) => {
       await harness.serve([routerFunction({ instances: [await rawInstance(answering(text))] })]);
@@ -310,17 +331,32 @@ describe('forwarding', () => {
     });
 
     it('HEAD is answered through GET, with its length and without a body', async () => {
-      await serve((req, res) => void res.writeHead(200, { 'Content-Length': 5, 'X-Method': String(req.method) }).end('hello'), {
-        methods: ['GET'],
-      });
+      await serve(
+        (req, res) => void res.writeHead(200, { 'Content-Length': 5, 'X-Method': String(req.method) }).end('hello'),
+        {
+          methods: ['GET'],
+        },
+      );
       const text = await harness.raw('HEAD /run/hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
       expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 5\r\nX-Method: HEAD\r\n[^]*\r\n\r\n$/);
     });
 
     it('keeps the order and the duplicates of headers, and drops those that end at this hop (R4)', async () => {
       const text = [
-        'HTTP/1.1 200 OK', 'Set-Cookie: a=1', 'X-B: 1', 'set-cookie: b=2', 'Connection: keep-alive, X-Drop, X-Request-Id', 'X-Drop: 1',
-        'Keep-Alive: timeout=5', 'Proxy-Authenticate: x', 'Trailer: x', 'X-Request-Id: forged', 'X-Latin: \xe9', 'Content-Length: 0', '', '',
+        'HTTP/1.1 200 OK',
+        'Set-Cookie: a=1',
+        'X-B: 1',
+        'set-cookie: b=2',
+        'Connection: keep-alive, X-Drop, X-Request-Id',
+        'X-Drop: 1',
+        'Keep-Alive: timeout=5',
+        'Proxy-Authenticate: x',
+        'Trailer: x',
+        'X-Request-Id: forged',
+        'X-Latin: \xe9',
+        'Content-Length: 0',
+        '',
+        '',
       ].join('\r\n');
       await harness.serve([routerFunction({ instances: [await rawInstance(answering(text, false))] })]);
       const answer = await harness.raw('GET /run/hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
@@ -339,11 +375,15 @@ describe('forwarding', () => {
 
   it('keeps its connections to an instance', async () => {
     const sockets = new Set<Socket>();
-    await serve((req, res) => {
-      sockets.add(req.socket);
-      res.end('x');
-    }, { methods: ['GET', 'HEAD', 'POST'] });
-    for (const method of ['GET', 'HEAD', 'POST', 'HEAD', 'GET']) await harness.call('/run/hello', { method, ...(method === 'POST' ? { body: 'x' } : {}) });
+    await serve(
+      (req, res) => {
+        sockets.add(req.socket);
+        res.end('x');
+      },
+      { methods: ['GET', 'HEAD', 'POST'] },
+    );
+    for (const method of ['GET', 'HEAD', 'POST', 'HEAD', 'GET'])
+      await harness.call('/run/hello', { method, ...(method === 'POST' ? { body: 'x' } : {}) });
     expect(sockets.size).toBe(1);
   });
 
@@ -356,7 +396,9 @@ describe('forwarding', () => {
   it('a keep-alive caller may send its next call after a refusal with a body', async () => {
     await serve((_req, res) => void res.end('ok'), { maxRequestBytes: 1 });
     const socket = harness.connect();
-    socket.write('POST /run/hello HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET /run/hello HTTP/1.1\r\nHost: a\r\n\r\n');
+    socket.write(
+      'POST /run/hello HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET /run/hello HTTP/1.1\r\nHost: a\r\n\r\n',
+    );
     expect(await readUntil(socket, /200 OK[^]*ok/)).toMatch(/^HTTP\/1\.1 413 /);
   });
 });

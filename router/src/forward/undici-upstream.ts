@@ -35,7 +35,10 @@ export class UndiciUpstream implements Upstream {
     this.#bound = bound;
     this.#origin = 'path' in address ? 'http://localhost' : `http://${hostInUrl(address.host)}:${address.port}`;
     this.#options = {
-      connect: buildConnector({ timeout: CONNECT_TIMEOUT_MS, ...('path' in address ? { socketPath: address.path } : {}) }),
+      connect: buildConnector({
+        timeout: CONNECT_TIMEOUT_MS,
+        ...('path' in address ? { socketPath: address.path } : {}),
+      }),
       maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
       pipelining: 1,
       // The router has a timer of its own for each call.
@@ -65,12 +68,18 @@ export class UndiciUpstream implements Upstream {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#connections].map(({ client }) => (client.closed || client.destroyed ? Promise.resolve() : client.close())));
+    await Promise.all(
+      [...this.#connections].map(({ client }) =>
+        client.closed || client.destroyed ? Promise.resolve() : client.close(),
+      ),
+    );
   }
 
   async destroy(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#connections].map(({ client }) => (client.destroyed ? Promise.resolve() : client.destroy())));
+    await Promise.all(
+      [...this.#connections].map(({ client }) => (client.destroyed ? Promise.resolve() : client.destroy())),
+    );
   }
 
   #connection(): Connection {

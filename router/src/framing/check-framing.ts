@@ -44,5 +44,7 @@ function bodyProblem(codings: readonly string[], lengths: number, httpVersion: s
   if (codings.length > 0 && httpVersion === '1.0') return 'HTTP/1.0 has no Transfer-Encoding.';
   if (codings.length + lengths > 1) return 'The length of the body is given more than once.';
   const coding = codings[0];
-  return coding === undefined || coding === 'chunked' ? undefined : 'The only Transfer-Encoding that is accepted is chunked.';
+  return coding === undefined || coding === 'chunked'
+    ? undefined
+    : 'The only Transfer-Encoding that is accepted is chunked.';
 }

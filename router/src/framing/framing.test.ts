@@ -30,10 +30,19 @@ describe('framing on the wire', () => {
   }
 
   const smuggling: [string, string][] = [
-    ['Content-Length with Transfer-Encoding', `POST /run/hello HTTP/1.1\r\n${HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-    ['Transfer-Encoding with Content-Length', `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`],
+    [
+      'Content-Length with Transfer-Encoding',
+      `POST /run/hello HTTP/1.1\r\n${HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      'Transfer-Encoding with Content-Length',
+      `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`,
+    ],
     ['two Content-Lengths', `POST /run/hello HTTP/1.1\r\n${HOST}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello`],
-    ['two equal Content-Lengths', `POST /run/hello HTTP/1.1\r\n${HOST}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello`],
+    [
+      'two equal Content-Lengths',
+      `POST /run/hello HTTP/1.1\r\n${HOST}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello`,
+    ],
     ['a list of Content-Lengths', `POST /run/hello HTTP/1.1\r\n${HOST}Content-Length: 5, 5\r\n\r\nhello`],
     ['a signed Content-Length', `POST /run/hello HTTP/1.1\r\n${HOST}Content-Length: +5\r\n\r\nhello`],
     ['two Hosts', `GET /run/hello HTTP/1.1\r\n${HOST}Host: other.test\r\n\r\n`],
@@ -46,11 +55,17 @@ describe('framing on the wire', () => {
     ['identity, chunked', `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n`],
     ['gzip, chunked', `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['identity', `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: identity\r\n\r\n`],
-    ['two Transfer-Encodings', `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    [
+      'two Transfer-Encodings',
+      `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
     ['chunked of HTTP/1.0', 'POST /run/hello HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n'],
     ['xchunked', `POST /run/hello HTTP/1.1\r\n${HOST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
     ['a space before the colon', `GET /run/hello HTTP/1.1\r\n${HOST}X-A : 1\r\n\r\n`],
-    ['a space before the colon of Content-Length', `POST /run/hello HTTP/1.1\r\n${HOST}Content-Length : 5\r\n\r\nhello`],
+    [
+      'a space before the colon of Content-Length',
+      `POST /run/hello HTTP/1.1\r\n${HOST}Content-Length : 5\r\n\r\nhello`,
+    ],
     ['a bare LF after the request line', `GET /run/hello HTTP/1.1\n${HOST}\r\n`],
     ['a bare LF after a header', `GET /run/hello HTTP/1.1\r\n${HOST}X-A: 1\nX-B: 2\r\n\r\n`],
     ['a bare LF at the end of the head', `GET /run/hello HTTP/1.1\r\n${HOST}\n`],
@@ -100,9 +115,24 @@ describe('framing on the wire', () => {
   });
 
   it.each([
-    ['headers over 16 KiB', `GET /run/hello HTTP/1.1\r\n${HOST}X-A: ${filler(16_400)}\r\n\r\n`, 431, 'headers_too_large'],
-    ['many small headers', `GET /run/hello HTTP/1.1\r\n${HOST}${'a: b\r\n'.repeat(2900)}\r\n`, 431, 'headers_too_large'],
-    ['headers over any limit', `GET /run/hello HTTP/1.1\r\n${HOST}X-A: ${filler(200_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    [
+      'headers over 16 KiB',
+      `GET /run/hello HTTP/1.1\r\n${HOST}X-A: ${filler(16_400)}\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
+    [
+      'many small headers',
+      `GET /run/hello HTTP/1.1\r\n${HOST}${'a: b\r\n'.repeat(2900)}\r\n`,
+      431,
+      'headers_too_large',
+    ],
+    [
+      'headers over any limit',
+      `GET /run/hello HTTP/1.1\r\n${HOST}X-A: ${filler(200_000)}\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
     ['a URL over 8 KiB', `GET /run/hello?${filler(8192)} HTTP/1.1\r\n${HOST}\r\n`, 414, 'uri_too_long'],
     ['a URL over any limit', `GET /run/hello?${filler(100_000)} HTTP/1.1\r\n${HOST}\r\n`, 414, 'uri_too_long'],
   ])('R9: refuses %s', async (_name, bytes, status, code) => {
@@ -135,7 +165,8 @@ describe('framing on the wire', () => {
   });
 
   it('meets 100-continue only for a call that may send its body', async () => {
-    const head = (path: string): string => `POST ${path} HTTP/1.1\r\n${HOST}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`;
+    const head = (path: string): string =>
+      `POST ${path} HTTP/1.1\r\n${HOST}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`;
     expect(await harness.raw(head('/run/absent'))).toMatch(/^HTTP\/1\.1 404 /);
     const socket = harness.connect();
     socket.write(head('/run/hello'));

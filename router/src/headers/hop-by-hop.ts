@@ -2,8 +2,17 @@ import { headerValues } from './raw-headers.ts';
 
 /** Headers that end at this hop (RFC 9110 7.6.1), with the ways in which clients ask for what a proxy answers itself. */
 const HOP_BY_HOP = new Set([
-  'connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer',
-  'transfer-encoding', 'upgrade', 'expect', 'http2-settings',
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'http2-settings',
 ]);
 /** A peer that names these in `Connection` would take the message's own frame apart. */
 const NEVER_DROPPED = new Set(['host', 'content-length', 'content-type']);

@@ -21,23 +21,44 @@ describe('request headers', () => {
     await harness.call('/run/hello', { headers });
     return raw;
   }
-  const named = (raw: string[], name: string): string[] => raw.filter((_, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
+  const named = (raw: string[], name: string): string[] =>
+    raw.filter((_, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
 
-  it('R4: those of this hop and those named in Connection go, but never the router\'s own', async () => {
+  it("R4: those of this hop and those named in Connection go, but never the router's own", async () => {
     const raw = await received({
       Connection: 'close, X-Drop, X-Wherry-Token, X-Wherry-Context, X-Forwarded-For, Host',
-      'X-Drop': '1', TE: 'trailers', 'Proxy-Connection': 'x', 'Keep-Alive': '1', 'Proxy-Authorization': 'x', 'X-Keep': '1', Upgrade: 'h2c',
+      'X-Drop': '1',
+      TE: 'trailers',
+      'Proxy-Connection': 'x',
+      'Keep-Alive': '1',
+      'Proxy-Authorization': 'x',
+      'X-Keep': '1',
+      Upgrade: 'h2c',
     });
     const names = raw.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
     expect(names.sort()).toEqual([
-      'connection', 'host', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-keep', 'x-wherry-context', 'x-wherry-token',
+      'connection',
+      'host',
+      'x-forwarded-for',
+      'x-forwarded-host',
+      'x-forwarded-proto',
+      'x-keep',
+      'x-wherry-context',
+      'x-wherry-token',
     ]);
   });
 
   it('R5: what a caller says about itself and about Wherry is dropped', async () => {
     const raw = await received({
-      'X-Wherry-Token': 'forged', 'X-Wherry-Context': 'forged', 'X-WHERRY-Anything': '1', Forwarded: 'for=1.2.3.4',
-      'X-Forwarded-For': '1.2.3.4', 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'evil', 'X-Forwarded-Prefix': '/x', 'X-Request-Id': 'mine',
+      'X-Wherry-Token': 'forged',
+      'X-Wherry-Context': 'forged',
+      'X-WHERRY-Anything': '1',
+      Forwarded: 'for=1.2.3.4',
+      'X-Forwarded-For': '1.2.3.4',
+      'X-Forwarded-Proto': 'https',
+      'X-Forwarded-Host': 'evil',
+      'X-Forwarded-Prefix': '/x',
+      'X-Request-Id': 'mine',
     });
     expect(named(raw, 'x-forwarded-for')).toEqual(['127.0.0.1']);
     expect(named(raw, 'x-forwarded-proto')).toEqual(['http']);
@@ -56,11 +77,18 @@ describe('request headers', () => {
     });
     await trusting.serve([routerFunction({ instances: [instance] })]);
     const id = '0192f0c1-2345-7abc-8def-0123456789ab';
-    const headers = { 'X-Forwarded-For': '6.6.6.6, 192.0.2.7, 10.1.1.1', 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'shop.example', 'X-Request-Id': id };
+    const headers = {
+      'X-Forwarded-For': '6.6.6.6, 192.0.2.7, 10.1.1.1',
+      'X-Forwarded-Proto': 'https',
+      'X-Forwarded-Host': 'shop.example',
+      'X-Request-Id': id,
+    };
     const answer = await trusting.call('/run/hello', { headers });
     expect(answer.headers['x-request-id']).toBe(id);
     expect(seen?.headers).toMatchObject({
-      'x-forwarded-for': '6.6.6.6, 192.0.2.7, 10.1.1.1, 127.0.0.1', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'shop.example',
+      'x-forwarded-for': '6.6.6.6, 192.0.2.7, 10.1.1.1, 127.0.0.1',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'shop.example',
     });
     const other = await trusting.call('/run/hello', { headers: { 'X-Request-Id': 'not a uuid' } });
     expect(other.headers['x-request-id']).not.toBe('not a uuid');
@@ -88,7 +116,10 @@ describe('readPeer', () => {
     expect(readPeer(remote, rawHeaders, trusts).client).toBe(client);
   });
 
-  it.each(['10.0.0.0/33', '10.0.0/8', 'example.test', '10.0.0.0/', '::/129', '10.0.0.0/8/8', '10.0.0.0/x'])('refuses the network %s by name', (network) => {
-    expect(() => trustedNetworks([network])).toThrow(network);
-  });
+  it.each(['10.0.0.0/33', '10.0.0/8', 'example.test', '10.0.0.0/', '::/129', '10.0.0.0/8/8', '10.0.0.0/x'])(
+    'refuses the network %s by name',
+    (network) => {
+      expect(() => trustedNetworks([network])).toThrow(network);
+    },
+  );
 });

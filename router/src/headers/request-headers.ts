@@ -47,9 +47,5 @@ function isRouters(lower: string, trusted: boolean): boolean {
 function forwarded(rawHeaders: readonly string[], peer: Peer, host: string): string[] {
   const chain = peer.trusted ? [...headerValues(rawHeaders, 'x-forwarded-for'), peer.address] : [peer.address];
   const named = peer.trusted ? headerValue(rawHeaders, 'x-forwarded-host') : undefined;
-  return [
-    'X-Forwarded-For', chain.join(', '),
-    'X-Forwarded-Proto', peer.scheme,
-    'X-Forwarded-Host', named ?? host,
-  ];
+  return ['X-Forwarded-For', chain.join(', '), 'X-Forwarded-Proto', peer.scheme, 'X-Forwarded-Host', named ?? host];
 }

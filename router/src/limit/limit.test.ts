@@ -53,10 +53,26 @@ describe('capacity', () => {
   });
 
   it.each([
-    ['the chart gives it 512 MiB', { memory: 512 * MIB, descriptors: 1_048_576 }, { calls: 2503, connections: 5006, connectionsPerAddress: 1252, upstreams: 2503 }],
-    ['it has few files', { memory: 4096 * MIB, descriptors: 1024 }, { calls: 224, connections: 448, connectionsPerAddress: 112, upstreams: 224 }],
-    ['it has much of both', { memory: 65_536 * MIB, descriptors: 1_048_576 }, { calls: 4096, connections: 8192, connectionsPerAddress: 2048, upstreams: 4096 }],
-    ['it has hardly anything', { memory: 64 * MIB, descriptors: 64 }, { calls: 16, connections: 32, connectionsPerAddress: 8, upstreams: 16 }],
+    [
+      'the chart gives it 512 MiB',
+      { memory: 512 * MIB, descriptors: 1_048_576 },
+      { calls: 2503, connections: 5006, connectionsPerAddress: 1252, upstreams: 2503 },
+    ],
+    [
+      'it has few files',
+      { memory: 4096 * MIB, descriptors: 1024 },
+      { calls: 224, connections: 448, connectionsPerAddress: 112, upstreams: 224 },
+    ],
+    [
+      'it has much of both',
+      { memory: 65_536 * MIB, descriptors: 1_048_576 },
+      { calls: 4096, connections: 8192, connectionsPerAddress: 2048, upstreams: 4096 },
+    ],
+    [
+      'it has hardly anything',
+      { memory: 64 * MIB, descriptors: 64 },
+      { calls: 16, connections: 32, connectionsPerAddress: 8, upstreams: 16 },
+    ],
   ])('R12: stays below what the process may have: %s', (_title, resources, capacity) => {
     expect(capacityOf(resources)).toEqual(capacity);
   });
@@ -70,7 +86,10 @@ describe('capacity', () => {
 
   it.each([
     ['Max open files            1024                 524288               files     \n', 1024],
-    ['Max processes   1   1   processes\nMax open files            unlimited            unlimited            files     \n', Number.MAX_SAFE_INTEGER],
+    [
+      'Max processes   1   1   processes\nMax open files            unlimited            unlimited            files     \n',
+      Number.MAX_SAFE_INTEGER,
+    ],
   ])('reads the limit on open files', (text, expected) => {
     expect(openFilesLimit(text)).toBe(expected);
     expect(processResources().descriptors).toBeGreaterThan(64);
@@ -80,11 +99,15 @@ describe('capacity', () => {
 describe('a router with little room', () => {
   let harness: Harness;
   let held: Held[];
-  const serve = async (capacity: { calls: number; upstreams?: number }, trustedProxies: string[] = []): Promise<void> => {
+  const serve = async (
+    capacity: { calls: number; upstreams?: number },
+    trustedProxies: string[] = [],
+  ): Promise<void> => {
     held = [];
     const most = { connections: 100, connectionsPerAddress: 100, upstreams: 100, ...capacity };
     harness = await Harness.start({ capacity: most, trustedProxies });
-    const listener: Parameters<Harness['instance']>[0] = (req, res) => void (req.url?.includes('hold') === true ? held.push(res) : res.end('ok'));
+    const listener: Parameters<Harness['instance']>[0] = (req, res) =>
+      void (req.url?.includes('hold') === true ? held.push(res) : res.end('ok'));
     const names = ['a', 'b', 'c'];
     const instances = await Promise.all(names.map((id) => harness.instance(listener, id)));
     await harness.serve(names.map((id, at) => routerFunction({ id, route: `/${id}`, instances: [instances[at]!] })));
@@ -127,7 +150,7 @@ describe('a router with little room', () => {
     await eventuallyOk('/run/a');
   });
 
-  it('R12: calls that are answered count as their function\'s until they are read', async () => {
+  it("R12: calls that are answered count as their function's until they are read", async () => {
     await serve({ calls: 8 });
     const socket = harness.connect();
     let seen = '';
@@ -174,13 +197,16 @@ describe('the calls of one connection', () => {
     const instance = await harness.instance((req, res) => {
       let body = '';
       req.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
-      req.on('end', () => (req.url?.includes('hold') === true ? held.push([req.url, res]) : res.end(`<${req.url?.slice(7)}${body}>`)));
+      req.on('end', () =>
+        req.url?.includes('hold') === true ? held.push([req.url, res]) : res.end(`<${req.url?.slice(7)}${body}>`),
+      );
     });
     await harness.serve([routerFunction({ route: '/hello/*', instances: [instance] })]);
   };
   afterEach(() => harness.stop());
   const get = (name: string): string => `GET /run/hello/${name} HTTP/1.1\r\nHost: a\r\n\r\n`;
-  const post = (name: string, body: string): string => `POST /run/hello/${name} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const post = (name: string, body: string): string =>
+    `POST /run/hello/${name} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const bodies = (text: string): string[] => text.match(/<[^>]*>/g) ?? [];
 
   it('R12: eight are open, the others wait and are answered in order, bodies and refusals too', async () => {
@@ -189,7 +215,10 @@ describe('the calls of one connection', () => {
     const names = Array.from({ length: 3000 }, (_, n) => `${n}`);
     const large = 'x'.repeat(100_000);
     socket.write(Array.from({ length: 9 }, (_, n) => get(`hold${n}`)).join(''));
-    socket.write(names.map((name, n) => (n % 3 === 0 ? post(name, '+') : n % 100 === 1 ? get(`%2f${name}`) : get(name))).join('') + post('last', large));
+    socket.write(
+      names.map((name, n) => (n % 3 === 0 ? post(name, '+') : n % 100 === 1 ? get(`%2f${name}`) : get(name))).join('') +
+        post('last', large),
+    );
     await eventually(() => held.length === 8);
     const text = readUntil(socket, /<last/);
     for (let n = 0; n < 9; n++) {
@@ -220,7 +249,11 @@ describe('the calls of one connection', () => {
     const socket = harness.connect();
     // More than Node reads at once, so that it ends inside of a head.
     const count = 3000;
-    socket.write(Array.from({ length: 8 }, (_, n) => get(`hold${n}`)).join('') + Array.from({ length: count }, (_, n) => get(String(n))).join('') + 'GET /run/hello/');
+    socket.write(
+      Array.from({ length: 8 }, (_, n) => get(`hold${n}`)).join('') +
+        Array.from({ length: count }, (_, n) => get(String(n))).join('') +
+        'GET /run/hello/',
+    );
     await eventually(() => held.length === 8);
     // When a head that began later is late, that one has been looked at.
     const late = harness.connect();

@@ -37,33 +37,51 @@ describe('equal ports: the pipe to the manager', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('hands on what is not /run as it came, with the peer\'s address', async () => {
+  it("hands on what is not /run as it came, with the peer's address", async () => {
     const target = '/api/../x//%2f%zz?api_key=secret&y';
     const body = 'x'.repeat(100_000);
     const answer = await harness.call(target, {
       method: 'PUT',
       body,
-      headers: { 'X-API-Key': 'secret', 'X-Forwarded-For': '1.2.3.4', 'X-Wherry-Peer': 'forged', Forwarded: 'for=x', Cookie: 'a=b' },
+      headers: {
+        'X-API-Key': 'secret',
+        'X-Forwarded-For': '1.2.3.4',
+        'X-Wherry-Peer': 'forged',
+        Forwarded: 'for=x',
+        Cookie: 'a=b',
+      },
     });
     expect([answer.status, answer.body]).toEqual([200, body]);
     expect(seen[0]?.url).toBe(target);
     expect(seen[0]?.headers).toMatchObject({
-      'x-api-key': 'secret', 'x-forwarded-for': '1.2.3.4', 'x-wherry-peer': '127.0.0.1', forwarded: 'for=x', cookie: 'a=b',
+      'x-api-key': 'secret',
+      'x-forwarded-for': '1.2.3.4',
+      'x-wherry-peer': '127.0.0.1',
+      forwarded: 'for=x',
+      cookie: 'a=b',
     });
   });
 
-  it.each(['/', '/web', '/web/login', '/api/functions', '/runner', '/favicon.ico'])('%s is the manager\'s', async (target) => {
-    expect((await harness.call(target)).status).toBe(200);
-    expect(seen).toHaveLength(1);
-  });
+  it.each(['/', '/web', '/web/login', '/api/functions', '/runner', '/favicon.ico'])(
+    "%s is the manager's",
+    async (target) => {
+      expect((await harness.call(target)).status).toBe(200);
+      expect(seen).toHaveLength(1);
+    },
+  );
 
-  it.each([['/run/hello', 401], ['/run/absent', 404], ['/run/../api/functions', 400], ['/run?x', 404]])('%s is the router\'s', async (target, status) => {
+  it.each([
+    ['/run/hello', 401],
+    ['/run/absent', 404],
+    ['/run/../api/functions', 400],
+    ['/run?x', 404],
+  ])("%s is the router's", async (target, status) => {
     const text = await harness.raw(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`, /\}$/);
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(seen).toHaveLength(0);
   });
 
-  it.each(['*', 'http://a/api/functions', 'http://a/run/hello'])('R1: %s is nobody\'s', async (target) => {
+  it.each(['*', 'http://a/api/functions', 'http://a/run/hello'])("R1: %s is nobody's", async (target) => {
     const text = await harness.raw(`OPTIONS ${target} HTTP/1.1\r\nHost: a\r\n\r\n`, /\}$/);
     expect(text).toMatch(/^HTTP\/1\.1 400 /);
     expect(seen).toHaveLength(0);
@@ -81,7 +99,7 @@ describe('equal ports: the pipe to the manager', () => {
     await ended;
   });
 
-  it('is a 502 in the API\'s shape when the manager does not answer', async () => {
+  it("is a 502 in the API's shape when the manager does not answer", async () => {
     expect((await harness.call('/api/crash')).error.code).toBe('manager_unavailable');
     manager.closeAllConnections();
     manager.close();

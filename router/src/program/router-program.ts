@@ -34,6 +34,7 @@ export async function listenForCalls({ router, config }: RouterProgram): Promise
 
 function listenError(error: NodeJS.ErrnoException, port: number): string {
   if (error.code === 'EADDRINUSE') return `Port ${port} is taken: stop what listens there, or set FUNCTION_PORT.`;
-  if (error.code === 'EACCES') return `Port ${port} may not be opened by this user: set FUNCTION_PORT to one over 1023.`;
+  if (error.code === 'EACCES')
+    return `Port ${port} may not be opened by this user: set FUNCTION_PORT to one over 1023.`;
   return `The function port ${port} cannot be opened (${error.code ?? error.message}).`;
 }

@@ -33,7 +33,9 @@ function openFeed(): FeedChannel {
   try {
     return jsonLines(new Socket({ fd: FEED_FD, readable: true, writable: true }));
   } catch {
-    throw new StartError('The router is started by the service, which hands it its feed as file descriptor 3; in a cluster set WHERRY_FEED_ADDRESS.');
+    throw new StartError(
+      'The router is started by the service, which hands it its feed as file descriptor 3; in a cluster set WHERRY_FEED_ADDRESS.',
+    );
   }
 }
 

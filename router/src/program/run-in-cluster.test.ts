@@ -34,7 +34,9 @@ class RouterPod {
   }
 
   lines(): { msg: string; port?: number; opsPort?: number }[] {
-    return this.stderr.split('\n').flatMap((line) => (line.startsWith('{') && line.endsWith('}') ? [JSON.parse(line) as { msg: string }] : []));
+    return this.stderr
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{') && line.endsWith('}') ? [JSON.parse(line) as { msg: string }] : []));
   }
 
   async readiness(): Promise<[number, string]> {
@@ -64,8 +66,13 @@ describe('the router in a cluster', () => {
     server.listen(path.join(directory, 'i.sock'));
     instance = { id: 'i', revision: 'r1', address: { path: path.join(directory, 'i.sock') }, token: 't' };
     pod = new RouterPod({
-      FUNCTION_PORT: '0', FUNCTION_HOST: '127.0.0.1', OPS_PORT: '0', WHERRY_FEED_ADDRESS: feed.address, WHERRY_TLS_DIRECTORY: directory,
-      WHERRY_INSTANCE: 'router-7', WHERRY_LAME_DUCK_SECONDS: '1',
+      FUNCTION_PORT: '0',
+      FUNCTION_HOST: '127.0.0.1',
+      OPS_PORT: '0',
+      WHERRY_FEED_ADDRESS: feed.address,
+      WHERRY_TLS_DIRECTORY: directory,
+      WHERRY_INSTANCE: 'router-7',
+      WHERRY_LAME_DUCK_SECONDS: '1',
     });
     await pod.listening();
   });
@@ -80,13 +87,22 @@ describe('the router in a cluster', () => {
   });
 
   const client = () => feed.clients.at(-1);
-  const stateOf = (epoch: string, resourceVersion: string, functions = [routerFunction({ instances: [instance] })], keys = [routerKey(GOOD_KEY)]): RouterDown =>
-    ({ ...snapshot(1, functions, keys), epoch, resourceVersion }) as RouterDown;
+  const stateOf = (
+    epoch: string,
+    resourceVersion: string,
+    functions = [routerFunction({ instances: [instance] })],
+    keys = [routerKey(GOOD_KEY)],
+  ): RouterDown => ({ ...snapshot(1, functions, keys), epoch, resourceVersion }) as RouterDown;
   async function tell(message: RouterDown): Promise<void> {
     await eventually(() => client() !== undefined, 15_000);
     const before = client()?.up.length ?? 0;
     client()?.channel.send(message);
-    await eventually(() => client()?.up.slice(before).some((up) => (up as RouterUp).type === 'applied') === true);
+    await eventually(
+      () =>
+        client()
+          ?.up.slice(before)
+          .some((up) => (up as RouterUp).type === 'applied') === true,
+    );
   }
   async function otherOperator(): Promise<void> {
     const { port } = feed;
@@ -148,7 +164,12 @@ describe('the router in a cluster', () => {
     await tell(stateOf('a', '100'));
     const before = client()?.up.length ?? 0;
     client()?.channel.send({ type: 'heartbeat', version: 1, resourceVersion: '120' });
-    await eventually(() => client()?.up.slice(before).some((up) => (up as RouterUp).type === 'applied') === true);
+    await eventually(
+      () =>
+        client()
+          ?.up.slice(before)
+          .some((up) => (up as RouterUp).type === 'applied') === true,
+    );
     await otherOperator();
     expect(client()?.hello).toMatchObject({ resourceVersion: '120' });
   });
@@ -163,7 +184,11 @@ describe('the router in a cluster', () => {
     expect([answer.body, answer.headers.connection]).toEqual(['hello', 'close']);
     expect(await pod.exited).toBe(0);
     expect(performance.now() - start).toBeGreaterThan(900);
-    await eventually(() => (client()?.up as RouterUp[]).some((up) => up.type === 'logs' && up.entries.some(({ level }) => level === 'exec_end')));
+    await eventually(() =>
+      (client()?.up as RouterUp[]).some(
+        (up) => up.type === 'logs' && up.entries.some(({ level }) => level === 'exec_end'),
+      ),
+    );
   });
 });
 
@@ -173,7 +198,12 @@ describe('the start of the router in a cluster', () => {
     [{ WHERRY_TLS_DIRECTORY: '/nowhere' }, /^WHERRY_TLS_DIRECTORY: \/nowhere must hold tls\.crt/],
     [{ WHERRY_FEED_ADDRESS: 'feed' }, /^The configuration is not valid: WHERRY_FEED_ADDRESS: must be host:port\n$/],
   ])('names what is missing: %j', async (environment, text) => {
-    const pod = new RouterPod({ WHERRY_FEED_ADDRESS: 'localhost:1', FUNCTION_PORT: '0', OPS_PORT: '0', ...environment });
+    const pod = new RouterPod({
+      WHERRY_FEED_ADDRESS: 'localhost:1',
+      FUNCTION_PORT: '0',
+      OPS_PORT: '0',
+      ...environment,
+    });
     expect(await pod.exited).toBe(1);
     expect(pod.stderr).toMatch(text);
   });

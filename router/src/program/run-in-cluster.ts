@@ -16,7 +16,10 @@ const LAME_DUCK_SECONDS = 5;
 export async function runInCluster(program: RouterProgram, feedAddress: string): Promise<void> {
   const { router, config, registry, clock, logger } = program;
   const directory = config.WHERRY_TLS_DIRECTORY;
-  if (directory === undefined) throw new StartError('WHERRY_TLS_DIRECTORY must be set beside WHERRY_FEED_ADDRESS: the router shows the operators its certificate.');
+  if (directory === undefined)
+    throw new StartError(
+      'WHERRY_TLS_DIRECTORY must be set beside WHERRY_FEED_ADDRESS: the router shows the operators its certificate.',
+    );
   const tls = await watchTlsFiles({ directory, clock, logger });
   let isStopping = false;
   const readyz = (): string | undefined => {

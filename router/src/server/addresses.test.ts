@@ -72,7 +72,9 @@ describe('R12: connections', () => {
   });
 
   it('over real sockets: a crowd of one address shuts out nobody who shares it', async () => {
-    const harness = await Harness.start({ capacity: { calls: 100, connections: 100, connectionsPerAddress: 10, upstreams: 100 } });
+    const harness = await Harness.start({
+      capacity: { calls: 100, connections: 100, connectionsPerAddress: 10, upstreams: 100 },
+    });
     await harness.serve([routerFunction({ instances: [await harness.instance((_req, res) => void res.end('ok'))] })]);
     const crowd = Array.from({ length: 50 }, () => harness.connect());
     const gone = crowd.slice(0, 40).map((socket) => readUntil(socket).catch(() => ''));

@@ -41,7 +41,13 @@ export class Addresses<T extends Closable> {
   enter(remote: string | undefined): Address<T> | undefined {
     const plain = plainAddress(remote ?? '');
     const network = networkOf(plain);
-    const address = this.#addresses.get(network) ?? { network, isTrusted: this.#trusts(plain), count: 0, fresh: new Set<T>(), idle: new Set<T>() };
+    const address = this.#addresses.get(network) ?? {
+      network,
+      isTrusted: this.#trusts(plain),
+      count: 0,
+      fresh: new Set<T>(),
+      idle: new Set<T>(),
+    };
     const { connections, connectionsPerAddress } = this.#limits;
     if (!address.isTrusted && address.count >= connectionsPerAddress && !closeOne(address)) return undefined;
     if (this.#count >= connections && !closeOne(this.#heaviest())) return undefined;

@@ -66,10 +66,14 @@ function refuseExpectation(res: ServerResponse): void {
   const id = randomUUID();
   const body = errorBody(refusal, id);
   res.writeHead(refusal.status, [
-    'Content-Type', 'application/json',
-    'Content-Length', String(Buffer.byteLength(body)),
-    'X-Request-Id', id,
-    'Connection', 'close',
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+    'X-Request-Id',
+    id,
+    'Connection',
+    'close',
   ]);
   res.end(body);
 }

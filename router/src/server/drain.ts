@@ -12,7 +12,12 @@ export interface DrainOptions {
 }
 
 /** Lets a server go without failing a call. @returns once every connection is closed. */
-export async function drain(server: Server, connections: Connections, clock: Clock, options: DrainOptions): Promise<void> {
+export async function drain(
+  server: Server,
+  connections: Connections,
+  clock: Clock,
+  options: DrainOptions,
+): Promise<void> {
   connections.endAfterAnswers();
   if (options.lameDuckMs > 0) await clock.sleep(options.lameDuckMs);
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -50,13 +50,21 @@ class Scene {
   }
 
   /** @param orders of the callers. @returns once the router has grown as it does in use, and the callers begin. */
-  async begin(directory: string, orders: { [K in Orders as K['kind']]: Omit<K, 'port' | 'path'> }[Orders['kind']]): Promise<Callers> {
+  async begin(
+    directory: string,
+    orders: { [K in Orders as K['kind']]: Omit<K, 'port' | 'path'> }[Orders['kind']],
+  ): Promise<Callers> {
     const socketPath = path.join(directory, 'i.sock');
     this.#instance.listen(socketPath);
     this.#port = await this.router.listening();
     const instances = [{ id: 'i', revision: 'r1', address: { path: socketPath }, token: 't' }];
     const fields = { timeoutMs: 600_000, maxConcurrency: MAX_CONCURRENCY, instances };
-    await this.router.apply(snapshot(1, ['slow', 'other'].map((id) => routerFunction({ id, route: `/${id}/*`, ...fields }))));
+    await this.router.apply(
+      snapshot(
+        1,
+        ['slow', 'other'].map((id) => routerFunction({ id, route: `/${id}/*`, ...fields })),
+      ),
+    );
     await this.failures(WARM_UP);
     [this.mostMiB, this.mostFiles] = [0, 0];
     this.#callers = startCallers({ ...orders, port: this.#port, path: '/run/slow' });
@@ -117,50 +125,66 @@ describe('callers who take all that they can get', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('R12: 20,000 pipelined calls to a slow function on one socket wait there, disturb no other function, and are answered in order', async () => {
-    const calls = 20_000;
-    const callers = await scene.begin(directory, { kind: 'pipeline', calls });
-    const before = scene.router.memoryMiB();
-    await eventually(() => scene.held === MAX_OPEN_CALLS, PATIENCE_MS);
-    expect(await scene.failures(OTHERS)).toBeLessThanOrEqual(OTHERS / 1000);
-    expect(scene.mostHeld).toBe(MAX_OPEN_CALLS);
-    scene.release();
-    await eventually(() => callers.progress.inOrder === calls, PATIENCE_MS);
-    scene.measure();
-    expect(callers.progress).toEqual({ opened: 1, closed: 0, statuses: { 200: calls }, inOrder: calls });
-    expect(scene.mostMiB - before).toBeLessThanOrEqual(MAX_GROWTH);
-  }, 2 * PATIENCE_MS);
+  it(
+    'R12: 20,000 pipelined calls to a slow function on one socket wait there, disturb no other function, and are answered in order',
+    async () => {
+      const calls = 20_000;
+      const callers = await scene.begin(directory, { kind: 'pipeline', calls });
+      const before = scene.router.memoryMiB();
+      await eventually(() => scene.held === MAX_OPEN_CALLS, PATIENCE_MS);
+      expect(await scene.failures(OTHERS)).toBeLessThanOrEqual(OTHERS / 1000);
+      expect(scene.mostHeld).toBe(MAX_OPEN_CALLS);
+      scene.release();
+      await eventually(() => callers.progress.inOrder === calls, PATIENCE_MS);
+      scene.measure();
+      expect(callers.progress).toEqual({ opened: 1, closed: 0, statuses: { 200: calls }, inOrder: calls });
+      expect(scene.mostMiB - before).toBeLessThanOrEqual(MAX_GROWTH);
+    },
+    2 * PATIENCE_MS,
+  );
 
-  it('R12: 5,000 connections from one address, each with a call to a slow function, disturb no other function, of the same address either', async () => {
-    const sockets = 5000;
-    const callers = await scene.begin(directory, { kind: 'connections', sockets });
-    const before = { miB: scene.router.memoryMiB(), files: scene.router.openFiles() };
-    let made = 0;
-    let failed = 0;
-    /** Each has its call running, was refused, or has lost its connection to a later one. */
-    const isOver = (): boolean => {
-      const { opened, closed, statuses } = callers.progress;
-      return opened === sockets && scene.held === MAX_CONCURRENCY && (statuses[429] ?? 0) + closed >= sockets - MAX_CONCURRENCY;
-    };
-    for (; made < OTHERS || !isOver(); made += 160) failed += await scene.failures(160);
-    expect(failed).toBeLessThanOrEqual(made / 1000);
-    expect(scene.mostHeld).toBe(MAX_CONCURRENCY);
-    expect(scene.mostMiB - before.miB).toBeLessThanOrEqual(MAX_GROWTH);
-    const { connectionsPerAddress } = capacityOf(processResources());
-    expect(scene.mostFiles - before.files).toBeLessThanOrEqual(connectionsPerAddress + MAX_CONCURRENCY + AT_ONCE);
-    scene.release();
-    await eventually(() => callers.progress.statuses[200] === MAX_CONCURRENCY, PATIENCE_MS);
-  }, 2 * PATIENCE_MS);
+  it(
+    'R12: 5,000 connections from one address, each with a call to a slow function, disturb no other function, of the same address either',
+    async () => {
+      const sockets = 5000;
+      const callers = await scene.begin(directory, { kind: 'connections', sockets });
+      const before = { miB: scene.router.memoryMiB(), files: scene.router.openFiles() };
+      let made = 0;
+      let failed = 0;
+      /** Each has its call running, was refused, or has lost its connection to a later one. */
+      const isOver = (): boolean => {
+        const { opened, closed, statuses } = callers.progress;
+        return (
+          opened === sockets &&
+          scene.held === MAX_CONCURRENCY &&
+          (statuses[429] ?? 0) + closed >= sockets - MAX_CONCURRENCY
+        );
+      };
+      for (; made < OTHERS || !isOver(); made += 160) failed += await scene.failures(160);
+      expect(failed).toBeLessThanOrEqual(made / 1000);
+      expect(scene.mostHeld).toBe(MAX_CONCURRENCY);
+      expect(scene.mostMiB - before.miB).toBeLessThanOrEqual(MAX_GROWTH);
+      const { connectionsPerAddress } = capacityOf(processResources());
+      expect(scene.mostFiles - before.files).toBeLessThanOrEqual(connectionsPerAddress + MAX_CONCURRENCY + AT_ONCE);
+      scene.release();
+      await eventually(() => callers.progress.statuses[200] === MAX_CONCURRENCY, PATIENCE_MS);
+    },
+    2 * PATIENCE_MS,
+  );
 
-  it('R11: 5,000 sockets that send a byte a second disturb no other caller, and are gone in time', async () => {
-    const sockets = 5000;
-    const callers = await scene.begin(directory, { kind: 'drip', sockets });
-    let made = 0;
-    let failed = 0;
-    for (; callers.progress.closed < sockets; made += 160) failed += await scene.failures(160);
-    expect(callers.progress.opened).toBe(sockets);
-    expect(failed).toBeLessThanOrEqual(made / 1000);
-    // The router's own clock ends them: a head's time, and the time between two looks at it.
-    expect(HEADERS_TIMEOUT_MS + CHECK_INTERVAL_MS).toBeLessThan(15_000);
-  }, 2 * PATIENCE_MS);
+  it(
+    'R11: 5,000 sockets that send a byte a second disturb no other caller, and are gone in time',
+    async () => {
+      const sockets = 5000;
+      const callers = await scene.begin(directory, { kind: 'drip', sockets });
+      let made = 0;
+      let failed = 0;
+      for (; callers.progress.closed < sockets; made += 160) failed += await scene.failures(160);
+      expect(callers.progress.opened).toBe(sockets);
+      expect(failed).toBeLessThanOrEqual(made / 1000);
+      // The router's own clock ends them: a head's time, and the time between two looks at it.
+      expect(HEADERS_TIMEOUT_MS + CHECK_INTERVAL_MS).toBeLessThan(15_000);
+    },
+    2 * PATIENCE_MS,
+  );
 });

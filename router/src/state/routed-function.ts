@@ -25,7 +25,10 @@ export interface RoutedFunction extends Routed {
 }
 
 /** @throws RangeError for a route that does not parse. */
-export function routedFunction(spec: RouterFunction, { activity, series }: Pick<RoutedFunction, 'activity' | 'series'>): RoutedFunction {
+export function routedFunction(
+  spec: RouterFunction,
+  { activity, series }: Pick<RoutedFunction, 'activity' | 'series'>,
+): RoutedFunction {
   return {
     spec,
     segments: parseRoute(spec.route),

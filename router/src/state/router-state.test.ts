@@ -26,9 +26,13 @@ function newState(): { state: RouterState; logger: FakeLogger; opened: OpenedUps
 }
 
 const instance = (id: string) => ({ id, revision: 'r1', address: { path: `/tmp/${id}` }, token: 't' });
-const routeOf = (state: RouterState, ...path: string[]): string | undefined => state.table.match(path)?.functions[0]?.spec.id;
+const routeOf = (state: RouterState, ...path: string[]): string | undefined =>
+  state.table.match(path)?.functions[0]?.spec.id;
 const change = (version: number, fields: Partial<Extract<RouterDown, { type: 'change' }>>): RouterDown => ({
-  type: 'change', version, resourceVersion: String(version), ...fields,
+  type: 'change',
+  version,
+  resourceVersion: String(version),
+  ...fields,
 });
 
 describe('RouterState', () => {
@@ -59,11 +63,17 @@ describe('RouterState', () => {
   it('R8: takes an older state of a store that was restored since, and then none from before', () => {
     const { state } = newState();
     const from = (id: string, resourceVersion: string, restores?: number) =>
-      ({ ...snapshot(1, [routerFunction({ id })]), epoch: `e-${id}`, resourceVersion, ...(restores !== undefined && { restores }) }) as RouterDown;
+      ({
+        ...snapshot(1, [routerFunction({ id })]),
+        epoch: `e-${id}`,
+        resourceVersion,
+        ...(restores !== undefined && { restores }),
+      }) as RouterDown;
     expect(state.apply(from('before', '5000'))).toBe(true);
     expect(state.apply(from('restored', '3000', 1))).toBe(true);
     expect([routeOf(state, 'hello'), state.restores, state.resourceVersion]).toEqual(['restored', 1, '3000']);
-    for (const older of [from('lagging', '5001'), from('lags', '2999', 1)]) expect([state.isOlder(older), state.apply(older)]).toEqual([true, false]);
+    for (const older of [from('lagging', '5001'), from('lags', '2999', 1)])
+      expect([state.isOlder(older), state.apply(older)]).toEqual([true, false]);
     expect(state.apply(from('again', '2000', 2))).toBe(true);
     expect([routeOf(state, 'hello'), state.restores]).toEqual(['again', 2]);
   });
@@ -95,7 +105,9 @@ describe('RouterState', () => {
   it('keeps the connections of instances that stay, and closes those of instances that left', () => {
     const { state, opened } = newState();
     state.apply(snapshot(1, [routerFunction({ instances: [instance('a'), instance('b')] })]));
-    state.apply(change(2, { functions: [routerFunction({ route: '/moved', instances: [instance('b'), instance('c')] })] }));
+    state.apply(
+      change(2, { functions: [routerFunction({ route: '/moved', instances: [instance('b'), instance('c')] })] }),
+    );
     expect(opened.map((upstream) => upstream.isClosed)).toEqual([true, false, false]);
     state.apply(snapshot(3, []));
     expect(opened.map((upstream) => upstream.isClosed)).toEqual([true, true, true]);
@@ -131,6 +143,10 @@ describe('RouterState', () => {
     const start = machineTime();
     state.apply(change(2, { functions: [routerFunction({ id: 'f7', route: '/seven' })], removedKeys: ['digest-1'] }));
     expect(machineTime() - start).toBeLessThan(50);
-    expect([routeOf(state, 'seven'), routeOf(state, 'f7', '1'), routeOf(state, 'f8', '1')]).toEqual(['f7', undefined, 'f8']);
+    expect([routeOf(state, 'seven'), routeOf(state, 'f7', '1'), routeOf(state, 'f8', '1')]).toEqual([
+      'f7',
+      undefined,
+      'f8',
+    ]);
   });
 });

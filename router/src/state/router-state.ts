@@ -71,7 +71,10 @@ export class RouterState {
   isOlder(message: RouterDown): boolean {
     if (message.type !== 'snapshot' || message.epoch === this.#epoch) return false;
     const { restores = 0, resourceVersion } = message;
-    return restores < this.#restores || (restores === this.#restores && isOlderVersion(resourceVersion, this.#resourceVersion));
+    return (
+      restores < this.#restores ||
+      (restores === this.#restores && isOlderVersion(resourceVersion, this.#resourceVersion))
+    );
   }
 
   /** @returns whether the message changed the state; an older one does not. @throws RangeError for a bad digest key. */
@@ -153,7 +156,10 @@ export class RouterState {
       const series = old?.series.isOf(spec) === true ? old.series : new FunctionSeries(this.#metrics, spec);
       return routedFunction(spec, { activity: old?.activity ?? newActivity(this.#open), series });
     } catch (error) {
-      this.#logger.error({ function: spec.id, route: spec.route, err: error }, 'The feed holds a route that does not parse');
+      this.#logger.error(
+        { function: spec.id, route: spec.route, err: error },
+        'The feed holds a route that does not parse',
+      );
       return undefined;
     }
   }

@@ -18,7 +18,9 @@ function slowMatch(items: readonly Item[], path: readonly string[]): Item[] {
     const rest = segments.at(-1)?.kind === 'rest';
     const fixed = rest ? segments.slice(0, -1) : segments;
     if (rest ? path.length < fixed.length : path.length !== fixed.length) return false;
-    return fixed.every((segment, index) => segment.kind === 'parameter' || (segment.kind === 'literal' && segment.value === path[index]));
+    return fixed.every(
+      (segment, index) => segment.kind === 'parameter' || (segment.kind === 'literal' && segment.value === path[index]),
+    );
   });
   const rank = (route: Item): string =>
     [...route.segments.map((segment) => ({ literal: '1', parameter: '2', rest: '3' })[segment.kind]), '0'].join('');
@@ -39,39 +41,47 @@ const path = fc.array(fc.constantFrom('a', 'b', 'A', 'a b', 'c', '*', ':x'), { m
 describe('RouteTable', () => {
   it('matches as the obvious matcher does', () => {
     fc.assert(
-      fc.property(fc.array(route, { maxLength: 12 }), fc.array(path, { minLength: 1, maxLength: 8 }), (routes, paths) => {
-        const items = routes.map((text) => item(text));
-        const table = tableOf(items);
-        for (const segments of paths) {
-          const found = [...(table.match(segments)?.functions ?? [])];
-          expect(new Set(found)).toEqual(new Set(slowMatch(items, segments)));
-          expect(new Set(found.map((match) => routeShape(match.route))).size).toBeLessThanOrEqual(1);
-        }
-      }),
+      fc.property(
+        fc.array(route, { maxLength: 12 }),
+        fc.array(path, { minLength: 1, maxLength: 8 }),
+        (routes, paths) => {
+          const items = routes.map((text) => item(text));
+          const table = tableOf(items);
+          for (const segments of paths) {
+            const found = [...(table.match(segments)?.functions ?? [])];
+            expect(new Set(found)).toEqual(new Set(slowMatch(items, segments)));
+            expect(new Set(found.map((match) => routeShape(match.route))).size).toBeLessThanOrEqual(1);
+          }
+        },
+      ),
       { numRuns: 500 },
     );
   });
 
   it('stays what it was however its successors change, and equals one built afresh', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(route, fc.boolean()), { maxLength: 20 }), fc.array(path, { minLength: 1 }), (edits, paths) => {
-        let table = RouteTable.empty<Item>();
-        let items: Item[] = [];
-        const versions: { table: RouteTable<Item>; items: Item[] }[] = [];
-        for (const [text, removes] of edits) {
-          versions.push({ table, items });
-          const gone = removes ? items.slice(0, 1) : [];
-          const added = item(text);
-          table = table.with({ removed: gone, added: [added] });
-          items = [...items.filter((other) => !gone.includes(other)), added];
-        }
-        for (const version of [...versions, { table, items }]) {
-          for (const segments of paths) {
-            const found = [...(version.table.match(segments)?.functions ?? [])];
-            expect(new Set(found)).toEqual(new Set(slowMatch(version.items, segments)));
+      fc.property(
+        fc.array(fc.tuple(route, fc.boolean()), { maxLength: 20 }),
+        fc.array(path, { minLength: 1 }),
+        (edits, paths) => {
+          let table = RouteTable.empty<Item>();
+          let items: Item[] = [];
+          const versions: { table: RouteTable<Item>; items: Item[] }[] = [];
+          for (const [text, removes] of edits) {
+            versions.push({ table, items });
+            const gone = removes ? items.slice(0, 1) : [];
+            const added = item(text);
+            table = table.with({ removed: gone, added: [added] });
+            items = [...items.filter((other) => !gone.includes(other)), added];
           }
-        }
-      }),
+          for (const version of [...versions, { table, items }]) {
+            for (const segments of paths) {
+              const found = [...(version.table.match(segments)?.functions ?? [])];
+              expect(new Set(found)).toEqual(new Set(slowMatch(version.items, segments)));
+            }
+          }
+        },
+      ),
       { numRuns: 200 },
     );
   });
@@ -116,7 +126,12 @@ describe('RouteTable', () => {
 });
 
 describe('methods', () => {
-  const table = tableOf([item('/u/:id', ['GET']), item('/u/:name', ['PUT', 'DELETE']), item('/u/*', ['PATCH']), item('/p', ['POST'])]);
+  const table = tableOf([
+    item('/u/:id', ['GET']),
+    item('/u/:name', ['PUT', 'DELETE']),
+    item('/u/*', ['PATCH']),
+    item('/p', ['POST']),
+  ]);
 
   it('come from all functions on the shape, not from less specific routes', () => {
     const match = table.match(['u', '1'])!;

@@ -41,14 +41,24 @@ export class CallRecorder {
   readonly #failures: Counter;
 
   /** @param options.keys those that are known now: none of them is written anywhere. */
-  constructor(clock: Clock, metrics: Metrics, options: { log: (entry: LogEntry) => void; keys: () => KeyIndex | undefined }) {
+  constructor(
+    clock: Clock,
+    metrics: Metrics,
+    options: { log: (entry: LogEntry) => void; keys: () => KeyIndex | undefined },
+  ) {
     this.#clock = clock;
     this.#log = options.log;
     this.#keys = options.keys;
     this.#rejections = new RejectionLog(clock, options.log);
-    this.#overhead = metrics.histogram('router_overhead_seconds', 'From a call\'s arrival to handing it to an instance.');
+    this.#overhead = metrics.histogram(
+      'router_overhead_seconds',
+      "From a call's arrival to handing it to an instance.",
+    );
     this.#authRejections = metrics.counter('auth_rejections_total', 'Calls refused for their key.', ['reason']);
-    this.#failures = metrics.counter('invocation_failures_total', 'Calls that failed on the way.', ['component', 'reason']);
+    this.#failures = metrics.counter('invocation_failures_total', 'Calls that failed on the way.', [
+      'component',
+      'reason',
+    ]);
   }
 
   /** The call is handed to an instance. */
@@ -64,7 +74,12 @@ export class CallRecorder {
       keyGroup: call.auth?.key.groupName ?? null,
       contentLength: call.body.length,
     };
-    this.#write(call, { level: 'exec_start', message: this.#summary(call), sequence: FIRST, args: JSON.stringify(args) });
+    this.#write(call, {
+      level: 'exec_start',
+      message: this.#summary(call),
+      sequence: FIRST,
+      args: JSON.stringify(args),
+    });
   }
 
   /** The call is over, whether it was handed over or not. */
@@ -112,7 +127,12 @@ export class CallRecorder {
   /** Never the query: it may hold a key. Nor a key in the path (R6). */
   #summary(call: Examined): string {
     const { path } = call.target;
-    const shown = this.#hasKey(call, path) ? path.split('/').map((part) => (this.#hasKey(call, part) ? MASK : part)).join('/') : path;
+    const shown = this.#hasKey(call, path)
+      ? path
+          .split('/')
+          .map((part) => (this.#hasKey(call, part) ? MASK : part))
+          .join('/')
+      : path;
     return `${call.req.method ?? ''} ${shown}`;
   }
 

@@ -26,11 +26,19 @@ describe("a function's metrics", () => {
   let hello: typeof routerFunction;
   /** Without the numbers; buckets left out. */
   const series = async (): Promise<string[]> =>
-    [...(await registry.metrics()).matchAll(/^wherry_(function_\w+(?<!_bucket)\{.*\}) \S+$/gm)].map(([, name = '']) => name).sort();
+    [...(await registry.metrics()).matchAll(/^wherry_(function_\w+(?<!_bucket)\{.*\}) \S+$/gm)]
+      .map(([, name = '']) => name)
+      .sort();
   const LABELS = 'function_namespace="default",function_name="hello"';
-  const info = (revision: string): string => `function_info{function_namespace="default",function_name="hello",function_revision="${revision}"}`;
-  const calls = (code: string, route = '/hello/:name', method = 'GET'): string => `function_calls_total{route="${route}",method="${method}",code="${code}",${LABELS}}`;
-  const rest = [`function_duration_seconds_count{${LABELS}}`, `function_duration_seconds_sum{${LABELS}}`, `function_inflight{${LABELS}}`];
+  const info = (revision: string): string =>
+    `function_info{function_namespace="default",function_name="hello",function_revision="${revision}"}`;
+  const calls = (code: string, route = '/hello/:name', method = 'GET'): string =>
+    `function_calls_total{route="${route}",method="${method}",code="${code}",${LABELS}}`;
+  const rest = [
+    `function_duration_seconds_count{${LABELS}}`,
+    `function_duration_seconds_sum{${LABELS}}`,
+    `function_inflight{${LABELS}}`,
+  ];
   const counted = async (code: string): Promise<boolean> => (await series()).includes(calls(code));
 
   it('have the function, the route, the method and the code as labels; durations have the function alone, and no label is of a revision', async () => {
@@ -50,7 +58,7 @@ describe("a function's metrics", () => {
     const after = await series();
     expect(after).toHaveLength(before);
     expect(after).toContain(info('deploy-49'));
-    expect((await registry.metrics())).toContain(`wherry_${calls('200')} 51\n`);
+    expect(await registry.metrics()).toContain(`wherry_${calls('200')} 51\n`);
   });
 
   it.each([
@@ -65,7 +73,9 @@ describe("a function's metrics", () => {
     expect(await series()).toEqual(left);
     release[0]?.();
     expect((await slow).status).toBe(200);
-    await eventually(() => harness.logs('exec_end').some(({ requestId }) => requestId === harness.logs('exec_start').at(-1)?.requestId));
+    await eventually(() =>
+      harness.logs('exec_end').some(({ requestId }) => requestId === harness.logs('exec_start').at(-1)?.requestId),
+    );
     expect(await series()).toEqual(left);
   });
 

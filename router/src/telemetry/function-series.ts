@@ -72,7 +72,12 @@ function makeSeries(metrics: Metrics, { namespace, id }: RouterFunction): Made {
   const series = metrics.series({ function_namespace: namespace, function_name: id });
   return {
     series,
-    calls: series.counter('function_calls_total', 'Calls whose function was known, by outcome.', [...FUNCTION, 'route', 'method', 'code']),
+    calls: series.counter('function_calls_total', 'Calls whose function was known, by outcome.', [
+      ...FUNCTION,
+      'route',
+      'method',
+      'code',
+    ]),
     seconds: series.histogram('function_duration_seconds', 'From handing a call to an instance to its end.', FUNCTION),
     inFlight: series.gauge('function_inflight', 'Calls that an instance is working on.', FUNCTION),
   };
@@ -80,8 +85,14 @@ function makeSeries(metrics: Metrics, { namespace, id }: RouterFunction): Made {
 
 /** Which revision of each function is served: the one metric that tells revisions apart, so that a deploy adds no series. */
 export function tellRevisions(metrics: Metrics, functions: () => Iterable<{ spec: RouterFunction }>): void {
-  const gauge = metrics.gauge('function_info', 'The revision of a function that answers its calls: always 1.', [...FUNCTION, 'function_revision']);
-  gauge.observe(() => [...functions()].map(({ spec: { namespace, id, revision } }) => [
-    { function_namespace: namespace, function_name: id, function_revision: revision ?? '' }, 1,
-  ]));
+  const gauge = metrics.gauge('function_info', 'The revision of a function that answers its calls: always 1.', [
+    ...FUNCTION,
+    'function_revision',
+  ]);
+  gauge.observe(() =>
+    [...functions()].map(({ spec: { namespace, id, revision } }) => [
+      { function_namespace: namespace, function_name: id, function_revision: revision ?? '' },
+      1,
+    ]),
+  );
 }

@@ -6,7 +6,13 @@ import { LogQueue } from './log-queue.ts';
 import { RejectionLog } from './rejection-log.ts';
 
 const entry = (n: number): LogEntry => ({
-  functionName: 'f', requestId: 'r', level: 'exec_start', message: String(n), args: null, sequence: 0, timestamp: n,
+  functionName: 'f',
+  requestId: 'r',
+  level: 'exec_start',
+  message: String(n),
+  args: null,
+  sequence: 0,
+  timestamp: n,
 });
 
 describe('LogQueue', () => {
@@ -38,7 +44,10 @@ describe('LogQueue', () => {
     expect(messages).toEqual(Array.from(messages, (_, at) => String(35_000 - messages.length + at)));
     expect(messages.length).toBeLessThanOrEqual(10_000);
     expect(messages.length).toBeGreaterThanOrEqual(8750);
-    expect([dropped, metrics.value('telemetry_dropped_total')]).toEqual([35_000 - messages.length, 35_000 - messages.length]);
+    expect([dropped, metrics.value('telemetry_dropped_total')]).toEqual([
+      35_000 - messages.length,
+      35_000 - messages.length,
+    ]);
   });
 
   it('holds no more than 8 MiB, and sends no more than 1 MiB at once, however long the entries are', () => {
@@ -63,7 +72,11 @@ describe('LogQueue', () => {
     for (let n = 0; n < 35_000; n++) queue.write({ ...entry(n), level: 'exec_reject' });
     const kept: LogEntry[] = [];
     queue.connect({ send: ({ entries }) => kept.push(...(entries as LogEntry[])), isCongested: () => false });
-    expect(kept.slice(0, 3).map(({ functionName, message }) => [functionName, message])).toEqual([['quiet', '0'], ['f', '-1'], ['f', expect.any(String)]]);
+    expect(kept.slice(0, 3).map(({ functionName, message }) => [functionName, message])).toEqual([
+      ['quiet', '0'],
+      ['f', '-1'],
+      ['f', expect.any(String)],
+    ]);
   });
 
   it('keeps entries while their reader lags, and sends them when it has caught up', async () => {
@@ -96,8 +109,17 @@ describe('records of calls', () => {
     await eventually(() => harness.logs('exec_end').length === 1);
     const requestId = answer.headers['x-request-id'];
     const [start, end] = harness.logs();
-    expect(start).toMatchObject({ functionName: 'hello', requestId, level: 'exec_start', message: 'POST /hello/a%20b' });
-    expect(JSON.parse(start?.args ?? '')).toEqual({ origin: 'https://app.example', keyGroup: 'team', contentLength: 4 });
+    expect(start).toMatchObject({
+      functionName: 'hello',
+      requestId,
+      level: 'exec_start',
+      message: 'POST /hello/a%20b',
+    });
+    expect(JSON.parse(start?.args ?? '')).toEqual({
+      origin: 'https://app.example',
+      keyGroup: 'team',
+      contentLength: 4,
+    });
     expect(end).toMatchObject({ functionName: 'hello', requestId, level: 'exec_end', args: null });
     expect(end?.message).toMatch(/^\d+(?:\.\d{1,3})?ms$/);
     expect(end!.timestamp).toBeGreaterThanOrEqual(start!.timestamp);
@@ -108,7 +130,9 @@ describe('records of calls', () => {
   it('R6: do not show the key of the call, wherever else in it the caller put it', async () => {
     const escaped = [...GOOD_KEY].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
     for (const path of [GOOD_KEY, escaped, `x${GOOD_KEY}y`]) {
-      await harness.call(`/run/hello/${path}`, { headers: { 'X-API-Key': GOOD_KEY, Origin: `https://${GOOD_KEY}.example` } });
+      await harness.call(`/run/hello/${path}`, {
+        headers: { 'X-API-Key': GOOD_KEY, Origin: `https://${GOOD_KEY}.example` },
+      });
     }
     await eventually(() => harness.logs('exec_end').length === 3);
     expect(harness.logs('exec_start').map(({ message }) => message)).toEqual(Array(3).fill('GET /hello/***'));
@@ -135,12 +159,22 @@ describe('records of calls', () => {
     const entries: LogEntry[] = [];
     const log = new RejectionLog(clock, (item) => entries.push(item));
     const refuse = (functionName: string, requestId: string, reason: string): void =>
-      log.write({ functionName, requestId, reason }, () => ({ ...entry(0), functionName, requestId, level: 'exec_reject' }));
+      log.write({ functionName, requestId, reason }, () => ({
+        ...entry(0),
+        functionName,
+        requestId,
+        level: 'exec_reject',
+      }));
     for (let n = 0; n < 4200; n++) refuse('hello', `id-${n}`, n % 3 === 0 ? 'invalid_api_key' : 'missing_api_key');
     refuse('other', 'its own', 'missing_api_key');
-    expect(entries.map(({ requestId }) => requestId)).toEqual([...Array.from({ length: 100 }, (_, n) => `id-${n}`), 'its own']);
+    expect(entries.map(({ requestId }) => requestId)).toEqual([
+      ...Array.from({ length: 100 }, (_, n) => `id-${n}`),
+      'its own',
+    ]);
     await clock.advance(60_000);
-    const more = entries.slice(101).map(({ functionName, requestId, level, args }) => [functionName, requestId, level, args]);
+    const more = entries
+      .slice(101)
+      .map(({ functionName, requestId, level, args }) => [functionName, requestId, level, args]);
     expect(more).toEqual([
       ['hello', 'id-4199', 'exec_reject', '{"reason":"missing_api_key","count":2734}'],
       ['hello', 'id-4197', 'exec_reject', '{"reason":"invalid_api_key","count":1366}'],
@@ -160,7 +194,9 @@ describe('records of calls', () => {
     expect(harness.logs('exec_start').map(({ message }) => message)).toEqual(['GET /hello/good']);
     await harness.router.drain({ lameDuckMs: 0, boundMs: 0 });
     await eventually(() => harness.logs('exec_reject').length === 101);
-    const counts = harness.logs('exec_reject').map(({ args }) => (JSON.parse(args ?? '') as { count?: number }).count ?? 1);
+    const counts = harness
+      .logs('exec_reject')
+      .map(({ args }) => (JSON.parse(args ?? '') as { count?: number }).count ?? 1);
     expect(counts.reduce((sum, count) => sum + count)).toBe(4200);
     expect(harness.metrics.value('auth_rejections_total', { reason: 'missing_api_key' })).toBe(4200);
   });

@@ -37,7 +37,9 @@ export interface Callers {
 
 /** Starts a process that does as told and reports how it goes, four times a second. */
 export function startCallers(orders: Orders): Callers {
-  const child: ChildProcess = fork(import.meta.filename, [JSON.stringify(orders)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child: ChildProcess = fork(import.meta.filename, [JSON.stringify(orders)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const callers: { progress: Progress; stop(): Promise<void> } = {
     progress: { opened: 0, closed: 0, statuses: {}, inOrder: 0 },
     async stop() {
@@ -102,4 +104,5 @@ async function obey(orders: Orders): Promise<void> {
   }
 }
 
-if (process.argv[1] === import.meta.filename && process.send !== undefined) await obey(JSON.parse(process.argv[2] ?? '') as Orders);
+if (process.argv[1] === import.meta.filename && process.send !== undefined)
+  await obey(JSON.parse(process.argv[2] ?? '') as Orders);

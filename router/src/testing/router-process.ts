@@ -30,7 +30,9 @@ export class RouterProcess {
   }
 
   /** @param environment all of it beside Node's flags: nothing of the test's own is handed on. */
-  static start(environment: Record<string, string> = { FUNCTION_PORT: '0', FUNCTION_HOST: '127.0.0.1' }): RouterProcess {
+  static start(
+    environment: Record<string, string> = { FUNCTION_PORT: '0', FUNCTION_HOST: '127.0.0.1' },
+  ): RouterProcess {
     return new RouterProcess(environment);
   }
 

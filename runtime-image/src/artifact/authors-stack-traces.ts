@@ -38,7 +38,10 @@ function authorsFrame(map: SourceMap, frame: NodeJS.CallSite, text: string): str
   const entry = map.findEntry(line - 1, column - 1);
   if (!('originalSource' in entry)) return text;
   const file = fileURLToPath(new URL(entry.originalSource, HANDLER_URL));
-  return text.replace(`${PLACE}${line}:${column}`, () => `${file}:${entry.originalLine + 1}:${entry.originalColumn + 1}`);
+  return text.replace(
+    `${PLACE}${line}:${column}`,
+    () => `${file}:${entry.originalLine + 1}:${entry.originalColumn + 1}`,
+  );
 }
 
 /** As V8 begins a stack; an error whose own toString throws must not hide that there was one. */

@@ -30,7 +30,8 @@ const refused = (found: string): Found => ({ ok: false, reason: 'ExportError', m
 
 const isClass = (value: object): boolean => /^class\b/.test(Function.prototype.toString.call(value));
 
-const nameOf = (value: unknown): string => (value === null || value === undefined ? String(value) : `a ${typeof value}`);
+const nameOf = (value: unknown): string =>
+  value === null || value === undefined ? String(value) : `a ${typeof value}`;
 
 function missing(module: object): string {
   const names = Object.keys(module);

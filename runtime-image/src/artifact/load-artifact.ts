@@ -7,8 +7,7 @@ import { HANDLER_URL } from './handler-url.ts';
 import { handlerOf, type Handler } from './handler-of.ts';
 
 export type LoadResult =
-  | { ok: true; handler: Handler }
-  | { ok: false; reason: 'ExportError' | 'LoadError'; message: string };
+  { ok: true; handler: Handler } | { ok: false; reason: 'ExportError' | 'LoadError'; message: string };
 
 export interface LoadOptions {
   clock: Clock;
@@ -26,7 +25,9 @@ export async function loadArtifact(artifact: string, options: LoadOptions): Prom
   const late = Promise.withResolvers<'late'>();
   const cancel = options.clock.after(options.timeoutMs, () => late.resolve('late'));
   const tooLate = (why: string): LoadResult =>
-    failure(`The handler's top level did not finish within ${options.timeoutMs / 1000} s: ${why} in it never ends, or takes too long.`);
+    failure(
+      `The handler's top level did not finish within ${options.timeoutMs / 1000} s: ${why} in it never ends, or takes too long.`,
+    );
   try {
     if (!evaluateWithin(HANDLER_URL, options.timeoutMs)) return tooLate('a loop');
     const module = await Promise.race([import(HANDLER_URL) as Promise<{ default?: unknown }>, late.promise]);

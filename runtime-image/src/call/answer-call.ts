@@ -48,7 +48,9 @@ export function callListener(options: AnswerOptions): RequestListener {
     const { secrets: store, route } = options.state;
     const secrets = store.view(context.key);
     const ctx = new HandlerContext({ call, route, secrets, search: searchOf(target) });
-    currentCall.run(call, () => answer(options, { call, outgoing }, () => invoke(options.handler, request, ctx, secrets)));
+    currentCall.run(call, () =>
+      answer(options, { call, outgoing }, () => invoke(options.handler, request, ctx, secrets)),
+    );
   };
 }
 
@@ -77,7 +79,12 @@ function isFull(running: RunningCalls, { places }: InvocationContext): boolean {
 }
 
 function turnAway(outgoing: ServerResponse, { requestId }: InvocationContext): void {
-  sendError(outgoing, { code: 'over_capacity', message: 'The function has as many calls running as it may.', requestId, outcome: 'full' });
+  sendError(outgoing, {
+    code: 'over_capacity',
+    message: 'The function has as many calls running as it may.',
+    requestId,
+    outcome: 'full',
+  });
 }
 
 /** A place is free when its answer is on its way: the next call may come before the connection tells of its end. */
@@ -93,7 +100,11 @@ function takePlace(running: RunningCalls, outgoing: ServerResponse): void {
 }
 
 /** Starts the call's timeout, and watches for the caller's going. */
-function startCall({ log, clock, running, deadlines }: Started, context: InvocationContext, outgoing: ServerResponse): Call {
+function startCall(
+  { log, clock, running, deadlines }: Started,
+  context: InvocationContext,
+  outgoing: ServerResponse,
+): Call {
   running.began();
   if (context.places !== undefined) takePlace(running, outgoing);
   const call = new Call({
@@ -164,4 +175,5 @@ function fail({ log, state }: AnswerOptions, { call, outgoing }: Exchange, error
   sendError(outgoing, { code: 'handler_error', message, requestId, outcome: 'error' });
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? `${error.name}: ${error.message}` : String(error);

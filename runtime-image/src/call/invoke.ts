@@ -21,7 +21,9 @@ function honoContext(request: Request, ctx: HandlerContext): Context {
     executionCtx: ctx as unknown as ExecutionContext,
     notFoundHandler: () => new Response('404 Not Found', { status: 404 }),
     // What Hono's router would have found. Hono decodes the parameters once more: so each % is encoded again.
-    matchResult: [[[[noHandler, { basePath: '/', handler: noHandler, method: 'ALL', path: route.route }], encoded(ctx.params)]]],
+    matchResult: [
+      [[[noHandler, { basePath: '/', handler: noHandler, method: 'ALL', path: route.route }], encoded(ctx.params)]],
+    ],
   } as unknown as ConstructorParameters<typeof Context>[1]);
 }
 

@@ -10,9 +10,14 @@ let origin: string;
 
 beforeAll(async () => {
   server = createServer((incoming, outgoing) => {
-    if (incoming.url !== '/gzip') return void incoming.pipe(outgoing.writeHead(200, { 'x-method': incoming.method, 'x-names': Object.keys(incoming.headers).join() }));
+    if (incoming.url !== '/gzip')
+      return void incoming.pipe(
+        outgoing.writeHead(200, { 'x-method': incoming.method, 'x-names': Object.keys(incoming.headers).join() }),
+      );
     const packed = gzipSync('unpacked '.repeat(100));
-    outgoing.writeHead(200, { 'content-encoding': 'gzip', 'content-length': packed.length, 'content-type': 'text/x-test' }).end(packed);
+    outgoing
+      .writeHead(200, { 'content-encoding': 'gzip', 'content-length': packed.length, 'content-type': 'text/x-test' })
+      .end(packed);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -40,10 +45,17 @@ describe("a fetched answer is the handler's answer", () => {
 describe('the request can be sent on', () => {
   it.each([
     ['by fetch itself', `(c) => fetch(new Request(origin + c.req.path, c.req.raw))`],
-    ['as the init of another', `({ req }) => fetch(origin + '/', { method: req.method, headers: req.raw.headers, body: req.raw.body, duplex: 'half' })`],
+    [
+      'as the init of another',
+      `({ req }) => fetch(origin + '/', { method: req.method, headers: req.raw.headers, body: req.raw.body, duplex: 'half' })`,
+    ],
   ])('%s', async (_what, code) => {
     const instance = await started(`const origin = '${origin}'; export default ${code};`);
-    const { headers, body } = await instance.call({ method: 'POST', body: 'ping', headers: { 'x-own': '1', 'content-length': 4 } });
+    const { headers, body } = await instance.call({
+      method: 'POST',
+      body: 'ping',
+      headers: { 'x-own': '1', 'content-length': 4 },
+    });
     expect([headers['x-method'], body]).toEqual(['POST', 'ping']);
     expect(headers['x-names']).toContain('x-own');
     expect(headers['x-names']).not.toContain('x-wherry');
@@ -51,7 +63,12 @@ describe('the request can be sent on', () => {
 
   it('its own url is fetched as it stands', async () => {
     const instance = await started(`export default (c) => fetch(c.req.raw);`);
-    const { body } = await instance.call({ method: 'PUT', path: '/x', body: 'to itself', headers: { host: origin.slice('http://'.length) } });
+    const { body } = await instance.call({
+      method: 'PUT',
+      path: '/x',
+      body: 'to itself',
+      headers: { host: origin.slice('http://'.length) },
+    });
     expect(body).toBe('to itself');
   });
 });

@@ -65,7 +65,12 @@ describe('the form (c, ctx)', () => {
   });
 
   it('is told about its function, the call and the key', async () => {
-    const fn: Partial<RuntimeFunction> = { description: 'Greets', keyGroups: ['group-1'], route: '/hello/:id', methods: ['GET'] };
+    const fn: Partial<RuntimeFunction> = {
+      description: 'Greets',
+      keyGroups: ['group-1'],
+      route: '/hello/:id',
+      methods: ['GET'],
+    };
     const instance = await started(
       `export default (c, { route, authenticatedKeyGroup, requestedAt, requestId, remainingTimeMs, signal }) => c.json({ route,
          authenticatedKeyGroup, requestedAt, isDate: requestedAt instanceof Date, requestId, left: remainingTimeMs(), aborted: signal.aborted });`,
@@ -75,7 +80,14 @@ describe('the form (c, ctx)', () => {
     const reply = await instance.call({ context: { requestId: 'id-9', requestedAt, timeoutMs: 5000, key: KEY } });
     const { left, ...rest } = json(reply.body) as { left: number };
     expect(rest).toEqual({
-      route: { name: 'Hello', description: 'Greets', handler: 'my-api/hello.ts', route: '/hello/:id', methods: ['GET'], keys: ['group-1'] },
+      route: {
+        name: 'Hello',
+        description: 'Greets',
+        handler: 'my-api/hello.ts',
+        route: '/hello/:id',
+        methods: ['GET'],
+        keys: ['group-1'],
+      },
       authenticatedKeyGroup: 'apps',
       requestedAt: new Date(requestedAt).toISOString(),
       isDate: true,
@@ -101,10 +113,24 @@ describe('the form { fetch }', () => {
        } };`,
       { secrets },
     );
-    const reply = await instance.call({ method: 'POST', path: '/a?b', body: '{"n":1}', headers: { 'x-thing': 'yes', 'content-type': 'application/json' } });
+    const reply = await instance.call({
+      method: 'POST',
+      path: '/a?b',
+      body: '{"n":1}',
+      headers: { 'x-thing': 'yes', 'content-type': 'application/json' },
+    });
     expect(json(reply.body)).toEqual({
-      is: true, isHeaders: true, url: 'http://api.example.com/a?b', method: 'POST', body: { n: 1 }, moved: ['1', 'yes'],
-      names: ['TOKEN'], token: 's3cret', id: 'r-1', readOnly: false, secret: 's3cret',
+      is: true,
+      isHeaders: true,
+      url: 'http://api.example.com/a?b',
+      method: 'POST',
+      body: { n: 1 },
+      moved: ['1', 'yes'],
+      names: ['TOKEN'],
+      token: 's3cret',
+      id: 'r-1',
+      readOnly: false,
+      secret: 's3cret',
     });
   });
 
@@ -116,7 +142,11 @@ describe('the form { fetch }', () => {
        export default new App();`,
     );
     expect(json((await instance.call()).body)).toEqual({
-      text: 'hi', names: ['host'], token: null, has: false, real: ['host'],
+      text: 'hi',
+      names: ['host'],
+      token: null,
+      has: false,
+      real: ['host'],
     });
   });
 });
@@ -135,13 +165,18 @@ describe('the request body', () => {
     const reply = await instance.call({
       method: 'POST',
       body: form ? 'a=%7B%7D' : '{}',
-      headers: { 'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json', 'content-length': form ? 8 : 2 },
+      headers: {
+        'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
+        'content-length': form ? 8 : 2,
+      },
     });
     expect(json(reply.body)).toEqual({ text: '{}', used: true, again: 'TypeError' });
   });
 
   it('may be absent, and the connection stays usable when it is not read', async () => {
-    const instance = await started(`export default (c) => c.req.path === '/read' ? c.req.text().then((t) => c.json({ t, body: c.req.raw.body })) : c.text('unread');`);
+    const instance = await started(
+      `export default (c) => c.req.path === '/read' ? c.req.text().then((t) => c.json({ t, body: c.req.raw.body })) : c.text('unread');`,
+    );
     expect(json((await instance.call({ method: 'POST', path: '/read' })).body)).toEqual({ t: '', body: null });
     const big = Buffer.alloc(5_000_000, 120);
     expect((await instance.call({ method: 'POST', body: big })).body).toBe('unread');
@@ -162,7 +197,8 @@ describe('secrets', () => {
     const instance = await started(handler, { secrets });
     const group = { value: 'group-a', groupId: 'group-1', groupName: 'apps' };
     expect(json((await instance.call({ context: { key: KEY } })).body)).toEqual({
-      a: 'key-a', g: 'global-a',
+      a: 'key-a',
+      g: 'global-a',
       all: { global: 'global-a', group, key: { ...group, value: 'key-a', keyId: 'key-1', keyName: 'mobile' } },
     });
     expect(json((await instance.call()).body)).toEqual({ a: 'global-a', g: 'global-a', all: { global: 'global-a' } });
@@ -188,7 +224,9 @@ describe('HEAD', () => {
   });
 
   it('lets an endless stream go, and keeps its length', async () => {
-    const instance = await started(`export default () => new Response(new ReadableStream({ pull(s) { s.enqueue(new Uint8Array(9)); }, cancel() { console.log('let go'); } }), { headers: { 'content-length': '123' } })`);
+    const instance = await started(
+      `export default () => new Response(new ReadableStream({ pull(s) { s.enqueue(new Uint8Array(9)); }, cancel() { console.log('let go'); } }), { headers: { 'content-length': '123' } })`,
+    );
     const reply = await instance.call({ method: 'HEAD' });
     expect([reply.status, reply.headers['content-length'], reply.body]).toEqual([200, '123', '']);
     await instance.until(() => instance.logs.length > 0);

@@ -40,7 +40,8 @@ const middleware: MiddlewareHandler = async (c, next) => {
 /** The same app, once here and once as the text of an artifact: each handler with middleware and without. */
 const app = (handlers: ((c: Context) => unknown)[], wrap: MiddlewareHandler): Hono => {
   const made = new Hono().use('/with/*', wrap).onError((_error, c) => c.text('an error', 500));
-  for (const [at, handler] of handlers.entries()) made.on('GET', [`/with/${at}`, `/without/${at}`], handler as () => Response);
+  for (const [at, handler] of handlers.entries())
+    made.on('GET', [`/with/${at}`, `/without/${at}`], handler as () => Response);
   return made;
 };
 const handlers = Object.values(HANDLERS);
@@ -61,7 +62,13 @@ it('answers as on Node, whatever its handlers return', async () => {
       else {
         const expected = { status: wanted.status, body: await wanted.text(), ...Object.fromEntries(wanted.headers) };
         const { status, body, headers } = here;
-        const got = { status, body, ...Object.fromEntries(Object.keys(expected).flatMap((name) => (name in headers ? [[name, headers[name]]] : []))) };
+        const got = {
+          status,
+          body,
+          ...Object.fromEntries(
+            Object.keys(expected).flatMap((name) => (name in headers ? [[name, headers[name]]] : [])),
+          ),
+        };
         expect({ what, path, ...got }).toEqual({ what, path, ...expected });
       }
     }

@@ -5,25 +5,53 @@ afterEach(stopAll);
 
 /** `mappings`: each generated line is the same line of the one source. */
 function withSourceMap(code: string, source: string): string {
-  const mappings = code.split('\n').map((_line, index) => (index === 0 ? 'AAAA' : 'AACA')).join(';');
+  const mappings = code
+    .split('\n')
+    .map((_line, index) => (index === 0 ? 'AAAA' : 'AACA'))
+    .join(';');
   const map = { version: 3, sources: [source], sourcesContent: [code], names: [], mappings };
   return `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
 }
 
 describe('an artifact that does not load', () => {
   it.each([
-    ['throws', `const a = 1;\nthrow new RangeError('no luck');\nexport default () => a;`, 'LoadError', /^RangeError: no luck \(my-api\/hello\.ts:2:1\)$/],
-    ['rejects', `await Promise.reject(new Error('later'));\nexport default 1;`, 'LoadError', /^Error: later \(my-api\/hello\.ts:1:1\)$/],
+    [
+      'throws',
+      `const a = 1;\nthrow new RangeError('no luck');\nexport default () => a;`,
+      'LoadError',
+      /^RangeError: no luck \(my-api\/hello\.ts:2:1\)$/,
+    ],
+    [
+      'rejects',
+      `await Promise.reject(new Error('later'));\nexport default 1;`,
+      'LoadError',
+      /^Error: later \(my-api\/hello\.ts:1:1\)$/,
+    ],
     ['throws no error', `throw 'text';`, 'LoadError', /^The handler threw 'text' while loading\.$/],
     ['does not parse', `\nexport default (;`, 'LoadError', /^SyntaxError: Unexpected token ';'/],
-    ['imports a name that is not there', `import { nothing } from 'node:fs';\nexport default nothing;`, 'LoadError', /^SyntaxError: .*nothing/],
+    [
+      'imports a name that is not there',
+      `import { nothing } from 'node:fs';\nexport default nothing;`,
+      'LoadError',
+      /^SyntaxError: .*nothing/,
+    ],
     ['imports a package', `import x from 'left-pad';\nexport default x;`, 'LoadError', /left-pad/],
-    ['imports node:sqlite', `import * as x from 'node:sqlite';\nexport default () => x;`, 'LoadError', /node:sqlite cannot be used/],
+    [
+      'imports node:sqlite',
+      `import * as x from 'node:sqlite';\nexport default () => x;`,
+      'LoadError',
+      /node:sqlite cannot be used/,
+    ],
     ['exports nothing', `const a = 1;`, 'ExportError', /but the file exports nothing\.$/],
     ['exports by name only', `export const GET = () => 1;`, 'ExportError', /but it exports only GET\.$/],
     ['exports a text', `export default 'x';`, 'ExportError', /but it is a string\.$/],
     ['exports null', `export default null;`, 'ExportError', /but it is null\.$/],
-    ['exports an object without fetch', `export default { get() {}, post() {} };`, 'ExportError', /but it is an object with only get, post\.$/],
+    [
+      'exports an object without fetch',
+      `export default { get() {}, post() {} };`,
+      'ExportError',
+      /but it is an object with only get, post\.$/,
+    ],
     ['exports a class', `export default class Shop {}`, 'ExportError', /but it is the class Shop\.$/],
   ])('%s: says so, and ends itself', async (_what, code, reason, message) => {
     const instance = created(withSourceMap(code, 'my-api/hello.ts'));
@@ -39,12 +67,19 @@ describe('an artifact that does not load', () => {
 
   it('awaits for ever at its top level', async () => {
     const instance = created('await new Promise(() => {});', { environment: { WHERRY_LOAD_TIMEOUT_SECONDS: '0.2' } });
-    expect(await instance.start()).toMatchObject({ type: 'failed', message: expect.stringMatching(/did not finish within 0\.2 s: an await/) });
+    expect(await instance.start()).toMatchObject({
+      type: 'failed',
+      message: expect.stringMatching(/did not finish within 0\.2 s: an await/),
+    });
   });
 
   it('loops for ever at its top level', async () => {
     const instance = created('for (;;);', { environment: { WHERRY_LOAD_TIMEOUT_SECONDS: '0.2' } });
-    expect(await instance.start()).toMatchObject({ type: 'failed', reason: 'LoadError', message: expect.stringMatching(/did not finish within 0\.2 s: a loop/) });
+    expect(await instance.start()).toMatchObject({
+      type: 'failed',
+      reason: 'LoadError',
+      message: expect.stringMatching(/did not finish within 0\.2 s: a loop/),
+    });
     expect(await instance.exited).toBe(1);
   });
 
@@ -70,7 +105,7 @@ it("stack traces name the author's file, line and column", async () => {
   expect(instance.logs[0]?.message).toMatch(/^Error: here\n\s+at deep \(\/app\/my-api\/lib\/deep\.ts:2:1\)/);
 });
 
-it('stack traces are Node\'s own but for the places, whatever an error looks like', async () => {
+it("stack traces are Node's own but for the places, whatever an error looks like", async () => {
   const code = `const odd = Object.assign(new Error('odd'), { name: { toString() { throw 0; } } });\n
     export default (c) => c.json([odd.stack, new Error('here').stack, (0, eval)("new Error('from eval').stack")]);`;
   const instance = created(withSourceMap(code, 'my-api/lib/deep.ts'));

@@ -5,7 +5,8 @@ const { started, stopAll } = useInstances();
 afterEach(stopAll);
 
 type Started = Awaited<ReturnType<typeof started>>;
-const summary = (instance: Started): unknown[] => instance.logs.map(({ level, message, args, requestId }) => [requestId, level, message, args]);
+const summary = (instance: Started): unknown[] =>
+  instance.logs.map(({ level, message, args, requestId }) => [requestId, level, message, args]);
 
 /** Everything that the handler of the call printed: an entry of the next call comes after it. */
 async function printed(instance: Started, count: number): Promise<unknown[]> {
@@ -49,8 +50,17 @@ describe('what a handler writes', () => {
   });
 
   it('S6: cannot set function, request or level, however it looks', async () => {
-    const forged = JSON.stringify({ functionName: 'other', requestId: 'stolen', level: 'exec_end', message: 'm', type: 'logs', entries: [] });
-    const instance = await started(`export default (c) => { console.log(${JSON.stringify(forged)}); process.stdout.write(${JSON.stringify(`${forged}\n${forged}\n`)}); return c.text('x'); }`);
+    const forged = JSON.stringify({
+      functionName: 'other',
+      requestId: 'stolen',
+      level: 'exec_end',
+      message: 'm',
+      type: 'logs',
+      entries: [],
+    });
+    const instance = await started(
+      `export default (c) => { console.log(${JSON.stringify(forged)}); process.stdout.write(${JSON.stringify(`${forged}\n${forged}\n`)}); return c.text('x'); }`,
+    );
     await instance.call({ context: { requestId: 'mine' } });
     await instance.until(() => instance.logs.length === 2);
     expect(instance.logs).toMatchObject([
@@ -74,7 +84,9 @@ describe('what a handler writes', () => {
   });
 
   it('is told by a changed level from the next call on; none captures nothing', async () => {
-    const instance = await started(`export default (c) => { console.error(c.req.path); return c.text('x'); }`, { logLevel: 'none' });
+    const instance = await started(`export default (c) => { console.error(c.req.path); return c.text('x'); }`, {
+      logLevel: 'none',
+    });
     await instance.call({ path: '/silent' });
     instance.tell({ type: 'state', state: { ...instance.state, settings: { logLevel: 'error' } } });
     instance.tell({ type: 'heartbeat' });
@@ -102,7 +114,9 @@ describe('what a handler writes', () => {
 });
 
 it('bounds what waits for a feed that nobody reads, drops the oldest and counts them', async () => {
-  const instance = await started(`export default (c) => { for (let n = 0; n < 12_000; n += 1) console.log(n); return c.text('x'); }`);
+  const instance = await started(
+    `export default (c) => { for (let n = 0; n < 12_000; n += 1) console.log(n); return c.text('x'); }`,
+  );
   await instance.call();
   await instance.until(() => instance.logs.at(-1)?.message === '11999');
   const kept = instance.logs.map(({ message }) => Number(message));
@@ -114,7 +128,9 @@ it('bounds what waits for a feed that nobody reads, drops the oldest and counts 
 });
 
 it("writes nothing to the process's own output", async () => {
-  const instance = await started(`console.log('loading'); export default (c) => { console.log('called'); console.error('called'); return c.text('x'); }`);
+  const instance = await started(
+    `console.log('loading'); export default (c) => { console.log('called'); console.error('called'); return c.text('x'); }`,
+  );
   let output = '';
   instance.child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await instance.call();

@@ -10,7 +10,9 @@ describe('S3: an error outside of a call ends the instance, after it was logged'
     ['an unhandled rejection', `void Promise.reject(new Error('lost'));`],
     ['an unhandled rejection, later', `setTimeout(() => { Promise.reject(new Error('lost')); }, 1);`],
   ])('%s', async (_what, code) => {
-    const instance = await started(`export default () => { console.log('before'); ${code} return new Promise(() => {}); }`);
+    const instance = await started(
+      `export default () => { console.log('before'); ${code} return new Promise(() => {}); }`,
+    );
     await expect(instance.call({ context: { requestId: 'r-8' } })).rejects.toThrow(/hang up|ECONNRESET/);
     expect(await instance.exited).toBe(1);
     await instance.until(() => instance.logs.length === 2);
@@ -48,18 +50,22 @@ describe('SIGTERM', () => {
   });
 
   it('waits for no call longer than its timeout', async () => {
-    const instance = await started(`export default (c, ctx) => { ctx.waitUntil(new Promise(() => {})); return c.text('x'); }`);
+    const instance = await started(
+      `export default (c, ctx) => { ctx.waitUntil(new Promise(() => {})); return c.text('x'); }`,
+    );
     await instance.call({ context: { timeoutMs: 1500 } });
     instance.child.kill('SIGTERM');
     expect(await instance.exited).toBe(0);
   });
 
   it('a second one ends it at once', async () => {
-    const instance = await started(`export default (c) => c.req.path === '/slow' ? new Promise(() => {}) : c.text('quick')`);
+    const instance = await started(
+      `export default (c) => c.req.path === '/slow' ? new Promise(() => {}) : c.text('quick')`,
+    );
     const slow = instance.call({ path: '/slow', context: { timeoutMs: 60_000 } });
     const failed = expect(slow).rejects.toThrow();
     instance.child.kill('SIGTERM');
-    for (let drains = false; !drains; ) drains = (await instance.call()).headers.connection === 'close';
+    for (let drains = false; !drains;) drains = (await instance.call()).headers.connection === 'close';
     instance.child.kill('SIGTERM');
     await failed;
     expect(await instance.exited).toBe(1);
@@ -76,10 +82,14 @@ describe('SIGTERM', () => {
 
 describe('waitUntil', () => {
   it('logs what it was rejected with, and ends nothing', async () => {
-    const instance = await started(`export default (c, ctx) => { ctx.waitUntil(Promise.reject(new Error('in vain'))); return c.text('x'); }`);
+    const instance = await started(
+      `export default (c, ctx) => { ctx.waitUntil(Promise.reject(new Error('in vain'))); return c.text('x'); }`,
+    );
     await instance.call();
     await instance.until(() => instance.logs.length > 0);
-    expect(instance.logs).toMatchObject([{ level: 'error', message: expect.stringContaining('in vain'), requestId: 'r-1' }]);
+    expect(instance.logs).toMatchObject([
+      { level: 'error', message: expect.stringContaining('in vain'), requestId: 'r-1' },
+    ]);
     expect((await instance.call()).body).toBe('x');
   });
 });
@@ -95,9 +105,14 @@ describe('the process', () => {
   });
 
   it('S1: has the documented environment, and nothing else', async () => {
-    const instance = await started(`export default (c) => c.json(process.env)`, { environment: { WHERRY_LOAD_TIMEOUT_SECONDS: '20', MASTER_KEY: 'x', TZ: 'Europe/Berlin' } });
+    const instance = await started(`export default (c) => c.json(process.env)`, {
+      environment: { WHERRY_LOAD_TIMEOUT_SECONDS: '20', MASTER_KEY: 'x', TZ: 'Europe/Berlin' },
+    });
     expect(JSON.parse((await instance.call()).body)).toEqual({
-      NODE_ENV: 'production', TZ: 'Europe/Berlin', WHERRY_FUNCTION: 'hello', WHERRY_REVISION: expect.stringMatching(/^[0-9a-f]{64}$/),
+      NODE_ENV: 'production',
+      TZ: 'Europe/Berlin',
+      WHERRY_FUNCTION: 'hello',
+      WHERRY_REVISION: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
   });
 

@@ -7,7 +7,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { CONTEXT_HEADER, TOKEN_HEADER, type InvocationContext } from '@wherry/core/feed/invocation.ts';
-import { runtimeUpSchema, type RuntimeFunction, type RuntimeSecret, type RuntimeState, type RuntimeUp } from '@wherry/core/feed/messages.ts';
+import {
+  runtimeUpSchema,
+  type RuntimeFunction,
+  type RuntimeSecret,
+  type RuntimeState,
+  type RuntimeUp,
+} from '@wherry/core/feed/messages.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { runtimeNodeFlags } from '../node-flags.ts';
 
@@ -85,7 +91,8 @@ export class Instance {
   /** Sends `start`; resolves with what became of it. */
   async start(): Promise<Outcome> {
     const { artifact, revision = createHash('sha256').update(artifact).digest('hex') } = this.#options;
-    const listen = this.#options.tcp === true ? { host: '127.0.0.1', port: 0 } : { path: path.join(this.directory, 'call.sock') };
+    const listen =
+      this.#options.tcp === true ? { host: '127.0.0.1', port: 0 } : { path: path.join(this.directory, 'call.sock') };
     this.#feed.send({ type: 'start', revision, artifact, invocationToken: TOKEN, listen, state: this.state });
     await this.until(() => this.#outcome() !== undefined);
     const outcome = this.#outcome();
@@ -148,7 +155,14 @@ export class Instance {
     if (loaded?.type !== 'loaded') throw new Error('the runtime has not loaded');
     const { address } = loaded;
     const where = 'path' in address ? { socketPath: address.path } : { host: address.host, port: address.port };
-    const full: InvocationContext = { requestId: 'r-1', requestedAt: Date.now(), timeoutMs: 10_000, params: {}, scheme: 'http', ...context };
+    const full: InvocationContext = {
+      requestId: 'r-1',
+      requestedAt: Date.now(),
+      timeoutMs: 10_000,
+      params: {},
+      scheme: 'http',
+      ...context,
+    };
     return {
       ...where,
       method,

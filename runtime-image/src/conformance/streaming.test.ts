@@ -18,7 +18,8 @@ const TICKS = `const ticks = (signal) => { let timer; return new ReadableStream(
 
 describe('answers', () => {
   it('go out piece by piece, as the handler makes them', async () => {
-    const instance = await started(`let next; export default (c) => { if (c.req.path === '/go') { next(); return c.text(''); }
+    const instance =
+      await started(`let next; export default (c) => { if (c.req.path === '/go') { next(); return c.text(''); }
       return new Response(new ReadableStream({ start(s) { s.enqueue(new TextEncoder().encode('one')); next = () => { s.enqueue(new TextEncoder().encode('two')); s.close(); }; } })); }`);
     const next = pieces(await instance.open());
     expect(await next()).toBe('one');
@@ -28,7 +29,8 @@ describe('answers', () => {
   });
 
   it('are made no faster than the caller reads', async () => {
-    const instance = await started(`let made = 0; export default (c) => { if (c.req.path === '/made') return c.text(String(made));
+    const instance =
+      await started(`let made = 0; export default (c) => { if (c.req.path === '/made') return c.text(String(made));
       return new Response(new ReadableStream({ pull(s) { made += 1; s.enqueue(new Uint8Array(65536)); } })); }`);
     const stream = await instance.open();
     await once(stream, 'readable');
@@ -49,16 +51,21 @@ describe('answers', () => {
   });
 
   it('are cut when their source breaks', async () => {
-    const instance = await started(`export default () => new Response(new ReadableStream({ pull(s) { if (this.n) throw new Error('broke'); this.n = 1; s.enqueue(new Uint8Array(3)); } }))`);
+    const instance = await started(
+      `export default () => new Response(new ReadableStream({ pull(s) { if (this.n) throw new Error('broke'); this.n = 1; s.enqueue(new Uint8Array(3)); } }))`,
+    );
     await expect(instance.call()).rejects.toThrow(/aborted/);
     await instance.until(() => instance.logs.length > 0);
-    expect(instance.logs).toMatchObject([{ level: 'error', message: expect.stringContaining('broke'), requestId: 'r-1' }]);
+    expect(instance.logs).toMatchObject([
+      { level: 'error', message: expect.stringContaining('broke'), requestId: 'r-1' },
+    ]);
   });
 });
 
 describe('requests', () => {
   it('are read while the caller still writes', async () => {
-    const instance = await started(`export default async (c) => { const reader = c.req.raw.body.getReader(); const { value } = await reader.read();
+    const instance =
+      await started(`export default async (c) => { const reader = c.req.raw.body.getReader(); const { value } = await reader.read();
       return new Response(new ReadableStream({ async start(s) { s.enqueue(value); for (;;) { const { done, value } = await reader.read(); if (done) break; s.enqueue(value); } s.close(); } })); }`);
     const outgoing = instance.begin({ method: 'POST' });
     outgoing.write('ping');
@@ -70,7 +77,9 @@ describe('requests', () => {
   });
 
   it('reject where the caller breaks off', async () => {
-    const instance = await started(`export default (c) => c.req.text().then(() => console.log('whole'), (error) => console.log('broken', c.req.raw.signal.aborted)).then(() => c.text('x'));`);
+    const instance = await started(
+      `export default (c) => c.req.text().then(() => console.log('whole'), (error) => console.log('broken', c.req.raw.signal.aborted)).then(() => c.text('x'));`,
+    );
     const outgoing = instance.begin({ method: 'POST', headers: { 'content-length': 100 } });
     outgoing.on('error', () => undefined);
     outgoing.write('half');
@@ -83,7 +92,9 @@ describe('requests', () => {
 
 describe('the timeout', () => {
   it('answers 504 where nothing was sent, and aborts the signal', async () => {
-    const instance = await started(`export default (c, ctx) => new Promise(() => { ctx.signal.onabort = () => console.log(ctx.signal.reason.name, ctx.remainingTimeMs()); })`);
+    const instance = await started(
+      `export default (c, ctx) => new Promise(() => { ctx.signal.onabort = () => console.log(ctx.signal.reason.name, ctx.remainingTimeMs()); })`,
+    );
     const reply = await instance.call({ context: { timeoutMs: 100, requestId: 'r-5' } });
     expect([reply.status, reply.headers['x-wherry-outcome']]).toEqual([504, 'timeout']);
     expect(JSON.parse(reply.body)).toMatchObject({ code: 'timeout', requestId: 'r-5' });
@@ -107,7 +118,9 @@ describe('the timeout', () => {
   });
 
   it('leaves the instance alive, and the late answer unused', async () => {
-    const instance = await started(`let late; export default (c) => c.req.path === '/late' ? (late(), c.text('told')) : new Promise((resolve) => { late = () => resolve(c.text('too late')); })`);
+    const instance = await started(
+      `let late; export default (c) => c.req.path === '/late' ? (late(), c.text('told')) : new Promise((resolve) => { late = () => resolve(c.text('too late')); })`,
+    );
     expect((await instance.call({ context: { timeoutMs: 50 } })).status).toBe(504);
     expect((await instance.call({ path: '/late' })).body).toBe('told');
     expect((await instance.call({ path: '/late' })).body).toBe('told');

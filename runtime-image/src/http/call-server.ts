@@ -11,7 +11,13 @@ const MAX_HEADER_BYTES = 64 * 1024;
  * what it sends: so nothing here times out but a function.
  */
 export function createCallServer(listener: RequestListener): Server {
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0, noDelay: true });
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: 0,
+    requestTimeout: 0,
+    headersTimeout: 0,
+    noDelay: true,
+  });
   server.maxHeadersCount = 0;
   server.on('request', listener);
   // What is no HTTP is not the router's: it gets no answer.

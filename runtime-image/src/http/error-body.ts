@@ -2,7 +2,13 @@ import { STATUS_CODES, type ServerResponse } from 'node:http';
 import { OUTCOME_HEADER } from '@wherry/core/feed/invocation.ts';
 
 /** The status of every answer that the runtime gives itself; `docs/reference/errors.md` says what to do about each. */
-export const RUNTIME_ERRORS = { unauthorized: 401, bad_context: 400, over_capacity: 429, handler_error: 500, timeout: 504 } as const;
+export const RUNTIME_ERRORS = {
+  unauthorized: 401,
+  bad_context: 400,
+  over_capacity: 429,
+  handler_error: 500,
+  timeout: 504,
+} as const;
 export type RuntimeErrorCode = keyof typeof RUNTIME_ERRORS;
 
 /** An answer that the runtime gives itself, in the API's error shape. */

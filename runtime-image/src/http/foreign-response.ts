@@ -23,8 +23,13 @@ export function foreignParts(value: object): ResponseParts | undefined {
 
 function isResponseLike(value: Partial<ResponseLike>): value is ResponseLike {
   const { status, headers, body } = value;
-  return typeof status === 'number' && typeof body === 'object' && typeof headers === 'object'
-    && Symbol.iterator in headers && typeof value.arrayBuffer === 'function';
+  return (
+    typeof status === 'number' &&
+    typeof body === 'object' &&
+    typeof headers === 'object' &&
+    Symbol.iterator in headers &&
+    typeof value.arrayBuffer === 'function'
+  );
 }
 
 function webStream(body: object): ReadableStream {

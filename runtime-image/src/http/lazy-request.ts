@@ -39,7 +39,7 @@ export class LazyRequest {
 
   get headers(): Headers {
     if (this.#real !== undefined) return this.#real.headers;
-    return this.#headers ??= new RequestHeaders(this.#parts.incoming);
+    return (this.#headers ??= new RequestHeaders(this.#parts.incoming));
   }
 
   get signal(): AbortSignal {

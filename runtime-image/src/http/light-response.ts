@@ -139,7 +139,9 @@ export class LightResponse {
   clone(): Response {
     const copy = this.#materialise().clone();
     const headers = this.#ownHeaders;
-    return headers === undefined ? copy : new (realResponse())(copy.body, { status: copy.status, statusText: copy.statusText, headers });
+    return headers === undefined
+      ? copy
+      : new (realResponse())(copy.body, { status: copy.status, statusText: copy.statusText, headers });
   }
 
   get [Symbol.toStringTag](): string {
@@ -159,7 +161,8 @@ export class LightResponse {
   #make(): Response {
     const { body, status, statusText, headers } = this.#parts;
     const RealResponse = realResponse();
-    if (this.#redirect) return RealResponse.redirect((headers as [string, string][])[0]?.[1] ?? '', status as RedirectStatus);
+    if (this.#redirect)
+      return RealResponse.redirect((headers as [string, string][])[0]?.[1] ?? '', status as RedirectStatus);
     return new RealResponse(body as BodyInit | null, { status, statusText, headers });
   }
 }

@@ -56,7 +56,8 @@ const isStatus = (status: number): boolean => Number.isInteger(status) && status
 function addType(headers: Pairs | Headers, type: string): void {
   if (!Array.isArray(headers)) {
     if (!headers.has('content-type')) headers.set('content-type', type);
-  } else if (headers.length === 0 || !headers.some(([name]) => name === 'content-type')) headers.push(['content-type', type]);
+  } else if (headers.length === 0 || !headers.some(([name]) => name === 'content-type'))
+    headers.push(['content-type', type]);
 }
 
 /** Undefined: the real class turns it into bytes, or refuses it. */
@@ -67,14 +68,20 @@ function plainBody(body: unknown): PlainBody | undefined {
   return body instanceof ReadableStream && !isTaken(body) ? body : undefined;
 }
 
-const isFixed = (buffer: ArrayBufferLike): boolean => buffer instanceof ArrayBuffer && !buffer.resizable && !buffer.detached;
+const isFixed = (buffer: ArrayBufferLike): boolean =>
+  buffer instanceof ArrayBuffer && !buffer.resizable && !buffer.detached;
 
 /** Whether somebody has read of the stream, or is reading. */
-export const isTaken = (stream: ReadableStream): boolean => stream.locked || Readable.isDisturbed(stream as unknown as Readable);
+export const isTaken = (stream: ReadableStream): boolean =>
+  stream.locked || Readable.isDisturbed(stream as unknown as Readable);
 
 /** Pairs or a record of strings, or a Headers of nobody else; those that say how a fetched body was packed are left out. */
 function heldHeaders(headers: HeadersInit, init: object): Pairs | Headers {
-  const pairs = Array.isArray(headers) ? fromPairs(headers) : isPlain(headers) ? fromRecord(headers as Record<string, unknown>) : undefined;
+  const pairs = Array.isArray(headers)
+    ? fromPairs(headers)
+    : isPlain(headers)
+      ? fromRecord(headers as Record<string, unknown>)
+      : undefined;
   if (pairs !== undefined) return pairs;
   const copy = new (realHeaders())(headers);
   if ('url' in init && init.url !== '') dropEncoding(copy);
@@ -83,12 +90,18 @@ function heldHeaders(headers: HeadersInit, init: object): Pairs | Headers {
 
 function fromPairs(entries: readonly unknown[]): Pairs | undefined {
   const pairs: Pairs = [];
-  return entries.every((entry) => Array.isArray(entry) && entry.length === 2 && add(pairs, entry[0], entry[1])) ? pairs : undefined;
+  return entries.every((entry) => Array.isArray(entry) && entry.length === 2 && add(pairs, entry[0], entry[1]))
+    ? pairs
+    : undefined;
 }
 
 function fromRecord(record: Record<string, unknown>): Pairs | undefined {
   const pairs: Pairs = [];
-  return Reflect.ownKeys(record).every((name) => Object.prototype.propertyIsEnumerable.call(record, name) && add(pairs, name, record[name as string])) ? pairs : undefined;
+  return Reflect.ownKeys(record).every(
+    (name) => Object.prototype.propertyIsEnumerable.call(record, name) && add(pairs, name, record[name as string]),
+  )
+    ? pairs
+    : undefined;
 }
 
 /** @returns false, and adds nothing, where something would have to be converted, joined, cut off or refused. */
@@ -111,4 +124,3 @@ export function dropEncoding(headers: Headers): void {
   headers.delete('content-encoding');
   headers.delete('content-length');
 }
-

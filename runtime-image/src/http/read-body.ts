@@ -11,7 +11,9 @@ export function readBody(incoming: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+    incoming.once('end', () =>
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
+    );
     incoming.once('error', reject);
     // Without 'end' before it: the connection broke off.
     incoming.once('close', () => reject(callerGone()));
@@ -36,9 +38,15 @@ export function bodyStream(incoming: IncomingMessage): ReadableStream<Uint8Array
       start(controller) {
         controllerOf.current = controller;
         incoming.on('data', onData).pause();
-        incoming.once('end', settle((open) => open.close()));
+        incoming.once(
+          'end',
+          settle((open) => open.close()),
+        );
         incoming.once('error', onError);
-        incoming.once('close', settle((open) => open.error(callerGone())));
+        incoming.once(
+          'close',
+          settle((open) => open.error(callerGone())),
+        );
       },
       pull: () => void incoming.resume(),
       cancel() {

@@ -35,7 +35,10 @@ export class RequestHeaders {
   entries(): IterableIterator<[string, string]> {
     if (this.#real !== undefined) return this.#real.entries();
     const names = Object.keys(this.#incoming.headers).filter((name) => !INTERNAL.test(name));
-    return names.sort().map((name): [string, string] => [name, this.get(name) ?? '']).values();
+    return names
+      .sort()
+      .map((name): [string, string] => [name, this.get(name) ?? ''])
+      .values();
   }
 
   *keys(): IterableIterator<string> {

@@ -18,7 +18,9 @@ describe('RequestUrls', () => {
 
   it("is what a web URL's parser makes of it, for any target", () => {
     const urls = new RequestUrls();
-    const target = fc.string({ unit: fc.constantFrom(...'/ab.%2e?#"\'<>|^`~é:@;=&[]\\'), maxLength: 20 }).map((text) => `/${text}`);
+    const target = fc
+      .string({ unit: fc.constantFrom(...'/ab.%2e?#"\'<>|^`~é:@;=&[]\\'), maxLength: 20 })
+      .map((text) => `/${text}`);
     fc.assert(
       fc.property(target, (path) => {
         expect(urls.absolute('http', 'example.com', path)).toBe(new URL(`http://example.com${path}`).href);

@@ -22,5 +22,7 @@ export class RequestUrls {
 function originOf(scheme: string, host: string | undefined): string {
   const parsed = URL.parse(`${scheme}://${host ?? ''}`);
   // A Host that is none: the call is answered all the same.
-  return parsed === null || parsed.username !== '' || parsed.pathname !== '/' ? `${scheme}://localhost` : `${scheme}://${parsed.host}`;
+  return parsed === null || parsed.username !== '' || parsed.pathname !== '/'
+    ? `${scheme}://localhost`
+    : `${scheme}://${parsed.host}`;
 }

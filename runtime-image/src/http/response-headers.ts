@@ -26,4 +26,5 @@ export function responseHeaders({ headers, body }: Pick<ResponseParts, 'headers'
   return flat;
 }
 
-export const isWhole = (body: unknown): body is string | Uint8Array => typeof body === 'string' || body instanceof Uint8Array;
+export const isWhole = (body: unknown): body is string | Uint8Array =>
+  typeof body === 'string' || body instanceof Uint8Array;

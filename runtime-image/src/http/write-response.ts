@@ -21,7 +21,8 @@ export function writeResponse(outgoing: ServerResponse, value: unknown): Promise
     else outgoing.end(body);
     return undefined;
   }
-  if (outgoing.req.method === 'HEAD') return withoutBody(outgoing, body, () => writeHead(outgoing, status, statusText, flat));
+  if (outgoing.req.method === 'HEAD')
+    return withoutBody(outgoing, body, () => writeHead(outgoing, status, statusText, flat));
   if (isTaken(body)) throw new TypeError('The Response has a body that was read already.');
   // A length that does not come true would shift the answers that follow on this connection.
   outgoing.strictContentLength = true;
@@ -60,10 +61,13 @@ function fail(error: Error): never {
 
 function notResponse(value: unknown): TypeError {
   const found = typeof value === 'object' && value !== null ? 'an object that is none' : describe(value);
-  return new TypeError(`The handler must return a Response (c.json(…), c.text(…), new Response(…)), but returned ${found}.`);
+  return new TypeError(
+    `The handler must return a Response (c.json(…), c.text(…), new Response(…)), but returned ${found}.`,
+  );
 }
 
-const describe = (value: unknown): string => (value === undefined || value === null ? String(value) : `a ${typeof value}`);
+const describe = (value: unknown): string =>
+  value === undefined || value === null ? String(value) : `a ${typeof value}`;
 
 /** As fast as the caller reads. Where the caller goes away, or the call is cut, the source is told (`cancel`). */
 async function pump(reader: ReadableStreamDefaultReader<unknown>, outgoing: ServerResponse): Promise<void> {

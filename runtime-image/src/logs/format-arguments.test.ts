@@ -13,11 +13,41 @@ describe('formatArguments', () => {
   it('tells what JSON cannot', () => {
     const cycle: Record<string, unknown> = { n: 1 };
     cycle.self = cycle;
-    const bad = { get value() { throw new Error('no'); } };
-    expect(args(1n, undefined, NaN, Symbol('s'), function named() {}, cycle, bad, new Map([['a', 1]]), new Set([2]), new Date(0), new Uint8Array(3))).toEqual([
-      '1', null, 'NaN', 'Symbol(s)', '[Function named]', { n: 1, self: '[Circular]' }, '[Unreadable: no]', [['a', 1]], [2], '1970-01-01T00:00:00.000Z', '[Uint8Array: 3 bytes]',
+    const bad = {
+      get value() {
+        throw new Error('no');
+      },
+    };
+    expect(
+      args(
+        1n,
+        undefined,
+        NaN,
+        Symbol('s'),
+        function named() {},
+        cycle,
+        bad,
+        new Map([['a', 1]]),
+        new Set([2]),
+        new Date(0),
+        new Uint8Array(3),
+      ),
+    ).toEqual([
+      '1',
+      null,
+      'NaN',
+      'Symbol(s)',
+      '[Function named]',
+      { n: 1, self: '[Circular]' },
+      '[Unreadable: no]',
+      [['a', 1]],
+      [2],
+      '1970-01-01T00:00:00.000Z',
+      '[Uint8Array: 3 bytes]',
     ]);
-    expect(args(Object.assign(new Error('outer', { cause: new Error('inner') }), { stack: 'Error: outer' }))).toEqual([expect.stringMatching(/^Error: outer\n\[cause\] Error: inner/)]);
+    expect(args(Object.assign(new Error('outer', { cause: new Error('inner') }), { stack: 'Error: outer' }))).toEqual([
+      expect.stringMatching(/^Error: outer\n\[cause\] Error: inner/),
+    ]);
   });
 
   it('ends at a depth, at a number of members, and at a length', () => {
@@ -32,18 +62,30 @@ describe('formatArguments', () => {
   });
 
   it('is JSON for any value, and the value where JSON can tell it', () => {
-    fc.assert(fc.property(fc.array(fc.anything({ withBigInt: true, withMap: true, withDate: true })), (values) => void args(...values)));
-    fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => expect(args(value)).toEqual([JSON.parse(JSON.stringify(value))])));
+    fc.assert(
+      fc.property(
+        fc.array(fc.anything({ withBigInt: true, withMap: true, withDate: true })),
+        (values) => void args(...values),
+      ),
+    );
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) =>
+        expect(args(value)).toEqual([JSON.parse(JSON.stringify(value))]),
+      ),
+    );
   });
 
   it('never holds a masked value, in whatever it stands', () => {
     fc.assert(
-      fc.property(fc.string({ minLength: 3, maxLength: 20 }).filter((value) => !'[Circular]***null,{}"\\'.includes(value)), (value) => {
-        const mask = new SecretMask();
-        mask.add(value);
-        const found = formatArguments([`a${value}b`, { [value]: [value] }], (text) => mask.apply(text)) ?? '';
-        expect(JSON.stringify(JSON.parse(found))).not.toContain(JSON.stringify(value).slice(1, -1));
-      }),
+      fc.property(
+        fc.string({ minLength: 3, maxLength: 20 }).filter((value) => !'[Circular]***null,{}"\\'.includes(value)),
+        (value) => {
+          const mask = new SecretMask();
+          mask.add(value);
+          const found = formatArguments([`a${value}b`, { [value]: [value] }], (text) => mask.apply(text)) ?? '';
+          expect(JSON.stringify(JSON.parse(found))).not.toContain(JSON.stringify(value).slice(1, -1));
+        },
+      ),
     );
   });
 });

@@ -17,7 +17,9 @@ export function formatMessage(value: unknown, mask: Masked): string {
 export function formatArguments(values: unknown[], mask: Masked): string | null {
   if (values.length === 0) return null;
   const json = toJson(values, mask);
-  return json.length <= MAX_TEXT_LENGTH ? json : JSON.stringify([`(cut: ${json.length} characters)`, json.slice(0, MAX_TEXT_LENGTH / 4)]);
+  return json.length <= MAX_TEXT_LENGTH
+    ? json
+    : JSON.stringify([`(cut: ${json.length} characters)`, json.slice(0, MAX_TEXT_LENGTH / 4)]);
 }
 
 function messageText(value: unknown, mask: Masked): string {

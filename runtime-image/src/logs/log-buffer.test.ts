@@ -2,9 +2,22 @@ import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { LogBuffer } from './log-buffer.ts';
 
-const entry = (message: string): LogEntry => ({ functionName: 'f', requestId: 'r', level: 'log', message, args: null, sequence: 1, timestamp: 0 });
+const entry = (message: string): LogEntry => ({
+  functionName: 'f',
+  requestId: 'r',
+  level: 'log',
+  message,
+  args: null,
+  sequence: 1,
+  timestamp: 0,
+});
 
-function bench(): { clock: FakeClock; buffer: LogBuffer; sent: { messages: string[]; dropped: number }[]; slow(on: boolean): void } {
+function bench(): {
+  clock: FakeClock;
+  buffer: LogBuffer;
+  sent: { messages: string[]; dropped: number }[];
+  slow(on: boolean): void;
+} {
   const clock = new FakeClock();
   const sent: { messages: string[]; dropped: number }[] = [];
   let congested = false;
@@ -55,7 +68,8 @@ describe('LogBuffer', () => {
     for (let n = 0; n < 10; n += 1) buffer.add(entry(character.repeat(64 * 1024)));
     await clock.advance(50);
     expect(sent.flatMap(({ messages }) => messages)).toHaveLength(72);
-    for (const { messages } of sent) expect(Buffer.byteLength(JSON.stringify(messages))).toBeLessThanOrEqual(1024 * 1024);
+    for (const { messages } of sent)
+      expect(Buffer.byteLength(JSON.stringify(messages))).toBeLessThanOrEqual(1024 * 1024);
   });
 
   it('says how many were dropped, though nothing is left to send', () => {

@@ -25,7 +25,12 @@ export class LogBuffer {
 
   constructor(options: LogBufferOptions) {
     this.#options = options;
-    this.#queue = new BatchQueue<LogEntry>({ capacity: CAPACITY, batch: BATCH, sizeOf: logEntryBytes, onDropped: (count) => (this.#dropped += count) });
+    this.#queue = new BatchQueue<LogEntry>({
+      capacity: CAPACITY,
+      batch: BATCH,
+      sizeOf: logEntryBytes,
+      onDropped: (count) => (this.#dropped += count),
+    });
   }
 
   add(entry: LogEntry): void {

@@ -8,14 +8,16 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
  * died are taken for what Node said of it.
  */
 export function createStderrLogger(name: string, clock: Pick<Clock, 'now'>, bound: object = {}): Logger {
-  const line = (level: string) => (fields: object, msg: string): void => {
-    const time = new Date(clock.now()).toISOString();
-    try {
-      writeSync(2, `${JSON.stringify({ level, time, name, ...bound, ...fields, msg })}\n`);
-    } catch {
-      // Nobody reads it.
-    }
-  };
+  const line =
+    (level: string) =>
+    (fields: object, msg: string): void => {
+      const time = new Date(clock.now()).toISOString();
+      try {
+        writeSync(2, `${JSON.stringify({ level, time, name, ...bound, ...fields, msg })}\n`);
+      } catch {
+        // Nobody reads it.
+      }
+    };
   return {
     debug: () => undefined,
     info: () => undefined,

@@ -11,7 +11,13 @@ describe('what packages ask about the user', () => {
     const system: UserQuestions = { homedir: unknown, userInfo: unknown, tmpdir: () => '/run/function' };
     giveOwnUser(system);
     expect(system.homedir()).toBe('/run/function');
-    expect(system.userInfo()).toEqual({ uid: process.getuid?.(), gid: process.getgid?.(), username: 'function', homedir: '/run/function', shell: null });
+    expect(system.userInfo()).toEqual({
+      uid: process.getuid?.(),
+      gid: process.getgid?.(),
+      username: 'function',
+      homedir: '/run/function',
+      shell: null,
+    });
   });
 
   it('is answered by the machine for a user that it knows', () => {
@@ -23,7 +29,13 @@ describe('what packages ask about the user', () => {
   });
 
   it('is not answered where something else is wrong', () => {
-    const system: UserQuestions = { homedir: () => { throw new RangeError('no'); }, userInfo: unknown, tmpdir: () => '/tmp' };
+    const system: UserQuestions = {
+      homedir: () => {
+        throw new RangeError('no');
+      },
+      userInfo: unknown,
+      tmpdir: () => '/tmp',
+    };
     giveOwnUser(system);
     expect(() => system.homedir()).toThrow(RangeError);
   });

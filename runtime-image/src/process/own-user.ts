@@ -19,7 +19,8 @@ export function giveOwnUser(system: UserQuestions = os): void {
     shell: null,
   });
   system.homedir = () => orElse(homedir, () => system.tmpdir());
-  system.userInfo = ((options?: os.UserInfoOptions) => orElse(() => userInfo(options as undefined), made)) as typeof os.userInfo;
+  system.userInfo = ((options?: os.UserInfoOptions) =>
+    orElse(() => userInfo(options as undefined), made)) as typeof os.userInfo;
   // For those who import them by name.
   syncBuiltinESMExports();
 }

@@ -11,7 +11,10 @@ export function endOnSignals(drain: () => Promise<void>, farewell: () => Promise
     told = true;
     drain()
       .then(farewell)
-      .then(() => process.exit(0), () => process.exit(1));
+      .then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
   };
   process.on('SIGTERM', end);
   // Ctrl-C reaches the whole group: the service, which gets it too, decides when its instances go.

@@ -43,7 +43,9 @@ export async function startProbeListener({ port, loaded, onStarted, clock }: Pro
     server.listen({ port });
     await once(server, 'listening');
   } catch (error) {
-    throw new StartError(`The probe port ${port} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)}).`);
+    throw new StartError(
+      `The probe port ${port} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)}).`,
+    );
   }
 }
 

@@ -13,7 +13,17 @@ import { TestFeedServer } from '@wherry/service/testing/test-feed-server.ts';
 
 const MAIN = path.join(import.meta.dirname, '..', 'main.ts');
 const state = (logLevel = 'info', secret = 'one') => ({
-  function: { id: 'hello', namespace: 'default', name: 'Hello', description: null, handler: 'api/hello.ts', route: '/*', methods: ['GET'], keyGroups: null, debug: false },
+  function: {
+    id: 'hello',
+    namespace: 'default',
+    name: 'Hello',
+    description: null,
+    handler: 'api/hello.ts',
+    route: '/*',
+    methods: ['GET'],
+    keyGroups: null,
+    debug: false,
+  },
   settings: { logLevel },
   secrets: [{ name: 'A', value: secret, scope: 'global', owner: null }],
 });
@@ -64,9 +74,16 @@ describe('an instance in a pod', () => {
     child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
-        WHERRY_FEED_ADDRESS: feed.address, WHERRY_FEED_DIRECTORY: directory, WHERRY_WORKLOAD: 'hello-1', WHERRY_FUNCTION_UID: 'uid-1',
-        WHERRY_INSTANCE: 'hello-1-abc', WHERRY_PROBE_PORT: String(probePort), WHERRY_TERMINATION_LOG: path.join(directory, 'termination-log'),
-        KUBERNETES_SERVICE_HOST: '10.0.0.1', PATH: '/usr/bin', ...environment,
+        WHERRY_FEED_ADDRESS: feed.address,
+        WHERRY_FEED_DIRECTORY: directory,
+        WHERRY_WORKLOAD: 'hello-1',
+        WHERRY_FUNCTION_UID: 'uid-1',
+        WHERRY_INSTANCE: 'hello-1-abc',
+        WHERRY_PROBE_PORT: String(probePort),
+        WHERRY_TERMINATION_LOG: path.join(directory, 'termination-log'),
+        KUBERNETES_SERVICE_HOST: '10.0.0.1',
+        PATH: '/usr/bin',
+        ...environment,
       },
     });
     child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
@@ -77,7 +94,13 @@ describe('an instance in a pod', () => {
   const logs = () => ups().flatMap((up) => (up.type === 'logs' ? up.entries : []));
   async function tellStart(artifact: string, { token = 'invocation', secret = 'one' } = {}): Promise<void> {
     await eventually(() => client() !== undefined);
-    const message = { type: 'start', revision: revisionOf(artifact), artifact, invocationToken: token, state: state('debug', secret) };
+    const message = {
+      type: 'start',
+      revision: revisionOf(artifact),
+      artifact,
+      invocationToken: token,
+      state: state('debug', secret),
+    };
     client()?.channel.send({ ...message, listen: { host: '127.0.0.1', port: port ?? 0 } });
   }
   async function loaded(): Promise<number> {
@@ -92,9 +115,14 @@ describe('an instance in a pod', () => {
     expect(await probe('startz')).toEqual([200, 'ok']);
     port = await loaded();
   }
-  const context = () => Buffer.from(JSON.stringify({ requestId: 'r-1', requestedAt: Date.now(), timeoutMs: 10_000, params: {}, scheme: 'http' })).toString('base64url');
+  const context = () =>
+    Buffer.from(
+      JSON.stringify({ requestId: 'r-1', requestedAt: Date.now(), timeoutMs: 10_000, params: {}, scheme: 'http' }),
+    ).toString('base64url');
   const call = async (token = 'invocation', host = '127.0.0.1'): Promise<[number, string]> => {
-    const response = await fetch(`http://${host}:${port}/`, { headers: { [TOKEN_HEADER]: token, [CONTEXT_HEADER]: context() } });
+    const response = await fetch(`http://${host}:${port}/`, {
+      headers: { [TOKEN_HEADER]: token, [CONTEXT_HEADER]: context() },
+    });
     return [response.status, await response.text()];
   };
   const probe = async (which: string): Promise<[number, string]> => {
@@ -105,8 +133,18 @@ describe('an instance in a pod', () => {
   it('says who it is, loads what it is told, listens on every address, and takes calls when the kubelet knows', async () => {
     startPod();
     await eventually(() => client() !== undefined);
-    expect(client()?.hello).toEqual({ type: 'hello', role: 'runtime', instance: 'hello-1-abc', workload: 'hello-1', functionUid: 'uid-1', token: 'token-of-hello' });
-    expect([await probe('livez'), await probe('readyz')]).toEqual([[200, 'ok'], [404, 'There are /livez and /startz.']]);
+    expect(client()?.hello).toEqual({
+      type: 'hello',
+      role: 'runtime',
+      instance: 'hello-1-abc',
+      workload: 'hello-1',
+      functionUid: 'uid-1',
+      token: 'token-of-hello',
+    });
+    expect([await probe('livez'), await probe('readyz')]).toEqual([
+      [200, 'ok'],
+      [404, 'There are /livez and /startz.'],
+    ]);
     port = 0;
     await tellStart(`console.log('loads'); export default (c) => c.text('hi')`);
     await eventually(() => logs().length > 0);
@@ -115,8 +153,15 @@ describe('an instance in a pod', () => {
     expect(ups().map(({ type }) => type)).not.toContain('loaded');
     expect(await probe('startz')).toEqual([200, 'ok']);
     port = await loaded();
-    expect(ups().find(({ type }) => type === 'loaded')).toEqual({ type: 'loaded', address: { host: '127.0.0.1', port } });
-    expect([await call(), await call('invocation', '127.0.0.2'), await probe('livez')]).toEqual([[200, 'hi'], [200, 'hi'], [200, 'ok']]);
+    expect(ups().find(({ type }) => type === 'loaded')).toEqual({
+      type: 'loaded',
+      address: { host: '127.0.0.1', port },
+    });
+    expect([await call(), await call('invocation', '127.0.0.2'), await probe('livez')]).toEqual([
+      [200, 'hi'],
+      [200, 'hi'],
+      [200, 'ok'],
+    ]);
     expect((await call('wrong'))[0]).toBe(401);
   });
 
@@ -146,7 +191,11 @@ describe('an instance in a pod', () => {
     await tellStart(artifact, { secret: 'two', token: 'the-next-invocation' });
     expect(await loaded()).toBe(port);
     // Routers that have not learned the new token yet are still answered.
-    expect([await call('the-next-invocation'), await call(), (await call('x'))[0]]).toEqual([[200, 'two 3'], [200, 'two 4'], 401]);
+    expect([await call('the-next-invocation'), await call(), (await call('x'))[0]]).toEqual([
+      [200, 'two 3'],
+      [200, 'two 4'],
+      401,
+    ]);
     // Another revision is another pod's.
     await tellStart(`export default (c) => c.text('another')`, { secret: 'three' });
     client()?.channel.send({ type: 'heartbeat' });
@@ -167,14 +216,23 @@ describe('an instance in a pod', () => {
     startPod();
     await tellStart(`throw new Error('x'.repeat(10) + '€'.repeat(5000));`);
     expect(await exited).toBe(1);
-    expect(ups()).toContainEqual({ type: 'failed', reason: 'LoadError', message: expect.stringContaining('x€€€') as string });
+    expect(ups()).toContainEqual({
+      type: 'failed',
+      reason: 'LoadError',
+      message: expect.stringContaining('x€€€') as string,
+    });
     const text = readFileSync(path.join(directory, 'termination-log'));
     expect(text.length).toBeLessThanOrEqual(4096);
-    expect(JSON.parse(text.toString())).toEqual({ reason: 'LoadError', message: expect.stringMatching(/^Error: x{10}€{1000}/) as string });
+    expect(JSON.parse(text.toString())).toEqual({
+      reason: 'LoadError',
+      message: expect.stringMatching(/^Error: x{10}€{1000}/) as string,
+    });
   });
 
   it('told to go: answers for a while, finishes what runs, sends the last entries, exits with 0', async () => {
-    await serving(`export default (c, ctx) => { ctx.waitUntil(new Promise((r) => setTimeout(r, 1500)).then(() => console.log('last words'))); return c.text('x'); }`);
+    await serving(
+      `export default (c, ctx) => { ctx.waitUntil(new Promise((r) => setTimeout(r, 1500)).then(() => console.log('last words'))); return c.text('x'); }`,
+    );
     await call();
     child.kill('SIGTERM');
     expect(await call()).toEqual([200, 'x']);
@@ -184,17 +242,25 @@ describe('an instance in a pod', () => {
   });
 
   it('S3: what ended it is in the log', async () => {
-    await serving(`export default () => { setTimeout(() => { throw new Error('lost'); }, 1); return new Promise(() => {}); }`);
+    await serving(
+      `export default () => { setTimeout(() => { throw new Error('lost'); }, 1); return new Promise(() => {}); }`,
+    );
     await expect(call()).rejects.toThrow('fetch failed');
     expect(await exited).toBe(1);
     await eventually(() => logs().length > 0);
-    expect(logs()).toMatchObject([{ level: 'error', requestId: 'r-1', message: expect.stringContaining('Error: lost') }]);
+    expect(logs()).toMatchObject([
+      { level: 'error', requestId: 'r-1', message: expect.stringContaining('Error: lost') },
+    ]);
   });
 
   it('S3: a blocked event loop answers no probe', async () => {
     await serving(`export default () => { for (;;); }`);
     void call().catch(() => undefined);
-    const answered = () => fetch(`http://127.0.0.1:${probePort}/livez`, { signal: AbortSignal.timeout(300) }).then(() => true, () => false);
+    const answered = () =>
+      fetch(`http://127.0.0.1:${probePort}/livez`, { signal: AbortSignal.timeout(300) }).then(
+        () => true,
+        () => false,
+      );
     await eventually(async () => !(await answered()));
   });
 
@@ -202,8 +268,18 @@ describe('an instance in a pod', () => {
     await serving(`
       import { readdirSync, readFileSync } from 'node:fs';
       export default (c) => c.json({ env: process.env, files: readdirSync('${directory}').sort(), token: readFileSync('${directory}/token', 'utf8'), first: readFileSync('/proc/self/environ', 'utf8') });`);
-    const { env, files, token, first } = JSON.parse((await call())[1]) as { env: object; files: string[]; token: string; first: string };
-    expect(env).toEqual({ NODE_ENV: 'production', TZ: 'UTC', WHERRY_FUNCTION: 'hello', WHERRY_REVISION: expect.stringMatching(/^[0-9a-f]{64}$/) as string });
+    const { env, files, token, first } = JSON.parse((await call())[1]) as {
+      env: object;
+      files: string[];
+      token: string;
+      first: string;
+    };
+    expect(env).toEqual({
+      NODE_ENV: 'production',
+      TZ: 'UTC',
+      WHERRY_FUNCTION: 'hello',
+      WHERRY_REVISION: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
     expect([files, token]).toEqual([['ca.crt', 'termination-log', 'token'], 'token-of-hello\n']);
     expect(first).not.toContain('token-of-hello');
   });
@@ -221,7 +297,10 @@ describe('an instance in a pod', () => {
   });
 
   it.each([
-    [{ WHERRY_FUNCTION_UID: '' }, /WHERRY_WORKLOAD, WHERRY_FUNCTION_UID, WHERRY_INSTANCE: must be set beside WHERRY_FEED_ADDRESS/],
+    [
+      { WHERRY_FUNCTION_UID: '' },
+      /WHERRY_WORKLOAD, WHERRY_FUNCTION_UID, WHERRY_INSTANCE: must be set beside WHERRY_FEED_ADDRESS/,
+    ],
     [{ WHERRY_FEED_ADDRESS: 'feed' }, /WHERRY_FEED_ADDRESS: must be host:port/],
     [{ WHERRY_PROBE_PORT: 'x' }, /WHERRY_PROBE_PORT/],
   ])('names what is missing: %j', async (environment, text) => {

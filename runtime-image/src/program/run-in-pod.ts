@@ -30,17 +30,28 @@ export async function runInPod({ config, pod, clock }: PodParts): Promise<void> 
   const runtime = buildRuntime({ config, clock, watched: watched.promise });
   await startProbeListener({ port: pod.probePort, loaded: runtime.loaded, onStarted: watched.resolve, clock });
   // Read for each connection: the kubelet renews them.
-  const read = async (name: string): Promise<string> => (await readFile(path.join(pod.feedDirectory, name), 'utf8')).trim();
+  const read = async (name: string): Promise<string> =>
+    (await readFile(path.join(pod.feedDirectory, name), 'utf8')).trim();
   const { instance, workload, functionUid } = pod;
   const feed = connectFeed({
     address: pod.feedAddress,
     credentials: async () => ({ ca: await read('ca.crt') }),
-    hello: async (): Promise<Hello> => ({ type: 'hello', role: 'runtime', instance, workload, functionUid, token: await read('token') }),
+    hello: async (): Promise<Hello> => ({
+      type: 'hello',
+      role: 'runtime',
+      instance,
+      workload,
+      functionUid,
+      token: await read('token'),
+    }),
     serve: (channel) => runtime.follow(channel),
     clock,
     logger,
   });
-  endOnSignals(() => runtime.drain(), () => feed.stop());
+  endOnSignals(
+    () => runtime.drain(),
+    () => feed.stop(),
+  );
   const failure = await runtime.failed;
   writeTerminationLog(pod.terminationLog, failure);
   await feed.stop();

@@ -2,7 +2,12 @@ import type { RuntimeSecret } from '@wherry/core/feed/messages.ts';
 import { environmentOf } from './environment-of.ts';
 import { SecretStore } from './secret-store.ts';
 
-const secret = (name: string, value: string, scope: RuntimeSecret['scope'], owner: string | null = null): RuntimeSecret => ({ name, value, scope, owner });
+const secret = (
+  name: string,
+  value: string,
+  scope: RuntimeSecret['scope'],
+  owner: string | null = null,
+): RuntimeSecret => ({ name, value, scope, owner });
 const KEY = { id: 'k1', name: 'mobile', groupId: 'g1', groupName: 'apps' };
 const ALL = [
   secret('A', 'global', 'global'),
@@ -23,7 +28,7 @@ function storeOf(secrets: RuntimeSecret[]): { store: SecretStore; read: string[]
 describe('S5: SecretStore', () => {
   it('resolves key over group over function over global', () => {
     const found: (string | undefined)[] = [];
-    for (let rest = ALL; rest.length > 0; ) {
+    for (let rest = ALL; rest.length > 0;) {
       const value = storeOf(rest).store.view(KEY).get('A');
       found.push(value);
       rest = rest.filter((entry) => entry.value !== value && value !== undefined);
@@ -43,13 +48,22 @@ describe('S5: SecretStore', () => {
 
   it('gives nothing of a group or a key to a call without one', () => {
     const view = storeOf(ALL).store.view(undefined);
-    expect([view.get('A'), view.get('A', 'group'), view.get('A', 'key'), view.get('G'), view.complete('G'), view.names()]).toEqual([
-      'function', undefined, undefined, undefined, undefined, ['A'],
-    ]);
+    expect([
+      view.get('A'),
+      view.get('A', 'group'),
+      view.get('A', 'key'),
+      view.get('G'),
+      view.complete('G'),
+      view.names(),
+    ]).toEqual(['function', undefined, undefined, undefined, undefined, ['A']]);
   });
 
   it('refuses a scope that is none, by name', () => {
-    expect(() => storeOf(ALL).store.view(KEY).get('A', 'user' as 'key')).toThrow('key, group, function, global, not user');
+    expect(() =>
+      storeOf(ALL)
+        .store.view(KEY)
+        .get('A', 'user' as 'key'),
+    ).toThrow('key, group, function, global, not user');
   });
 
   it('tells what was read, and nothing before', () => {
@@ -74,7 +88,13 @@ describe('environmentOf', () => {
   it('is a read-only object of the resolved secrets that reads one only when asked', () => {
     const { store, read } = storeOf(ALL);
     const env = environmentOf(store.view(KEY));
-    expect([Object.keys(env), 'G' in env, 'X' in env, env.X, 'toString' in env]).toEqual([['A', 'G'], true, false, undefined, false]);
+    expect([Object.keys(env), 'G' in env, 'X' in env, env.X, 'toString' in env]).toEqual([
+      ['A', 'G'],
+      true,
+      false,
+      undefined,
+      false,
+    ]);
     expect(env.A).toBe('key');
     expect({ ...env }).toEqual({ A: 'key', G: 'of the group' });
     expect(() => {

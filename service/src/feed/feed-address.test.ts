@@ -9,7 +9,10 @@ describe('parseFeedAddress', () => {
     expect(parseFeedAddress(address)).toEqual({ host, port });
   });
 
-  it.each(['', 'host', 'host:', 'host:0', 'host:70000', 'a b:1', 'https://host:9443', 'fd00::1:9443'])('refuses %j', (address) => {
-    expect(() => parseFeedAddress(address)).toThrow('must be host:port');
-  });
+  it.each(['', 'host', 'host:', 'host:0', 'host:70000', 'a b:1', 'https://host:9443', 'fd00::1:9443'])(
+    'refuses %j',
+    (address) => {
+      expect(() => parseFeedAddress(address)).toThrow('must be host:port');
+    },
+  );
 });

@@ -34,7 +34,11 @@ const HELLO = { type: 'hello', role: 'router', instance: 'r', resourceVersion: '
 describe('connectFeed', () => {
   const authority = new TestAuthority();
   const another = new TestAuthority();
-  const [named, misnamed, client] = [authority.issue('operator', ['localhost']), authority.issue('operator', ['elsewhere']), authority.issue('router')] as const;
+  const [named, misnamed, client] = [
+    authority.issue('operator', ['localhost']),
+    authority.issue('operator', ['elsewhere']),
+    authority.issue('router'),
+  ] as const;
   afterAll(() => {
     authority.remove();
     another.remove();
@@ -64,7 +68,15 @@ describe('connectFeed', () => {
       channels.push(channel);
       await channel.closed;
     };
-    return (connection = connectFeed({ address, credentials: () => client, hello: () => HELLO, serve: serveOne, clock, logger, ...options }));
+    return (connection = connectFeed({
+      address,
+      credentials: () => client,
+      hello: () => HELLO,
+      serve: serveOne,
+      clock,
+      logger,
+      ...options,
+    }));
   }
   async function until(condition: () => boolean): Promise<void> {
     while (!condition()) await systemClock.sleep(2);
@@ -116,7 +128,10 @@ describe('connectFeed', () => {
       expect(clock.waits[at]).toBeGreaterThanOrEqual(ms / 2);
     });
     expect(logger.of('warn')).toHaveLength(1);
-    expect(logger.of('warn')[0]?.fields).toMatchObject({ address, problem: expect.stringContaining('ECONNREFUSED') as string });
+    expect(logger.of('warn')[0]?.fields).toMatchObject({
+      address,
+      problem: expect.stringContaining('ECONNREFUSED') as string,
+    });
     // It never gives up: the operator that comes at last is found.
     await serve(named, {}, Number(address.split(':')[1]));
     await until(() => sockets.length > 0);
@@ -131,7 +146,10 @@ describe('connectFeed', () => {
     await until(() => sockets.length >= 6 && connection?.isConnected() === true);
     const well = sockets.at(-1);
     const beats = setInterval(() => well?.write('{}\n'), 10);
-    channels.at(-1)?.closed.then(() => clearInterval(beats), () => undefined);
+    channels.at(-1)?.closed.then(
+      () => clearInterval(beats),
+      () => undefined,
+    );
     await clock.sleep(11_000);
     const waits = clock.waits.length;
     well?.destroy();

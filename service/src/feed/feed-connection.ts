@@ -106,7 +106,8 @@ class ReconnectingFeed {
       this.#told = '';
       logger.info({ address }, 'the feed is connected');
       await this.#serve(socket, hello);
-      if (!this.#stopping.signal.aborted) logger.info({ address }, 'the feed has ended; what was learned stays in force');
+      if (!this.#stopping.signal.aborted)
+        logger.info({ address }, 'the feed has ended; what was learned stays in force');
     } catch (error) {
       this.#tell(error as Error);
     }
@@ -135,7 +136,11 @@ class ReconnectingFeed {
   #tell(error: Error & { code?: string }): void {
     if (this.#stopping.signal.aborted) return;
     const problem = error.code === undefined ? error.message : `${error.code}: ${error.message}`;
-    if (problem !== this.#told) this.#options.logger.warn({ address: this.#options.address, problem }, 'the feed cannot be connected; it is tried again');
+    if (problem !== this.#told)
+      this.#options.logger.warn(
+        { address: this.#options.address, problem },
+        'the feed cannot be connected; it is tried again',
+      );
     this.#told = problem;
   }
 

@@ -38,19 +38,23 @@ describe('jsonLines', () => {
 
   it('joins lines however the bytes are cut', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.jsonValue(), { maxLength: 8 }), fc.infiniteStream(fc.integer({ min: 1, max: 7 })), async (values, cuts) => {
-        const [a, b] = await socketPair();
-        const received = collect(jsonLines(b).messages());
-        const bytes = Buffer.from(values.map((value) => `${JSON.stringify({ value })}\n`).join(''));
-        for (let at = 0; at < bytes.length; ) {
-          const size = cuts.next().value;
-          a.write(bytes.subarray(at, at + size));
-          at += size;
-        }
-        a.end();
-        expect(await received).toEqual(values.map((value) => JSON.parse(JSON.stringify({ value })) as unknown));
-        a.destroy();
-      }),
+      fc.asyncProperty(
+        fc.array(fc.jsonValue(), { maxLength: 8 }),
+        fc.infiniteStream(fc.integer({ min: 1, max: 7 })),
+        async (values, cuts) => {
+          const [a, b] = await socketPair();
+          const received = collect(jsonLines(b).messages());
+          const bytes = Buffer.from(values.map((value) => `${JSON.stringify({ value })}\n`).join(''));
+          for (let at = 0; at < bytes.length;) {
+            const size = cuts.next().value;
+            a.write(bytes.subarray(at, at + size));
+            at += size;
+          }
+          a.end();
+          expect(await received).toEqual(values.map((value) => JSON.parse(JSON.stringify({ value })) as unknown));
+          a.destroy();
+        },
+      ),
       { numRuns: 30 },
     );
   });

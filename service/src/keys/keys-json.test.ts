@@ -1,5 +1,14 @@
 import { isStartError } from '../start-error.ts';
-import { keyRingOf, keysJsonSchema, newKey, newKeySecret, parseKeySecret, parseKeysJson, serializeKeysJson, type KeysJson } from './keys-json.ts';
+import {
+  keyRingOf,
+  keysJsonSchema,
+  newKey,
+  newKeySecret,
+  parseKeySecret,
+  parseKeysJson,
+  serializeKeysJson,
+  type KeysJson,
+} from './keys-json.ts';
 
 const place = { name: 'The Secret wherry-system/wherry-encryption-keys', remedy: 'restore it' };
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -27,9 +36,21 @@ describe('keys.json', () => {
     ['nothing', '', 'is empty'],
     ['a cut text', serializeKeysJson(good).slice(0, 80), 'is cut short or is not JSON'],
     ['no keys', JSON.stringify({ format: 1, current: 1, keys: [] }), 'keys: '],
-    ['a short key', JSON.stringify({ ...good, keys: [{ ...good.keys[1], secret: 'c2hvcnQ=' }] }), 'keys.0.secret: must be 32 bytes in base64'],
-    ['a version twice', JSON.stringify({ ...good, keys: [good.keys[1], good.keys[1]] }), 'keys: must not hold a version twice'],
-    ['a current version that is not the highest', JSON.stringify({ ...good, current: 1 }), 'current: must be the highest version of keys'],
+    [
+      'a short key',
+      JSON.stringify({ ...good, keys: [{ ...good.keys[1], secret: 'c2hvcnQ=' }] }),
+      'keys.0.secret: must be 32 bytes in base64',
+    ],
+    [
+      'a version twice',
+      JSON.stringify({ ...good, keys: [good.keys[1], good.keys[1]] }),
+      'keys: must not hold a version twice',
+    ],
+    [
+      'a current version that is not the highest',
+      JSON.stringify({ ...good, current: 1 }),
+      'current: must be the highest version of keys',
+    ],
     ['the key file of one machine', JSON.stringify({ ...good, digestKey: newKeySecret() }), 'Unrecognized key'],
   ])('E4: refuses %s: names the place and what to do, and holds no secret', (_what, text, problem) => {
     const message = refusal(() => parseKeysJson(text, keysJsonSchema, place));
@@ -47,6 +68,8 @@ describe('a single key', () => {
   });
 
   it.each(['', '\n', 'c2hvcnQ=', 'x'.repeat(44)])('E4: refuses %j', (text) => {
-    expect(refusal(() => parseKeySecret(text, place))).toMatch(/^The Secret .* (is empty|must be 32 bytes in base64): restore it$/);
+    expect(refusal(() => parseKeySecret(text, place))).toMatch(
+      /^The Secret .* (is empty|must be 32 bytes in base64): restore it$/,
+    );
   });
 });

@@ -13,7 +13,15 @@ describe('the ops listener', () => {
   const logger = new FakeLogger();
   const clock = new FakeClock();
   async function start(options: Partial<OpsListenerOptions> = {}): Promise<OpsListener> {
-    return (listener = await startOpsListener({ port: 0, host: '127.0.0.1', registry, readyz: () => undefined, clock, logger, ...options }));
+    return (listener = await startOpsListener({
+      port: 0,
+      host: '127.0.0.1',
+      registry,
+      readyz: () => undefined,
+      clock,
+      logger,
+      ...options,
+    }));
   }
   async function get(path: string, method = 'GET'): Promise<[number, string, string | null]> {
     const response = await fetch(`http://127.0.0.1:${listener?.port}${path}`, { method });
@@ -25,7 +33,9 @@ describe('the ops listener', () => {
     await start();
     const [status, text, type] = await get('/metrics?x=1');
     expect([status, type]).toEqual([200, registry.contentType]);
-    expect(text).toContain('# HELP wherry_tests_total Tests that ran.\n# TYPE wherry_tests_total counter\nwherry_tests_total{result="good"} 2\n');
+    expect(text).toContain(
+      '# HELP wherry_tests_total Tests that ran.\n# TYPE wherry_tests_total counter\nwherry_tests_total{result="good"} 2\n',
+    );
   });
 
   it('prints those of other processes under paths of their own; one that cannot be read takes none else along', async () => {
@@ -67,7 +77,9 @@ describe('the ops listener', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    await expect(start({ port })).rejects.toThrow(`The ops port ${port} cannot be opened (EADDRINUSE): set OPS_PORT to another one.`);
+    await expect(start({ port })).rejects.toThrow(
+      `The ops port ${port} cannot be opened (EADDRINUSE): set OPS_PORT to another one.`,
+    );
     other.close();
   });
 

@@ -53,7 +53,10 @@ const PLAIN = 'text/plain; charset=utf-8';
  * @throws StartError for a port that is taken or may not be opened.
  */
 export async function startOpsListener(options: OpsListenerOptions): Promise<OpsListener> {
-  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: HEADERS_TIMEOUT_MS }, opsRequests(options));
+  const server = createServer(
+    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: HEADERS_TIMEOUT_MS },
+    opsRequests(options),
+  );
   const { port, host, socketPath } = options;
   try {
     server.listen(socketPath === undefined ? { port, ...(host === undefined ? {} : { host }) } : { path: socketPath });
@@ -62,7 +65,10 @@ export async function startOpsListener(options: OpsListenerOptions): Promise<Ops
     const { code, message } = error as NodeJS.ErrnoException;
     throw new StartError(`The ops port ${port} cannot be opened (${code ?? message}): set OPS_PORT to another one.`);
   }
-  return { port: socketPath === undefined ? (server.address() as AddressInfo).port : 0, close: () => closeServer(server) };
+  return {
+    port: socketPath === undefined ? (server.address() as AddressInfo).port : 0,
+    close: () => closeServer(server),
+  };
 }
 
 function opsRequests(options: OpsListenerOptions): RequestListener {
@@ -71,7 +77,8 @@ function opsRequests(options: OpsListenerOptions): RequestListener {
   return (request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const answer = (given: Answer): void => {
-      const { status, contentType, text } = request.method === 'GET' || request.method === 'HEAD' ? given : health(405, 'Only GET.');
+      const { status, contentType, text } =
+        request.method === 'GET' || request.method === 'HEAD' ? given : health(405, 'Only GET.');
       response.writeHead(status, { 'Content-Type': contentType, 'Cache-Control': 'no-store' });
       response.end(text);
     };

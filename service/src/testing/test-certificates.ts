@@ -12,19 +12,57 @@ export class TestAuthority {
 
   constructor(name = 'wherry test authority') {
     const extensions = ['-addext', 'basicConstraints=critical,CA:TRUE', '-addext', 'keyUsage=critical,keyCertSign'];
-    this.#openssl(['req', '-x509', ...NEW_KEY, '-keyout', 'ca.key', '-out', 'ca.crt', '-days', '2', '-subj', `/CN=${name}`, ...extensions]);
+    this.#openssl([
+      'req',
+      '-x509',
+      ...NEW_KEY,
+      '-keyout',
+      'ca.key',
+      '-out',
+      'ca.crt',
+      '-days',
+      '2',
+      '-subj',
+      `/CN=${name}`,
+      ...extensions,
+    ]);
     this.ca = this.#read('ca.crt');
   }
 
   /** @param names of a server; a client's certificate needs none. */
   issue(commonName: string, names: readonly string[] = []): TlsMaterial {
     const id = `c${++this.#serial}`;
-    this.#openssl(['req', '-new', ...NEW_KEY, '-keyout', `${id}.key`, '-out', `${id}.csr`, '-subj', `/CN=${commonName}`]);
+    this.#openssl([
+      'req',
+      '-new',
+      ...NEW_KEY,
+      '-keyout',
+      `${id}.key`,
+      '-out',
+      `${id}.csr`,
+      '-subj',
+      `/CN=${commonName}`,
+    ]);
     const alternatives = names.map((name) => (/^[\d.]+$|:/.test(name) ? `IP:${name}` : `DNS:${name}`)).join(',');
     const usage = 'basicConstraints=critical,CA:FALSE\nextendedKeyUsage=serverAuth,clientAuth\n';
-    writeFileSync(path.join(this.#directory, `${id}.ext`), usage + (alternatives === '' ? '' : `subjectAltName=${alternatives}\n`));
+    writeFileSync(
+      path.join(this.#directory, `${id}.ext`),
+      usage + (alternatives === '' ? '' : `subjectAltName=${alternatives}\n`),
+    );
     const issuer = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-set_serial', String(this.#serial)];
-    this.#openssl(['x509', '-req', '-in', `${id}.csr`, ...issuer, '-out', `${id}.crt`, '-days', '1', '-extfile', `${id}.ext`]);
+    this.#openssl([
+      'x509',
+      '-req',
+      '-in',
+      `${id}.csr`,
+      ...issuer,
+      '-out',
+      `${id}.crt`,
+      '-days',
+      '1',
+      '-extfile',
+      `${id}.ext`,
+    ]);
     return { ca: this.ca, cert: this.#read(`${id}.crt`), key: this.#read(`${id}.key`) };
   }
 

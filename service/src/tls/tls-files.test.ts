@@ -44,7 +44,7 @@ describe('watchTlsFiles', () => {
   });
 
   it.each<[string, (directory: string) => void]>([
-    ['another certificate\'s key', (folder) => writeFileSync(path.join(folder, 'tls.key'), second.key)],
+    ["another certificate's key", (folder) => writeFileSync(path.join(folder, 'tls.key'), second.key)],
     ['half a certificate', (folder) => writeFileSync(path.join(folder, 'tls.crt'), first.cert.slice(0, 200))],
     ['an empty authority', (folder) => writeFileSync(path.join(folder, 'ca.crt'), '')],
     ['no key', (folder) => rmSync(path.join(folder, 'tls.key'))],
@@ -63,7 +63,9 @@ describe('watchTlsFiles', () => {
   });
 
   it('refuses to start on a folder without them, and names it', async () => {
-    await expect(watch()).rejects.toThrow(`WHERRY_TLS_DIRECTORY: ${directory} must hold tls.crt, tls.key and ca.crt (ENOENT`);
+    await expect(watch()).rejects.toThrow(
+      `WHERRY_TLS_DIRECTORY: ${directory} must hold tls.crt, tls.key and ca.crt (ENOENT`,
+    );
     writeTlsFiles(directory, { ...first, key: second.key });
     await expect(watch()).rejects.toThrow('must hold');
   });

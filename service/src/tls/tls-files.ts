@@ -36,7 +36,8 @@ export async function watchTlsFiles({ directory, clock, logger }: TlsFilesOption
     read: () => readTlsFiles(directory),
     isSame,
     onNews: () => logger.info({ directory }, 'new certificates are in force'),
-    onProblem: (problem) => logger.warn({ directory, problem }, 'the new certificates cannot be used; the old ones stay in force'),
+    onProblem: (problem) =>
+      logger.warn({ directory, problem }, 'the new certificates cannot be used; the old ones stay in force'),
     clock,
   });
 }
@@ -45,7 +46,10 @@ async function readAtFirst(directory: string): Promise<TlsMaterial> {
   try {
     return await readTlsFiles(directory);
   } catch (error) {
-    throw new StartError(`WHERRY_TLS_DIRECTORY: ${directory} must hold tls.crt, tls.key and ca.crt (${(error as Error).message})`, error);
+    throw new StartError(
+      `WHERRY_TLS_DIRECTORY: ${directory} must hold tls.crt, tls.key and ca.crt (${(error as Error).message})`,
+      error,
+    );
   }
 }
 

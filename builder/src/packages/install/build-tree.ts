@@ -23,7 +23,11 @@ export interface TreeTools {
  * to the registry; what `npm:` specifiers add to it must not change it.
  * @throws InstallError
  */
-export async function buildTree(order: ResolveOrder, { client, limits, folder }: TreeTools, signal: AbortSignal): Promise<Entries> {
+export async function buildTree(
+  order: ResolveOrder,
+  { client, limits, folder }: TreeTools,
+  signal: AbortSignal,
+): Promise<Entries> {
   const own = await mkdtemp(path.join(folder, 'tree-'));
   try {
     return await treeIn(own, order, { client, limits }, signal);
@@ -32,11 +36,22 @@ export async function buildTree(order: ResolveOrder, { client, limits, folder }:
   }
 }
 
-async function treeIn(folder: string, order: ResolveOrder, { client, limits }: Omit<TreeTools, 'folder'>, signal: AbortSignal): Promise<Entries> {
+async function treeIn(
+  folder: string,
+  order: ResolveOrder,
+  { client, limits }: Omit<TreeTools, 'folder'>,
+  signal: AbortSignal,
+): Promise<Entries> {
   const { manifests, away } = manifestsOf(client, signal);
   const locked = order.lock && (await lockedTree(path.join(folder, 'lock'), order.own, order.lock, manifests));
-  if (locked !== undefined && JSON.stringify(order.own) === JSON.stringify(order.root)) return atMost(limits.packages, locked);
-  const arborist = await arboristFor(path.join(folder, 'root'), order.root, { ...order.base, ...order.lock }, manifests);
+  if (locked !== undefined && JSON.stringify(order.own) === JSON.stringify(order.root))
+    return atMost(limits.packages, locked);
+  const arborist = await arboristFor(
+    path.join(folder, 'root'),
+    order.root,
+    { ...order.base, ...order.lock },
+    manifests,
+  );
   const tree = await arborist.buildIdealTree().catch((error: unknown) => {
     throw away() ?? describe(error);
   });
@@ -60,7 +75,10 @@ async function lockedTree(folder: string, own: RootManifest, lock: Entries, mani
 }
 
 async function arboristFor(folder: string, root: RootManifest, seed: Entries, manifests: Manifests): Promise<Arborist> {
-  const packages = Object.entries(seed).map(([at, entry]) => [at, { ...entry, resolved: placeholder(entry.name ?? nameOfFolder(at), entry.version ?? '') }] as const);
+  const packages = Object.entries(seed).map(
+    ([at, entry]) =>
+      [at, { ...entry, resolved: placeholder(entry.name ?? nameOfFolder(at), entry.version ?? '') }] as const,
+  );
   await mkdir(folder);
   await writeFile(path.join(folder, 'package.json'), JSON.stringify(root));
   if (packages.length > 0) {
@@ -68,18 +86,34 @@ async function arboristFor(folder: string, root: RootManifest, seed: Entries, ma
     await writeFile(path.join(folder, 'package-lock.json'), JSON.stringify(lock));
   }
   const refused = { allowGit: 'none', allowRemote: 'none', allowFile: 'none', allowDirectory: 'none' };
-  return new Arborist({ ...refused, path: folder, cache: folder, manifests, ignoreScripts: true, ignoreExtension: true, audit: false, lockfileVersion: 3, workspacesEnabled: false });
+  return new Arborist({
+    ...refused,
+    path: folder,
+    cache: folder,
+    manifests,
+    ignoreScripts: true,
+    ignoreExtension: true,
+    audit: false,
+    lockfileVersion: 3,
+    workspacesEnabled: false,
+  });
 }
 
 /** What is reached from the root, by folder. */
 function collect(root: Node, onProblem: (edge: Edge) => void = () => undefined): Entries {
   const needed = reach(root, (edge) => !isOptional(edge), onProblem);
   const all = reach(root, () => true);
-  const entries = [...all].map(([folder, node]) => [folder, { ...entryOf(node, all), ...(!needed.has(folder) && { optional: true }) }] as const);
+  const entries = [...all].map(
+    ([folder, node]) => [folder, { ...entryOf(node, all), ...(!needed.has(folder) && { optional: true }) }] as const,
+  );
   return Object.fromEntries(entries);
 }
 
-function reach(root: Node, follow: (edge: Edge) => boolean, onProblem: (edge: Edge) => void = () => undefined): Map<string, Node> {
+function reach(
+  root: Node,
+  follow: (edge: Edge) => boolean,
+  onProblem: (edge: Edge) => void = () => undefined,
+): Map<string, Node> {
   const found = new Map<string, Node>();
   const queue = [root];
   for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
@@ -98,22 +132,41 @@ const isOptional = ({ type }: Edge): boolean => type === 'optional' || type === 
 
 /** Locks that were written with `legacy-peer-deps` have no peers. */
 const isProblem = ({ type, error, name }: Edge, { package: { bundleDependencies } }: Node): boolean =>
-  (error === 'INVALID' || error === 'MISSING') && (type === 'prod' || (type === 'optional' && error === 'INVALID')) && !(bundleDependencies as string[] | undefined)?.includes(name);
+  (error === 'INVALID' || error === 'MISSING') &&
+  (type === 'prod' || (type === 'optional' && error === 'INVALID')) &&
+  !(bundleDependencies as string[] | undefined)?.includes(name);
 
 /** Packages for one platform alone hold machine code, which no function can load: where they are optional, they are left out. */
-const isTaken = ({ type }: Edge, to: Node): boolean => !to.isLink && to.errors.length === 0 && !(type === 'optional' && isForPlatform(to.package));
+const isTaken = ({ type }: Edge, to: Node): boolean =>
+  !to.isLink && to.errors.length === 0 && !(type === 'optional' && isForPlatform(to.package));
 
-const isForPlatform = ({ os, cpu, libc }: Record<string, unknown>): boolean => [os, cpu, libc].some((one) => one !== undefined && one !== null);
+const isForPlatform = ({ os, cpu, libc }: Record<string, unknown>): boolean =>
+  [os, cpu, libc].some((one) => one !== undefined && one !== null);
 
-const KEPT = ['dependencies', 'optionalDependencies', 'peerDependencies', 'peerDependenciesMeta', 'bundleDependencies'] as const satisfies readonly (keyof LockEntry)[];
+const KEPT = [
+  'dependencies',
+  'optionalDependencies',
+  'peerDependencies',
+  'peerDependenciesMeta',
+  'bundleDependencies',
+] as const satisfies readonly (keyof LockEntry)[];
 
 function entryOf(node: Node, all: ReadonlyMap<string, Node>): LockEntry {
-  if (node.integrity === null) throw new InstallError('PackageRefused', `${node.packageName}@${node.version} cannot be had: there is no integrity for it.`, [node.packageName]);
+  if (node.integrity === null)
+    throw new InstallError(
+      'PackageRefused',
+      `${node.packageName}@${node.version} cannot be had: there is no integrity for it.`,
+      [node.packageName],
+    );
   // Those that are left out are not asked for again either.
-  const absent = [...node.edgesOut.values()].filter(({ type, to }) => type === 'optional' && (to === null || all.get(to.location) !== to)).map(({ name }) => name);
+  const absent = [...node.edgesOut.values()]
+    .filter(({ type, to }) => type === 'optional' && (to === null || all.get(to.location) !== to))
+    .map(({ name }) => name);
   const wanted = Object.entries(node.package['optionalDependencies'] ?? {}).filter(([name]) => !absent.includes(name));
   const content: Record<string, unknown> = { ...node.package, optionalDependencies: Object.fromEntries(wanted) };
-  const kept = KEPT.map((key) => [key, content[key]] as const).filter(([, value]) => typeof value === 'object' && value !== null && Object.keys(value).length > 0);
+  const kept = KEPT.map((key) => [key, content[key]] as const).filter(
+    ([, value]) => typeof value === 'object' && value !== null && Object.keys(value).length > 0,
+  );
   const alias = node.packageName === nameOfFolder(node.location) ? {} : { name: node.packageName };
   return { ...alias, version: node.version, integrity: node.integrity, ...Object.fromEntries(kept) };
 }
@@ -121,15 +174,26 @@ function entryOf(node: Node, all: ReadonlyMap<string, Node>): LockEntry {
 function atMost(limit: number, packages: Entries): Entries {
   const count = Object.keys(packages).length;
   if (count <= limit) return packages;
-  throw new InstallError('PackageTooLarge', `The source needs ${count} packages, and ${limit} are allowed. Ask for fewer.`, []);
+  throw new InstallError(
+    'PackageTooLarge',
+    `The source needs ${count} packages, and ${limit} are allowed. Ask for fewer.`,
+    [],
+  );
 }
 
 /** In the words of `npm ci`. */
 function outdated({ name, spec, from, to }: Edge): InstallError {
   const wanted = `${name}@${spec}`;
   const asker = from.location === '' ? 'package.json' : from.packageName;
-  const problem = to === null ? `Missing: ${wanted} from lock file` : `Invalid: lock file's ${to.packageName}@${to.version} does not satisfy ${wanted}`;
-  return new InstallError('LockOutdated', `package.json and the lock do not agree. ${problem} (asked for by ${asker}). Run npm install, and upload both.`, [name]);
+  const problem =
+    to === null
+      ? `Missing: ${wanted} from lock file`
+      : `Invalid: lock file's ${to.packageName}@${to.version} does not satisfy ${wanted}`;
+  return new InstallError(
+    'LockOutdated',
+    `package.json and the lock do not agree. ${problem} (asked for by ${asker}). Run npm install, and upload both.`,
+    [name],
+  );
 }
 
 function expectSame(folder: string, locked: LockEntry, found: LockEntry | undefined): void {
@@ -145,9 +209,16 @@ function describe(error: unknown): InstallError {
   if (error instanceof InstallError) return withAsker(error);
   const { code = '', message, package: name } = error as Error & { code?: string; package?: string };
   if (code === 'ERESOLVE') return peerConflict(error as PeerConflict);
-  if (code.startsWith('EALLOW') || code === 'EUNSUPPORTEDPROTOCOL') return new InstallError('PackageRefused', `${name ?? message} cannot be had: only packages of the registry are taken.`, []);
-  if (code === 'EOVERRIDE' || code.startsWith('EINVALID')) return new InstallError('ManifestInvalid', `package.json: ${message}.`, []);
-  if (code === 'EBADPLATFORM') return new InstallError('PackageRefused', `A package is for another platform: ${message}.`, []);
+  if (code.startsWith('EALLOW') || code === 'EUNSUPPORTEDPROTOCOL')
+    return new InstallError(
+      'PackageRefused',
+      `${name ?? message} cannot be had: only packages of the registry are taken.`,
+      [],
+    );
+  if (code === 'EOVERRIDE' || code.startsWith('EINVALID'))
+    return new InstallError('ManifestInvalid', `package.json: ${message}.`, []);
+  if (code === 'EBADPLATFORM')
+    return new InstallError('PackageRefused', `A package is for another platform: ${message}.`, []);
   return new InstallError('InstallFailed', `The packages could not be put together: ${message}.`, [], error);
 }
 

@@ -8,7 +8,10 @@ import { installReportSchema, type InstallReport, type ResolveOrder, type Tarbal
 const CANCEL_MS = 5000;
 
 export type Order = Omit<ResolveOrder, 'id'> | Omit<TarballOrder, 'id'>;
-export type Answer = { packages: Record<string, LockEntry> } | { bytes: Buffer } | { failure: { reason: PackageFailureReason; message: string; packages: string[] } };
+export type Answer =
+  | { packages: Record<string, LockEntry> }
+  | { bytes: Buffer }
+  | { failure: { reason: PackageFailureReason; message: string; packages: string[] } };
 
 /** Orders to one install process, and its answers. */
 export interface Conversation {
@@ -38,7 +41,8 @@ export function converse(peer: InstallPeer, { timeoutMs, clock }: { timeoutMs: n
     }
     peer.kill();
     await peer.exited;
-    for (const { settle } of pending.values()) settle(failure('InstallFailed', 'The install process ended unexpectedly.'));
+    for (const { settle } of pending.values())
+      settle(failure('InstallFailed', 'The install process ended unexpectedly.'));
   }
 
   return {
@@ -86,4 +90,6 @@ function take({ chunks, settle }: Pending, report: InstallReport): void {
   else settle({ failure: report });
 }
 
-const failure = (reason: PackageFailureReason, message: string): Answer => ({ failure: { reason, message, packages: [] } });
+const failure = (reason: PackageFailureReason, message: string): Answer => ({
+  failure: { reason, message, packages: [] },
+});

@@ -18,7 +18,9 @@ for await (const answer of child.channel.messages()) console.log(JSON.stringify(
 
 describe('startInstallChild', () => {
   it('leaves no process and no folder when the service is killed', async () => {
-    const service = spawn(process.execPath, ['--input-type=module', '-e', SERVICE], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const service = spawn(process.execPath, ['--input-type=module', '-e', SERVICE], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const [line] = (await once(service.stdout, 'data')) as [Buffer];
     const { pid, folder, answer } = JSON.parse(line.toString()) as { pid: number; folder: string; answer: object };
     expect(answer).toMatchObject({ type: 'failed', reason: 'RegistryUnavailable' });

@@ -30,7 +30,12 @@ export interface InstallChildOptions {
 }
 
 /** A child process that knows its registry. @throws Error when it cannot be started. */
-export async function startConfiguredChild({ registry, limits, identity, logger }: InstallChildOptions): Promise<InstallPeer> {
+export async function startConfiguredChild({
+  registry,
+  limits,
+  identity,
+  logger,
+}: InstallChildOptions): Promise<InstallPeer> {
   const onStderr = (text: string): void => logger.warn({ stderr: text }, 'the install process complains');
   const child = await startInstallChild(await makeInstallProgram(), { identity, onStderr });
   child.channel.send({ type: 'configure', folder: child.folder, registry, limits });
@@ -38,10 +43,20 @@ export async function startConfiguredChild({ registry, limits, identity, logger 
 }
 
 /** @throws Error when the process cannot be started. */
-export async function startInstallChild(program: string, { identity, onStderr }: { identity: BuildIdentity | undefined; onStderr: (text: string) => void }): Promise<InstallChild> {
+export async function startInstallChild(
+  program: string,
+  { identity, onStderr }: { identity: BuildIdentity | undefined; onStderr: (text: string) => void },
+): Promise<InstallChild> {
   const folder = await mkdtemp(path.join(await realpath(tmpdir()), 'wherry-install-'));
   if (identity !== undefined) await chown(folder, identity.uid, identity.gid);
-  const flags = ['--permission', `--allow-fs-read=${folder}`, `--allow-fs-write=${folder}`, '--use-system-ca', '--disable-sigusr1', `--max-old-space-size=${HEAP_MIB}`];
+  const flags = [
+    '--permission',
+    `--allow-fs-read=${folder}`,
+    `--allow-fs-write=${folder}`,
+    '--use-system-ca',
+    '--disable-sigusr1',
+    `--max-old-space-size=${HEAP_MIB}`,
+  ];
   const child = spawn(process.execPath, [...flags, '-'], {
     // Nothing of the service's environment; and no folder to look for programs in, where Node would use a default one.
     env: { PATH: folder },
@@ -59,7 +74,10 @@ export async function startInstallChild(program: string, { identity, onStderr }:
   child.stderr?.setEncoding('utf8').on('data', onStderr);
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(program);
-  const channel = jsonLines(child.stdio[3] as Duplex, { maxLineBytes: MAX_LINE_BYTES, maxBufferedBytes: MAX_LINE_BYTES });
+  const channel = jsonLines(child.stdio[3] as Duplex, {
+    maxLineBytes: MAX_LINE_BYTES,
+    maxBufferedBytes: MAX_LINE_BYTES,
+  });
   return { pid: child.pid ?? 0, channel, folder, exited, kill: () => void child.kill('SIGKILL') };
 }
 

@@ -5,10 +5,15 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { buildTree, type TreeTools } from './build-tree.ts';
 import { InstallError } from './install-error.ts';
-import { MAX_LINE_BYTES, type InstallOrder, type InstallReport, type ResolveOrder, type TarballOrder } from './protocol.ts';
+import {
+  MAX_LINE_BYTES,
+  type InstallOrder,
+  type InstallReport,
+  type ResolveOrder,
+  type TarballOrder,
+} from './protocol.ts';
 import { createRegistryClient } from './registry-client.ts';
 import { sendTarball } from './send-tarball.ts';
-
 
 /** The program of the process that talks to the registry, and alone holds its token. It takes orders over file descriptor 3. */
 async function main(): Promise<void> {
@@ -19,7 +24,8 @@ async function main(): Promise<void> {
 
   for await (const order of channel.messages() as AsyncIterable<InstallOrder>) {
     if (order.type === 'configure') tools = { ...order, client: createRegistryClient(order.registry, order.limits) };
-    else if (order.type === 'cancel') running.get(order.id)?.abort(new InstallError('InstallFailed', 'It was called off.', []));
+    else if (order.type === 'cancel')
+      running.get(order.id)?.abort(new InstallError('InstallFailed', 'It was called off.', []));
     else if (tools !== undefined) void serve(order, tools);
   }
 
@@ -34,7 +40,10 @@ async function main(): Promise<void> {
         sendTarball(channel, id, await tools.client.tarball(order, controller.signal));
       }
     } catch (error) {
-      const known = error instanceof InstallError ? error : new InstallError('InstallFailed', 'The packages could not be had: the install process failed.', [], error);
+      const known =
+        error instanceof InstallError
+          ? error
+          : new InstallError('InstallFailed', 'The packages could not be had: the install process failed.', [], error);
       if (known.cause instanceof Error) process.stderr.write(`${known.cause.stack ?? known.cause.message}\n`);
       report(channel, { type: 'failed', id, ...known.failure });
     } finally {

@@ -5,7 +5,15 @@ import { madeScript } from '../../made-script.ts';
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
 /** What of Arborist's libraries is left out. */
-const ABSENT = ['cacache', '@npmcli/run-script', 'bin-links', '@npmcli/metavuln-calculator', 'npm-registry-fetch', '@npmcli/node-gyp', '@npmcli/git'];
+const ABSENT = [
+  'cacache',
+  '@npmcli/run-script',
+  'bin-links',
+  '@npmcli/metavuln-calculator',
+  'npm-registry-fetch',
+  '@npmcli/node-gyp',
+  '@npmcli/git',
+];
 
 let made: Promise<string> | undefined;
 

@@ -39,7 +39,11 @@ afterEach(async () => {
 
 const serve = (): Promise<{ stop(): Promise<void> }> => {
   const logger = new FakeLogger();
-  return startInstallServer({ path: socket, installer: createRegistryInstaller({ registry: { url: registry.url, token }, clock, logger }), logger });
+  return startInstallServer({
+    path: socket,
+    installer: createRegistryInstaller({ registry: { url: registry.url, token }, clock, logger }),
+    logger,
+  });
 };
 
 const integrityOf = (lock: string): string => Object.values(bench.room.layout(lock).packages)[0]!.integrity;
@@ -53,7 +57,11 @@ describe('packages over the socket of an installer', () => {
   });
 
   it('fail as they do without one, by reason and package', async () => {
-    expect(await bench.resolve({ dependencies: { nowhere: '1' } })).toMatchObject({ ok: false, reason: 'PackageNotFound', message: expect.stringContaining('nowhere') });
+    expect(await bench.resolve({ dependencies: { nowhere: '1' } })).toMatchObject({
+      ok: false,
+      reason: 'PackageNotFound',
+      message: expect.stringContaining('nowhere'),
+    });
   });
 
   it('wait for an installer that restarts', async () => {
@@ -74,9 +82,18 @@ describe('packages over the socket of an installer', () => {
   });
 
   it.each<[string, object]>([
-    ['a registry of its own, which would get the token', { type: 'configure', folder: '/tmp', registry: { url: 'http://127.0.0.1:1/' }, limits: {} }],
-    ['a tarball of a name that is a path', { type: 'tarball', id: 1, name: '../-/npm/v1/tokens', version: '1.0.0', integrity: 'sha512-x' }],
-    ['a tarball of a name that is an address', { type: 'tarball', id: 1, name: 'http://127.0.0.1:1/x', version: '1.0.0', integrity: 'sha512-x' }],
+    [
+      'a registry of its own, which would get the token',
+      { type: 'configure', folder: '/tmp', registry: { url: 'http://127.0.0.1:1/' }, limits: {} },
+    ],
+    [
+      'a tarball of a name that is a path',
+      { type: 'tarball', id: 1, name: '../-/npm/v1/tokens', version: '1.0.0', integrity: 'sha512-x' },
+    ],
+    [
+      'a tarball of a name that is an address',
+      { type: 'tarball', id: 1, name: 'http://127.0.0.1:1/x', version: '1.0.0', integrity: 'sha512-x' },
+    ],
     ['what is no order', { type: 'token' }],
   ])('B1: are refused to who asks for %s: the connection ends', async (_what, order) => {
     const attacker = connect(socket);

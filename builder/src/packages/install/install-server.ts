@@ -7,7 +7,13 @@ import { listenOnPath } from '../../listen-on-path.ts';
 import { createSlots, type Slots } from '../../slots.ts';
 import type { Answer } from './conversation.ts';
 import type { Installer } from './installer.ts';
-import { MAX_LINE_BYTES, socketOrderSchema, type InstallReport, type ResolveOrder, type TarballOrder } from './protocol.ts';
+import {
+  MAX_LINE_BYTES,
+  socketOrderSchema,
+  type InstallReport,
+  type ResolveOrder,
+  type TarballOrder,
+} from './protocol.ts';
 import { sendTarball } from './send-tarball.ts';
 
 /** The builder has one connection, and for a moment two when it restarts. */
@@ -26,7 +32,11 @@ export interface InstallServerOptions {
  * Serves the registry's packages on a Unix socket (0660), and keeps the token to itself.
  * @throws StartError when it cannot listen there.
  */
-export async function startInstallServer({ path, installer, logger }: InstallServerOptions): Promise<{ stop(): Promise<void> }> {
+export async function startInstallServer({
+  path,
+  installer,
+  logger,
+}: InstallServerOptions): Promise<{ stop(): Promise<void> }> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
@@ -90,7 +100,8 @@ class Connection {
 
   #send(id: number, answer: Answer): void {
     if ('bytes' in answer) sendTarball(this.#channel, id, answer.bytes);
-    else if ('packages' in answer) this.#channel.send({ type: 'resolved', id, packages: answer.packages } satisfies InstallReport);
+    else if ('packages' in answer)
+      this.#channel.send({ type: 'resolved', id, packages: answer.packages } satisfies InstallReport);
     else this.#channel.send({ type: 'failed', id, ...answer.failure });
   }
 }

@@ -56,7 +56,10 @@ export function createInstaller({ start: startPeer, timeoutMs, clock, logger }: 
       const found = await current().catch((err: unknown) => {
         logger.error({ err }, 'the install process cannot be reached');
       });
-      if (found === undefined) return { failure: { reason: 'InstallFailed', message: 'The install process cannot be reached.', packages: [] } };
+      if (found === undefined)
+        return {
+          failure: { reason: 'InstallFailed', message: 'The install process cannot be reached.', packages: [] },
+        };
       const { peer, conversation } = found;
       try {
         signal.throwIfAborted();

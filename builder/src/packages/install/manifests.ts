@@ -10,8 +10,16 @@ import type { Packument, RegistryClient } from './registry-client.ts';
 export type Manifests = (spec: Spec) => Promise<object>;
 
 /** Things of a wrong type count as not there, as with npm: old packages hold much. */
-const specs = z.record(z.string(), z.unknown()).transform((all) => Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => typeof one[1] === 'string'))).catch({});
-const texts = z.union([z.array(z.string()), z.string()]).optional().catch(undefined);
+const specs = z
+  .record(z.string(), z.unknown())
+  .transform((all) =>
+    Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => typeof one[1] === 'string')),
+  )
+  .catch({});
+const texts = z
+  .union([z.array(z.string()), z.string()])
+  .optional()
+  .catch(undefined);
 const manifestSchema = z.object({
   name: z.string(),
   version: z.string(),
@@ -19,8 +27,14 @@ const manifestSchema = z.object({
   optionalDependencies: specs,
   peerDependencies: specs,
   peerDependenciesMeta: z.record(z.string(), z.object({ optional: z.boolean().optional() })).catch({}),
-  bundleDependencies: z.union([z.array(z.string()), z.boolean()]).optional().catch(undefined),
-  bundledDependencies: z.union([z.array(z.string()), z.boolean()]).optional().catch(undefined),
+  bundleDependencies: z
+    .union([z.array(z.string()), z.boolean()])
+    .optional()
+    .catch(undefined),
+  bundledDependencies: z
+    .union([z.array(z.string()), z.boolean()])
+    .optional()
+    .catch(undefined),
   os: texts,
   cpu: texts,
   libc: texts,
@@ -32,7 +46,10 @@ type Manifest = z.infer<typeof manifestSchema>;
  * The manifests of one resolution: each package is asked about once, and whatever is not from the registry is refused
  * before it is followed (B3). The first sign that the registry is away ends all: waiting for each package would take minutes.
  */
-export function manifestsOf(client: RegistryClient, signal: AbortSignal): { manifests: Manifests; away: () => InstallError | undefined } {
+export function manifestsOf(
+  client: RegistryClient,
+  signal: AbortSignal,
+): { manifests: Manifests; away: () => InstallError | undefined } {
   const packuments = new Map<string, Promise<Packument>>();
   let away: InstallError | undefined;
 
@@ -51,7 +68,12 @@ export function manifestsOf(client: RegistryClient, signal: AbortSignal): { mani
     manifests: async (spec) => {
       signal.throwIfAborted();
       const { name, fetchSpec, registry } = spec.subSpec ?? spec;
-      if (registry !== true || name === null) throw new InstallError('PackageRefused', `${spec.raw} cannot be had: only packages of the registry are taken.`, []);
+      if (registry !== true || name === null)
+        throw new InstallError(
+          'PackageRefused',
+          `${spec.raw} cannot be had: only packages of the registry are taken.`,
+          [],
+        );
       const asked = packuments.get(name) ?? packument(name);
       packuments.set(name, asked);
       return checked(pick(await asked, fetchSpec ?? ''));
@@ -65,21 +87,35 @@ function pick(packument: Packument, range: string): Manifest {
   } catch {
     const latest = packument['dist-tags']?.['latest'];
     const hint = latest === undefined ? '' : ` The latest is ${latest}.`;
-    throw new InstallError('PackageNotFound', `The registry has no version of ${packument.name} that fits ${JSON.stringify(range)}.${hint}`, [packument.name]);
+    throw new InstallError(
+      'PackageNotFound',
+      `The registry has no version of ${packument.name} that fits ${JSON.stringify(range)}.${hint}`,
+      [packument.name],
+    );
   }
 }
 
-function checked({ dist, bundledDependencies, bundleDependencies = bundledDependencies, ...manifest }: Manifest): object {
+function checked({
+  dist,
+  bundledDependencies,
+  bundleDependencies = bundledDependencies,
+  ...manifest
+}: Manifest): object {
   const { name, version, dependencies, optionalDependencies, peerDependencies } = manifest;
   const id = `${name}@${version}`;
   const integrity = strongestIntegrity(dist.integrity ?? '');
-  if (integrity === undefined) throw new InstallError('PackageRefused', `${id} cannot be had: the registry gives no SHA-512 integrity for it.`, [name]);
+  if (integrity === undefined)
+    throw new InstallError('PackageRefused', `${id} cannot be had: the registry gives no SHA-512 integrity for it.`, [
+      name,
+    ]);
   const bundled = bundleDependencies === true ? Object.keys(dependencies) : bundleDependencies || [];
   refuseForeign(manifest, bundled);
   return {
     ...manifest,
     // What is optional stands in both, as registries write it.
-    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([other]) => !Object.hasOwn(optionalDependencies, other))),
+    dependencies: Object.fromEntries(
+      Object.entries(dependencies).filter(([other]) => !Object.hasOwn(optionalDependencies, other)),
+    ),
     optionalDependencies: fromRegistry(optionalDependencies),
     peerDependencies: fromRegistry(peerDependencies),
     ...(bundled.length > 0 && { bundleDependencies: bundled }),
@@ -90,11 +126,20 @@ function checked({ dist, bundledDependencies, bundleDependencies = bundledDepend
 }
 
 /** What a package must have has to come from the registry; what it can do without is left out where it does not. */
-function refuseForeign({ name, version, dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta }: Omit<Manifest, 'dist'>, bundled: string[]): void {
+function refuseForeign(
+  { name, version, dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta }: Omit<Manifest, 'dist'>,
+  bundled: string[],
+): void {
   for (const [other, spec] of Object.entries({ ...peerDependencies, ...dependencies })) {
-    const dispensable = bundled.includes(other) || Object.hasOwn(optionalDependencies, other) || peerDependenciesMeta[other]?.optional === true;
+    const dispensable =
+      bundled.includes(other) ||
+      Object.hasOwn(optionalDependencies, other) ||
+      peerDependenciesMeta[other]?.optional === true;
     const problem = dispensable ? undefined : specProblem(other, spec);
-    if (problem !== undefined) throw new InstallError('PackageRefused', `${name}@${version} cannot be had: it needs ${other}, and ${problem}.`, [name]);
+    if (problem !== undefined)
+      throw new InstallError('PackageRefused', `${name}@${version} cannot be had: it needs ${other}, and ${problem}.`, [
+        name,
+      ]);
   }
 }
 
@@ -102,4 +147,5 @@ const fromRegistry = (specs: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(specs).filter(([name, spec]) => specProblem(name, spec) === undefined));
 
 /** Arborist wants to see an address. It is never asked: the registry names the real one when a tarball is fetched. */
-export const placeholder = (name: string, version: string): string => `https://registry.invalid/${name}/-/${name.replace(/^.*\//, '')}-${version}.tgz`;
+export const placeholder = (name: string, version: string): string =>
+  `https://registry.invalid/${name}/-/${name.replace(/^.*\//, '')}-${version}.tgz`;

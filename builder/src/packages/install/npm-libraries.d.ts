@@ -17,7 +17,11 @@ declare module 'npm-package-arg' {
 
 declare module 'npm-pick-manifest' {
   /** Throws with the code ETARGET or ENOVERSIONS when nothing fits. */
-  export default function pickManifest(packument: object, range: string, options: object): { name: string; version: string };
+  export default function pickManifest(
+    packument: object,
+    range: string,
+    options: object,
+  ): { name: string; version: string };
 }
 
 declare module '@npmcli/arborist' {

@@ -25,7 +25,8 @@ export interface PeerConflict {
 /** Says which package needs which other, and what stands against it. */
 export function peerConflict({ edge, current, peerConflict: peers }: PeerConflict): InstallError {
   const ask = peers?.peer?.dependents?.[0] ?? edge;
-  if (!ask) return new InstallError('PackageConflict', 'Packages ask for versions of each other that cannot be together.');
+  if (!ask)
+    return new InstallError('PackageConflict', 'Packages ask for versions of each other that cannot be together.');
   const message = `${label(ask.from)} needs ${ask.name}@${ask.spec} beside it, and ${describe(peers?.current ?? current)}. Ask for versions that fit.`;
   return new InstallError('PackageConflict', message, [ask.from?.name ?? ask.name, ask.name]);
 }
@@ -36,4 +37,5 @@ function describe(there: There | null | undefined): string {
   return `${askers} needs ${there.name}@${there.version}`;
 }
 
-const label = (asker: Asker | null | undefined): string => (asker?.name === undefined ? 'package.json' : `${asker.name}@${asker.version ?? ''}`);
+const label = (asker: Asker | null | undefined): string =>
+  asker?.name === undefined ? 'package.json' : `${asker.name}@${asker.version ?? ''}`;

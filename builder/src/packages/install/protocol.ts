@@ -43,18 +43,36 @@ export interface TarballOrder {
 export type InstallOrder = Configure | ResolveOrder | TarballOrder | { type: 'cancel'; id: number };
 
 /** A name as registries have it: it becomes a path there. */
-const packageName = z.string().max(214).regex(/^(@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/);
+const packageName = z
+  .string()
+  .max(214)
+  .regex(/^(@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/);
 const entries = z.record(z.string(), lockEntrySchema);
 const orderId = z.int();
 /** Its parts were checked where it was read (`check-manifest.ts`); npm's own code, which takes it, checks each name and version. */
-const rootManifest = z.custom<RootManifest>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+const rootManifest = z.custom<RootManifest>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+);
 /**
  * What the program beside asks for, over the installer's socket. It handles what strangers wrote, so that each line is
  * checked; and it cannot configure: whoever names the registry gets the token.
  */
 export const socketOrderSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('resolve'), id: orderId, own: rootManifest, root: rootManifest, lock: entries.exactOptional(), base: entries }),
-  z.strictObject({ type: z.literal('tarball'), id: orderId, name: packageName, version: z.string().max(256), integrity: z.string().max(512) }),
+  z.strictObject({
+    type: z.literal('resolve'),
+    id: orderId,
+    own: rootManifest,
+    root: rootManifest,
+    lock: entries.exactOptional(),
+    base: entries,
+  }),
+  z.strictObject({
+    type: z.literal('tarball'),
+    id: orderId,
+    name: packageName,
+    version: z.string().max(256),
+    integrity: z.string().max(512),
+  }),
   z.strictObject({ type: z.literal('cancel'), id: orderId }),
 ]);
 

@@ -33,13 +33,22 @@ export function createRegistryClient(registry: RegistryOptions, limits: InstallL
   async function get(about: string, url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
     let target = url;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-      const authorization = registry.token !== undefined && target.origin === base.origin ? { authorization: `Bearer ${registry.token}` } : {};
-      const response = await fetch(target, { dispatcher, redirect: 'manual', signal, headers: { 'user-agent': 'wherry', ...headers, ...authorization } });
+      const authorization =
+        registry.token !== undefined && target.origin === base.origin
+          ? { authorization: `Bearer ${registry.token}` }
+          : {};
+      const response = await fetch(target, {
+        dispatcher,
+        redirect: 'manual',
+        signal,
+        headers: { 'user-agent': 'wherry', ...headers, ...authorization },
+      });
       const location = [301, 302, 303, 307, 308].includes(response.status) ? response.headers.get('location') : null;
       if (location === null) return response;
       await response.body?.cancel();
       const next = new URL(location, target);
-      if (next.protocol !== 'https:' && next.protocol !== target.protocol) throw unavailable(about, `it redirects to ${next.protocol}`);
+      if (next.protocol !== 'https:' && next.protocol !== target.protocol)
+        throw unavailable(about, `it redirects to ${next.protocol}`);
       target = next;
     }
     throw unavailable(about, 'it redirects in circles');
@@ -65,7 +74,16 @@ export function createRegistryClient(registry: RegistryOptions, limits: InstallL
       const response = await get(name, new URL(name.replace('/', '%2f'), base), headers, signal);
       if (response.status === 304 && before !== undefined) return before.packument;
       await expectOk(name, response);
-      const bytes = await readBody(response, limits.metadataBytes, () => new InstallError('PackageTooLarge', `What the registry says of ${name} is longer than ${limits.metadataBytes} bytes.`, [name]));
+      const bytes = await readBody(
+        response,
+        limits.metadataBytes,
+        () =>
+          new InstallError(
+            'PackageTooLarge',
+            `What the registry says of ${name} is longer than ${limits.metadataBytes} bytes.`,
+            [name],
+          ),
+      );
       const found = parsePackument(name, bytes);
       keep(name, response.headers.get('etag'), found, bytes.length);
       return found;
@@ -78,15 +96,32 @@ export function createRegistryClient(registry: RegistryOptions, limits: InstallL
       // The address comes from the registry alone, never from a lock.
       const address = (kept.get(name)?.packument ?? (await packument(name, signal))).versions[version]?.dist?.tarball;
       const label = `${name}@${version}`;
-      if (address === undefined || !URL.canParse(address)) throw new InstallError('PackageNotFound', `The registry has no ${label} any more.`, [name]);
-      if (!/^https?:$/.test(new URL(address).protocol)) throw new InstallError('PackageRefused', `The registry's address for ${label} is none of http or https.`, [name]);
+      if (address === undefined || !URL.canParse(address))
+        throw new InstallError('PackageNotFound', `The registry has no ${label} any more.`, [name]);
+      if (!/^https?:$/.test(new URL(address).protocol))
+        throw new InstallError('PackageRefused', `The registry's address for ${label} is none of http or https.`, [
+          name,
+        ]);
       const bytes = await orUnavailable(label, signal, async () => {
         const response = await get(label, new URL(address), {}, signal);
         await expectOk(label, response);
-        return readBody(response, limits.tarballBytes, () => new InstallError('PackageTooLarge', `The tarball of ${label} is larger than ${limits.tarballBytes} bytes.`, [name]));
+        return readBody(
+          response,
+          limits.tarballBytes,
+          () =>
+            new InstallError(
+              'PackageTooLarge',
+              `The tarball of ${label} is larger than ${limits.tarballBytes} bytes.`,
+              [name],
+            ),
+        );
       });
       if (matchesIntegrity(bytes, integrity)) return bytes;
-      throw new InstallError('PackageCorrupt', `What the registry sent as ${label} does not have the integrity ${integrity}.`, [name]);
+      throw new InstallError(
+        'PackageCorrupt',
+        `What the registry sent as ${label} does not have the integrity ${integrity}.`,
+        [name],
+      );
     },
   };
 }
@@ -95,15 +130,22 @@ function createDispatcher({ ca, proxy }: RegistryOptions, { silenceMs }: Install
   const tls = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] };
   const timeouts = { headersTimeout: silenceMs, bodyTimeout: silenceMs };
   if (proxy === undefined) return new Agent({ ...timeouts, connect: { ...tls, timeout: CONNECT_MS } });
-  return new ProxyAgent({ ...timeouts, uri: proxy, requestTls: { ...tls, timeout: CONNECT_MS }, proxyTls: { ...tls, timeout: CONNECT_MS } });
+  return new ProxyAgent({
+    ...timeouts,
+    uri: proxy,
+    requestTls: { ...tls, timeout: CONNECT_MS },
+    proxyTls: { ...tls, timeout: CONNECT_MS },
+  });
 }
 
 async function expectOk(about: string, response: Response): Promise<void> {
   if (response.status === 200) return;
   await response.body?.cancel();
   const name = about.replace(/(?<=.)@.*$/s, '');
-  if (response.status === 404) throw new InstallError('PackageNotFound', `The registry has no package ${about}.`, [name]);
-  if (response.status === 401 || response.status === 403) throw unavailable(about, `it answered ${response.status}: it wants another token`);
+  if (response.status === 404)
+    throw new InstallError('PackageNotFound', `The registry has no package ${about}.`, [name]);
+  if (response.status === 401 || response.status === 403)
+    throw unavailable(about, `it answered ${response.status}: it wants another token`);
   throw unavailable(about, `it answered ${response.status}`);
 }
 
@@ -126,12 +168,15 @@ function parsePackument(name: string, bytes: Buffer): Packument {
     throw unavailable(name, 'its answer is not JSON');
   }
   const found = value as Partial<Packument> | null;
-  if (typeof found?.versions !== 'object' || found.versions === null) throw unavailable(name, 'its answer is not about a package');
+  if (typeof found?.versions !== 'object' || found.versions === null)
+    throw unavailable(name, 'its answer is not about a package');
   return { ...found, versions: found.versions, name };
 }
 
 const unavailable = (about: string, why: string): InstallError =>
-  new InstallError('RegistryUnavailable', `The registry did not give ${about}: ${why}.`, [about.replace(/(?<=.)@.*$/s, '')]);
+  new InstallError('RegistryUnavailable', `The registry did not give ${about}: ${why}.`, [
+    about.replace(/(?<=.)@.*$/s, ''),
+  ]);
 
 /** Errors of sockets, names and certificates come out of `fetch` as causes. */
 async function orUnavailable<T>(about: string, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {

@@ -23,10 +23,14 @@ export async function startMeddlingProxy(upstream?: string): Promise<MeddlingPro
       return;
     }
     // The Host stays, so that the registry names our address in its answers.
-    const outgoing = request(new URL(incoming.url ?? '', upstream), { method: incoming.method, headers: incoming.headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(response);
-    });
+    const outgoing = request(
+      new URL(incoming.url ?? '', upstream),
+      { method: incoming.method, headers: incoming.headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      },
+    );
     outgoing.on('error', () => response.destroy());
     incoming.pipe(outgoing);
   });

@@ -15,22 +15,41 @@ export interface RoomBench {
   /** The cache's folder. */
   directory: string;
   /** Resolves a manifest, given as an object, and the specifiers of one file, `api/main.ts`, one a line. */
-  resolve(manifest: object | undefined, options?: { specifiers?: string[]; lock?: object; base?: string }): Promise<ResolveResult>;
+  resolve(
+    manifest: object | undefined,
+    options?: { specifiers?: string[]; lock?: object; base?: string },
+  ): Promise<ResolveResult>;
   /** The lock of a resolution that has to succeed. */
-  lock(manifest: object | undefined, options?: { specifiers?: string[]; lock?: object; base?: string }): Promise<string>;
+  lock(
+    manifest: object | undefined,
+    options?: { specifiers?: string[]; lock?: object; base?: string },
+  ): Promise<string>;
   /** `name@version` by folder. */
   versions(lock: string): Record<string, string>;
   stop(): Promise<void>;
 }
 
-export async function roomBench(options: Partial<PackageRoomOptions> & { registry: PackageRoomOptions['registry'] }): Promise<RoomBench> {
+export async function roomBench(
+  options: Partial<PackageRoomOptions> & { registry: PackageRoomOptions['registry'] },
+): Promise<RoomBench> {
   const directory = options.cacheDirectory ?? (await mkdtemp(path.join(tmpdir(), 'wherry-packages-')));
   const logger = new FakeLogger();
-  const room = createPackageRoom({ clock: systemClock, logger, metrics: new FakeMetrics(), ...options, cacheDirectory: directory });
+  const room = createPackageRoom({
+    clock: systemClock,
+    logger,
+    metrics: new FakeMetrics(),
+    ...options,
+    cacheDirectory: directory,
+  });
   const resolve: RoomBench['resolve'] = async (manifest, { specifiers = [], lock, base } = {}) => {
     const asked: ResolveRequest = {
       source: 'api',
-      specifiers: specifiers.map((specifier, index) => ({ specifier, file: 'api/main.ts', line: index + 1, column: 8 })),
+      specifiers: specifiers.map((specifier, index) => ({
+        specifier,
+        file: 'api/main.ts',
+        line: index + 1,
+        column: 8,
+      })),
       ...(manifest && { manifest: JSON.stringify(manifest, undefined, 2) }),
       ...(lock && { lock: JSON.stringify(lock, undefined, 2) }),
       ...(base !== undefined && { base }),
@@ -47,7 +66,13 @@ export async function roomBench(options: Partial<PackageRoomOptions> & { registr
       if (!result.ok) throw new Error(`${result.reason}: ${result.message}`);
       return result.lock;
     },
-    versions: (lock) => Object.fromEntries(Object.entries(room.layout(lock).packages).map(([folder, { name, version }]) => [folder.replaceAll('node_modules/', ''), `${name}@${version}`])),
+    versions: (lock) =>
+      Object.fromEntries(
+        Object.entries(room.layout(lock).packages).map(([folder, { name, version }]) => [
+          folder.replaceAll('node_modules/', ''),
+          `${name}@${version}`,
+        ]),
+      ),
     async stop() {
       await room.stop();
       await rm(directory, { recursive: true, force: true });
@@ -62,7 +87,9 @@ export const installProcesses = (): number[] =>
     .flatMap((name) => {
       try {
         const parent = Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${name}/status`, 'latin1'))?.[1]);
-        return parent === process.pid && readFileSync(`/proc/${name}/cmdline`, 'latin1').includes('wherry-install-') ? [Number(name)] : [];
+        return parent === process.pid && readFileSync(`/proc/${name}/cmdline`, 'latin1').includes('wherry-install-')
+          ? [Number(name)]
+          : [];
       } catch {
         return [];
       }

@@ -34,11 +34,15 @@ runServer(JSON.parse(process.argv[2])).then((app) => {
 
 export async function startTestRegistry(): Promise<TestRegistry> {
   const folder = await mkdtemp(path.join(tmpdir(), 'wherry-verdaccio-'));
-  const child = spawn(process.execPath, ['-e', PROGRAM, createRequire(import.meta.url).resolve('verdaccio'), JSON.stringify(configuration(folder))], {
-    cwd: folder,
-    env: { HOME: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['-e', PROGRAM, createRequire(import.meta.url).resolve('verdaccio'), JSON.stringify(configuration(folder))],
+    {
+      cwd: folder,
+      env: { HOME: folder },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   let said = '';
   child.stderr.on('data', (text: Buffer) => (said += text.toString()));
   const port = await new Promise<string>((resolve, reject) => {
@@ -81,26 +85,47 @@ const configuration = (folder: string): object => ({
 
 async function publish(url: string, { files, tarball: given, ...manifest }: Publication): Promise<string> {
   const { name, version } = manifest;
-  const tarball = given ?? makeTarball({ 'package.json': JSON.stringify(manifest), 'index.js': `module.exports = ${JSON.stringify(`${name}@${version}`)};\n`, ...files });
+  const tarball =
+    given ??
+    makeTarball({
+      'package.json': JSON.stringify(manifest),
+      'index.js': `module.exports = ${JSON.stringify(`${name}@${version}`)};\n`,
+      ...files,
+    });
   const file = `${name}-${version}.tgz`;
   const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`;
-  const dist = { tarball: `${url}${name}/-/${file}`, integrity, shasum: createHash('sha1').update(tarball).digest('hex') };
+  const dist = {
+    tarball: `${url}${name}/-/${file}`,
+    integrity,
+    shasum: createHash('sha1').update(tarball).digest('hex'),
+  };
   const body = {
     _id: name,
     name,
     'dist-tags': { latest: version },
     versions: { [version]: { ...manifest, _id: `${name}@${version}`, dist } },
-    _attachments: { [file]: { content_type: 'application/octet-stream', data: tarball.toString('base64'), length: tarball.length } },
+    _attachments: {
+      [file]: { content_type: 'application/octet-stream', data: tarball.toString('base64'), length: tarball.length },
+    },
   };
-  const response = await fetch(new URL(name.replace('/', '%2f'), url), { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-  if (!response.ok) throw new Error(`${name}@${version} was not published: ${response.status} ${await response.text()}`);
+  const response = await fetch(new URL(name.replace('/', '%2f'), url), {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok)
+    throw new Error(`${name}@${version} was not published: ${response.status} ${await response.text()}`);
   return integrity;
 }
 
 async function newUser(url: string): Promise<string> {
   const name = `user${Math.random().toString(36).slice(2)}`;
   const body = JSON.stringify({ name, password: 'a password for tests' });
-  const response = await fetch(new URL(`-/user/org.couchdb.user:${name}`, url), { method: 'PUT', headers: { 'content-type': 'application/json' }, body });
+  const response = await fetch(new URL(`-/user/org.couchdb.user:${name}`, url), {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
   const { token } = (await response.json()) as { token?: string };
   if (token === undefined) throw new Error(`no token: ${response.status}`);
   return token;

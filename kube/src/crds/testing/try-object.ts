@@ -27,7 +27,14 @@ export function tryWithZod(sample: Sample): Refusal {
 
 /** What they say to a status. */
 export function tryStatusWithZod(kind: Kind, status: unknown): Refusal {
-  const metadata = { name: 'sample', namespace: NAMESPACE, uid: 'u', resourceVersion: '1', generation: 1, creationTimestamp: '' };
+  const metadata = {
+    name: 'sample',
+    namespace: NAMESPACE,
+    uid: 'u',
+    resourceVersion: '1',
+    generation: 1,
+    creationTimestamp: '',
+  };
   const stored = { apiVersion: API_VERSION, kind, metadata, spec: {}, status: {} } as Parameters<typeof applyStatus>[1];
   return refusalOf(() => applyStatus(stored, { ...stored, status: status as object }, STAMP));
 }
@@ -70,14 +77,23 @@ export class DryRun {
   }
 
   /** Any request of the namespace's objects of a kind; a write is kept. */
-  async request<T>(method: string, kind: Kind, { path = '', body, accept }: { path?: string; body?: object; accept?: string } = {}): Promise<T> {
+  async request<T>(
+    method: string,
+    kind: Kind,
+    { path = '', body, accept }: { path?: string; body?: object; accept?: string } = {},
+  ): Promise<T> {
     return (await this.#send(method, `${this.#path(kind)}${path}`, body, { query: '', accept })).body as T;
   }
 
   /** Server-side apply by another client, which takes every field that it names. */
   async apply<T>(kind: Kind, name: string, object: object): Promise<T> {
     const query = 'fieldManager=git&force=true';
-    return (await this.#send('PATCH', `${this.#path(kind)}/${name}`, object, { query, contentType: 'application/apply-patch+yaml' })).body as T;
+    return (
+      await this.#send('PATCH', `${this.#path(kind)}/${name}`, object, {
+        query,
+        contentType: 'application/apply-patch+yaml',
+      })
+    ).body as T;
   }
 
   /** The kinds of the group, as kubectl discovers them. */
@@ -98,7 +114,11 @@ export class DryRun {
     const answer = await fetch(`${this.#server.url}${path}?${query}`, {
       method,
       dispatcher: this.#dispatcher,
-      headers: { authorization: `Bearer ${this.#server.token}`, 'content-type': contentType, accept: accept ?? JSON_TYPE },
+      headers: {
+        authorization: `Bearer ${this.#server.token}`,
+        'content-type': contentType,
+        accept: accept ?? JSON_TYPE,
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const { status } = answer;
