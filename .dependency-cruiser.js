@@ -12,14 +12,13 @@ export const importTable = {
   content: ['core', 'service'],
   kube: ['core', 'service'],
   embedded: ['core', 'service', 'operator', 'builder', 'router', 'runtime-image', 'manager', 'content'],
-  cli: ['core', 'service'],
   crds: ['core'],
   e2e: [],
 };
 
 const parts = [...Object.keys(importTable), 'bench'];
 const anyPart = `^(${parts.join('|')})/`;
-const testFiles = '\\.test\\.tsx?$|^core/src/contracts/';
+const testFiles = '\\.test\\.tsx?$|^core/src/(contracts|fakes)/';
 /** What a cluster's programs may load beside, in their main.ts alone, and only with import(): Kubernetes' client takes half a second. */
 export const lazyParts = { operator: ['kube', 'builder'], manager: ['kube'] };
 

@@ -20,7 +20,7 @@ const SYSTEM = 'wherry-system';
 const PLAIN = 'plain';
 const IMAGE = 'wherry/runtime:0.1.0';
 const DEADLINE_MS = 300_000;
-/** For each one that is asked at the same time: asking must not take what they start with. */
+/** For each one that is called at the same time: the calls must not take the resources that they start with. */
 const BETWEEN_CALLS_MS = 10;
 /** What goes to a Service that its node does not know yet is lost without a word. */
 const ANSWER_MS = 500;
@@ -102,7 +102,7 @@ function plainOnes(cluster: Cluster): Subject {
   };
 }
 
-/** Through the Service, at its address in the cluster: all addresses are asked for at once, and not again. */
+/** Through the Service, at its address in the cluster: all addresses are called at once, and not again. */
 function serviceAnswers(cluster: Cluster): Subject['answers'] {
   const hosts = new Map<string, string>();
   let looking: Promise<void> | undefined;

@@ -10,9 +10,9 @@ import { median, quantile, rounded } from './lib/statistics.ts';
 import { table } from './lib/table.ts';
 
 const EDITS = Number(process.argv[2] ?? 30);
-/** They find no builder at hand and no compiled code: they are told by nobody's second edit. */
+/** They find no builder at hand and no compiled code: nobody's second edit shows them. */
 const FIRST = 2;
-/** People do not edit faster, and until then the places of used spares are filled again. */
+/** People do not edit faster, and until then used spares are replaced. */
 const BETWEEN_EDITS_MS = 500;
 /** Calls without a pause would take one of two cores from what is measured. The answer is seen this much late at most. */
 const BETWEEN_CALLS_MS = 5;

@@ -18,7 +18,7 @@ const ROUNDS = Number(process.argv[2] ?? 7);
 const FIRST_STARTS = 3;
 const MANY = 20;
 const EDITS = 30;
-/** People do not edit faster, and until then the places of used spares are filled again. */
+/** People do not edit faster, and until then used spares are replaced. */
 const BETWEEN_EDITS_MS = 500;
 /** Until this long after the start, or after the last call, a process is not taken for idle. */
 const IDLE_AFTER_MS = 5000;
@@ -147,7 +147,7 @@ const sum = (processes: ProcessMemory[], of: 'pss' | 'own'): number =>
   processes.reduce((total, process) => total + process[of], 0);
 
 function memoryTable(one: Memory, many: Memory): string {
-  const figures = (pick: (memory: Memory) => ProcessMemory[], of: 'pss' | 'own' = 'pss'): string[] =>
+  const columns = (pick: (memory: Memory) => ProcessMemory[], of: 'pss' | 'own' = 'pss'): string[] =>
     [one, many].map((memory) => rounded(median(pick(memory).map((process) => process[of])), 1));
   const role = (wanted: ProcessMemory['role']) => (memory: Memory) =>
     memory.idle.filter((process) => process.role === wanted);
@@ -159,15 +159,15 @@ function memoryTable(one: Memory, many: Memory): string {
   const perFunction = (of: 'pss' | 'own'): string => rounded((sum(many.idle, of) - sum(one.idle, of)) / (MANY - 1), 1);
   return table([
     ['Idle memory, MiB of PSS unless said', '1 function', `${MANY} functions`, 'goal'],
-    ['an instance (median)', ...figures(instances('idle')), '<= 20, then 15'],
+    ['an instance (median)', ...columns(instances('idle')), '<= 20, then 15'],
     ['an instance (largest)', ...largest, '<= 20'],
-    ['an instance (median), memory of its own', ...figures(instances('idle'), 'own'), ''],
-    [`an instance (median), after ${CALLS_OF_USED} calls`, ...figures(instances('used')), '<= 20'],
+    ['an instance (median), memory of its own', ...columns(instances('idle'), 'own'), ''],
+    [`an instance (median), after ${CALLS_OF_USED} calls`, ...columns(instances('used')), '<= 20'],
     ['one more function, of the whole tree', '', perFunction('pss'), '<= 20, then 15'],
     ['one more function, memory of its own', '', perFunction('own'), ''],
-    ['the spare', ...figures(spares), ''],
-    ['the router', ...figures(role('router')), ''],
-    ['the service (operator, manager)', ...figures(role('service')), ''],
+    ['the spare', ...columns(spares), ''],
+    ['the router', ...columns(role('router')), ''],
+    ['the service (operator, manager)', ...columns(role('service')), ''],
     ['npm and its shell', ...[one, many].map((memory) => rounded(sum(role('npm')(memory), 'pss'), 1)), ''],
     [
       'all without npm',
@@ -200,7 +200,7 @@ async function measureEdits(data: PreparedData): Promise<string> {
       await data.api.upload(data.sourceId, handlerPath(0), handler(`edit ${edit}`));
       for (let answer = await send(url); !answer.text.startsWith(`edit ${edit} `); answer = await send(url))
         failed += answer.status === 200 ? 0 : 1;
-      // The first two find no builder at hand and no compiled code: they are told by nobody's second edit.
+      // The first two find no builder at hand and no compiled code: nobody's second edit shows them.
       if (edit >= 0) times.push(performance.now() - since);
     }
   } finally {

@@ -4,11 +4,11 @@ import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { request } from 'node:http';
 
-/** How often a started program is asked whether it answers. */
-const ASK_EVERY_MS = 5;
+/** How often a started program is polled until it answers. */
+const POLL_EVERY_MS = 5;
 const START_DEADLINE_MS = 60_000;
 
-export interface NpmStartOptions {
+interface NpmStartOptions {
   /** Folder of the package whose `start` script is run. */
   folder: string;
   environment: Record<string, string>;
@@ -18,7 +18,7 @@ export interface NpmStartOptions {
 export interface NpmStart {
   /** Of npm itself. What it started are its descendants. */
   pid: number;
-  /** Asks until the answer is 200. @returns milliseconds from the start of npm to the answer. */
+  /** Polls until the answer is 200. @returns milliseconds from the start of npm to the answer. */
   answered(url: string): Promise<number>;
   /** Ends npm and what it started as Ctrl-C in a terminal does; resolves when npm is gone. */
   stop(): Promise<void>;
@@ -46,7 +46,7 @@ export function npmStart({ folder, environment }: NpmStartOptions): NpmStart {
       while ((await status(url)) !== 200) {
         if (child.exitCode !== null || performance.now() - since > START_DEADLINE_MS)
           throw new Error(`npm start in ${folder} does not answer:\n${output}`);
-        await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
+        await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS));
       }
       return performance.now() - since;
     },
@@ -60,11 +60,11 @@ export function npmStart({ folder, environment }: NpmStartOptions): NpmStart {
 /** One GET on a new connection; undefined where nobody listens. */
 function status(url: string): Promise<number | undefined> {
   return new Promise((resolve) => {
-    const asked = request(url, { agent: false, timeout: 5000 }, (response) => {
+    const probe = request(url, { agent: false, timeout: 5000 }, (response) => {
       response.resume().on('close', () => resolve(response.statusCode));
     });
-    asked
-      .on('timeout', () => asked.destroy())
+    probe
+      .on('timeout', () => probe.destroy())
       .on('error', () => resolve(undefined))
       .end();
   });

@@ -1,12 +1,12 @@
 import { Agent, request } from 'node:http';
 
-export interface OpenLoop {
+interface OpenLoop {
   url: string;
   perSecond: number;
   seconds: number;
 }
 
-export interface OpenLoopReport {
+interface OpenLoopReport {
   /** Of each good call, from when it was sent to the end of its answer: a late timer of this process is no fault of the server. */
   milliseconds: number[];
   /** Of each other call. */

@@ -16,7 +16,7 @@ export interface PreparedData {
   sourceId: string;
 }
 
-/** The handler of function number `index`; what it says is how an edit is told from the one before it. */
+/** The handler of function number `index`; its answer distinguishes an edit from the one before it. */
 export const handler = (answer: string): string => `export default (c) => c.text(\`${answer} \${process.pid}\`);\n`;
 export const handlerPath = (index: number): string => `hello-${index}.ts`;
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { descendants } from '@wherry/e2e/lib/processes.ts';
 
 /** What a process is in the service's tree. */
-export type Role = 'npm' | 'service' | 'router' | 'runtime' | 'build';
+type Role = 'npm' | 'service' | 'router' | 'runtime' | 'build';
 
 /** Memory of one process, in MiB. */
 export interface ProcessMemory {

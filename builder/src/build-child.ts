@@ -1,120 +1,121 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import process from 'node:process';
 import type { Duplex } from 'node:stream';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import { spawnChild } from '@wherry/service/spawn-child.ts';
 import type { BuildProgram } from './build-program.ts';
-import { killGroup, untilGroupEnded } from './process-group.ts';
-
-/** Enough of what the process wrote to tell why it died. */
-const STDERR_CHARACTERS = 4000;
+import { groupLeader, type GroupLeader, type ProcessExit } from './group-leader.ts';
 
 export interface BuildIdentity {
   uid: number;
   gid: number;
 }
 
-export interface BuildExit {
-  code: number | null;
-  signal: NodeJS.Signals | null;
-  /** The last that it wrote to its standard error: for the log, never for people. */
-  stderr: string;
+interface ChildOptions {
+  memoryBytes: number;
+  identity?: BuildIdentity | undefined;
 }
 
-/** A process for one build, the leader of a process group of its own. */
-export interface BuildChild {
-  readonly pid: number;
-  readonly channel: FeedChannel;
-  /** Resolves when it and all that it started are gone. */
-  readonly exited: Promise<BuildExit>;
-  readonly alive: boolean;
-  /** Ends the whole group, at once. */
-  kill(): void;
-}
-
-/** @throws Error when the process cannot be started. */
-export async function startBuildChild(
-  program: BuildProgram,
-  options: { memoryBytes: number; identity?: BuildIdentity | undefined },
-): Promise<BuildChild> {
-  const child = spawn(
-    process.execPath,
-    [...nodeFlags(program, options.memoryBytes), '-', program.esbuildFile, program.honoFolder],
-    {
-      // B1: nothing of the service's environment. esbuild's process collects garbage seldom, for most builds end before
-      // it would help, and from its half of the memory on more often. `detached` makes the group, and Node drops
-      // supplementary groups.
-      env: { GOGC: '400', GOMEMLIMIT: `${Math.floor(options.memoryBytes * 0.45)}` },
-      cwd: '/',
-      detached: true,
-      stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
-      ...options.identity,
-    },
-  );
-  const closed = closeOf(child);
-  await started(child);
-  const { pid } = child;
-  if (pid === undefined) throw new Error('the build process has no id');
-  const exited = closed.then(async (exit) => {
-    await untilGroupEnded(pid);
-    return exit;
-  });
-  child.stdin?.on('error', () => undefined);
-  child.stdin?.end(program.code);
-  let alive = true;
-  const kill = (): void => {
-    if (alive) killGroup(pid);
-  };
-  child.once('exit', () => {
-    // Whatever it started goes with it; the group's id cannot have been given anew yet.
-    killGroup(pid);
-    alive = false;
-  });
-  const channel = jsonLines(child.stdio[3] as Duplex);
-  return {
-    pid,
-    channel,
-    exited,
-    kill,
-    get alive() {
-      return alive;
-    },
-  };
+/** How Node's process ended, and the last words of esbuild's, which may complain that its reader is gone. */
+export interface BuildExit extends ProcessExit {
+  esbuildStderr: string;
 }
 
 /**
- * The permission model keeps Node's own file calls to the two packages; esbuild is a program, so that it cannot be
- * kept, and may be started. The wall is that no file is ever asked for (`sources-plugin.ts`), and the other uid.
+ * What does one build: a Node process and beside it esbuild's. Both are our own children, so that we reap both however
+ * they end (`docs/adr/0023-every-process-has-a-parent.md`).
+ */
+export interface BuildChild {
+  /** Node's and esbuild's: each leads a process group. */
+  readonly pids: readonly number[];
+  readonly channel: FeedChannel;
+  /** Resolves when both, and all that they started, are gone. */
+  readonly exited: Promise<BuildExit>;
+  readonly alive: boolean;
+  /** Ends everything, at once. */
+  kill(): void;
+}
+
+/** @throws Error when a process cannot be started; then none stays. */
+export async function startBuildChild(program: BuildProgram, options: ChildOptions): Promise<BuildChild> {
+  const esbuildProcess = spawnEsbuild(program, options);
+  const esbuildStarts = groupLeader(esbuildProcess);
+  // Then there is nothing to hand to Node.
+  if (esbuildProcess.pid === undefined) await esbuildStarts;
+  try {
+    // In the same turn of the event loop, so that we read nothing of what esbuild says.
+    const nodeProcess = spawnNode(program, options, esbuildProcess);
+    const node = await groupLeader(nodeProcess);
+    const esbuild = await esbuildStarts;
+    nodeProcess.once('exit', () => esbuild.kill());
+    nodeProcess.stdin?.on('error', () => undefined);
+    nodeProcess.stdin?.end(program.code);
+    return buildChild(jsonLines(nodeProcess.stdio[3] as Duplex), node, esbuild);
+  } catch (error) {
+    (await esbuildStarts).kill();
+    throw error;
+  } finally {
+    // Node's process alone holds the other ends now: when it is gone, esbuild ends by itself, even if we are gone too.
+    esbuildProcess.stdin?.destroy();
+    esbuildProcess.stdout?.destroy();
+  }
+}
+
+function buildChild(channel: FeedChannel, node: GroupLeader, esbuild: GroupLeader): BuildChild {
+  const exits = Promise.all([node.exited, esbuild.exited]);
+  return {
+    pids: [node.pid, esbuild.pid],
+    channel,
+    exited: exits.then(([exit, { stderr }]) => ({ ...exit, esbuildStderr: stderr })),
+    get alive() {
+      return node.alive && esbuild.alive;
+    },
+    kill() {
+      node.kill();
+      esbuild.kill();
+    },
+  };
+}
+
+/** B1: nothing of the service's environment, and no folder. `detached` makes a group, and Node drops supplementary groups. */
+const apart = ({ identity }: ChildOptions) => ({ cwd: '/', detached: true, ...identity });
+
+function spawnEsbuild({ esbuildBinary, esbuildArguments }: BuildProgram, options: ChildOptions): ChildProcess {
+  return spawnChild(esbuildBinary, esbuildArguments, {
+    ...apart(options),
+    // It collects garbage seldom, for most builds end before it would help, and from its half of the memory on more often.
+    env: { GOGC: '400', GOMEMLIMIT: `${Math.floor(options.memoryBytes * 0.45)}` },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+}
+
+function spawnNode(program: BuildProgram, options: ChildOptions, esbuild: ChildProcess): ChildProcess {
+  return spawnChild(
+    process.execPath,
+    [...nodeFlags(program, options.memoryBytes), '-', program.esbuildFile, program.honoFolder],
+    {
+      ...apart(options),
+      env: {},
+      // As `given-esbuild.ts` takes the last two.
+      stdio: ['pipe', 'ignore', 'pipe', 'pipe', esbuild.stdin, esbuild.stdout],
+    },
+  );
+}
+
+/**
+ * The permission model keeps Node's own file calls to the two packages, and it may start no process. esbuild is a
+ * program, so that it cannot be kept. The wall is that no file is ever requested (`sources-plugin.ts`), and the other uid.
  */
 function nodeFlags({ readable }: BuildProgram, memoryBytes: number): string[] {
   return [
     '--permission',
-    '--allow-child-process',
     ...readable.map((folder) => `--allow-fs-read=${folder}`),
     '--disable-sigusr1',
-    '--disable-warning=SecurityWarning',
     // Packages come in large strings that live a moment.
     '--min-semi-space-size=16',
     '--max-semi-space-size=32',
     // esbuild's own process needs the other half.
     `--max-old-space-size=${Math.max(32, Math.floor(memoryBytes / 2 / 1024 / 1024))}`,
   ];
-}
-
-function started(child: ChildProcess): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  child.once('spawn', resolve);
-  child.once('error', reject);
-  return promise;
-}
-
-function closeOf(child: ChildProcess): Promise<BuildExit> {
-  const { promise, resolve } = Promise.withResolvers<BuildExit>();
-  let stderr = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    stderr = (stderr + text).slice(-STDERR_CHARACTERS);
-  });
-  // `close` comes after `exit`, when esbuild too has let go of the standard error that it shares.
-  child.once('close', (code, signal) => resolve({ code, signal, stderr }));
-  return promise;
 }

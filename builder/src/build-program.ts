@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +10,9 @@ export interface BuildProgram extends Installation {
   code: string;
   /** Folders that the process may read. */
   readable: string[];
+  /** What starts esbuild's own process as its library would: it serves builds over its standard input and output. */
+  esbuildBinary: string;
+  esbuildArguments: string[];
 }
 
 /** Absolute: esbuild's library, and Hono's folder. */
@@ -25,8 +29,19 @@ export async function makeBuildProgram(): Promise<BuildProgram> {
   const { esbuildFile, honoFolder } = installation();
   const source = fileURLToPath(new URL('build-process.ts', import.meta.url));
   const code = (await madeScript(source)) ?? (await bundleScript(source));
-  const readable = [path.dirname(path.dirname(esbuildFile)), path.dirname(path.dirname(esbuildBinary())), honoFolder];
-  return { code, esbuildFile, honoFolder, readable };
+  const binary = esbuildBinary();
+  const esbuildFolder = path.dirname(path.dirname(esbuildFile));
+  const { version } = JSON.parse(await readFile(path.join(esbuildFolder, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  return {
+    code,
+    esbuildFile,
+    honoFolder,
+    readable: [esbuildFolder, path.dirname(path.dirname(binary)), honoFolder],
+    esbuildBinary: binary,
+    esbuildArguments: [`--service=${version}`, '--ping'],
+  };
 }
 
 /** Where the packages lie that a build uses. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { loadConfig } from '@wherry/service/config.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { z } from 'zod';
-import type { RegistryOptions } from './packages/package-room.ts';
+import type { RegistryOptions } from './packages/package-registry.ts';
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 const path = z.string().max(4096);

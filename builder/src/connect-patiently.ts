@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { Backoff } from '@wherry/service/backoff.ts';
 
 /** A program that restarts is back within a few seconds; this long it is waited for. */
 const CONNECT_MS = 15_000;
-const FIRST_DELAY_MS = 50;
-const MAX_DELAY_MS = 1000;
+const RETRY = { firstMs: 50, lastMs: 1000 };
 
 export interface PatientConnection {
   /** Of a Unix socket. */
@@ -24,7 +24,8 @@ export async function connectPatiently(
   signal: AbortSignal,
 ): Promise<Socket> {
   const giveUpAt = clock.monotonic() + CONNECT_MS;
-  for (let delay = FIRST_DELAY_MS; ; delay = Math.min(MAX_DELAY_MS, delay * 2)) {
+  const backoff = new Backoff(RETRY);
+  for (;;) {
     signal.throwIfAborted();
     const socket = connect(path);
     try {
@@ -33,9 +34,10 @@ export async function connectPatiently(
     } catch (error) {
       socket.destroy();
       signal.throwIfAborted();
-      if (clock.monotonic() + delay > giveUpAt) throw error;
+      const retryInMs = backoff.failed();
+      if (clock.monotonic() + retryInMs > giveUpAt) throw error;
       logger.debug({ err: error, path }, 'nobody listens on the socket yet; trying again');
-      await clock.sleep(delay * (0.5 + Math.random() / 2), signal);
+      await clock.sleep(retryInMs, signal);
     }
   }
 }

@@ -7,10 +7,17 @@ import { systemClock } from '@wherry/service/clock.ts';
 import { startBuildChild } from './build-child.ts';
 import { makeBuildProgram } from './build-program.ts';
 import { createProcessBuilder } from './create-process-builder.ts';
-import { FakePackageRoom } from './testing/fake-package-room.ts';
+import { FakePackageRegistry } from './testing/fake-package-registry.ts';
 import type { WarmUp } from './protocol.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
-import { buildBench, buildLeaders, groupMembers, makeRequest, type Sources } from './testing/build-bench.ts';
+import {
+  buildBench,
+  buildLeaders,
+  buildProcesses,
+  groupMembers,
+  makeRequest,
+  type Sources,
+} from './testing/build-bench.ts';
 
 const LIMITS: BuildLimits = {
   timeoutMs: 60_000,
@@ -25,7 +32,7 @@ describe('createProcessBuilder', () => {
     const content = new FakeContentStore({ clock: systemClock });
     const builder = createProcessBuilder({
       content,
-      packages: async () => new FakePackageRoom(),
+      packages: async () => new FakePackageRegistry(),
       clock: systemClock,
       logger: new FakeLogger(),
       metrics: new FakeMetrics(),
@@ -42,14 +49,13 @@ describe('building processes', () => {
     expect(await bench.build('api/h.ts', sources)).toMatchObject({ ok: true });
     let spare: number[] = [];
     await eventually(() => {
-      spare = buildLeaders();
-      expect(spare).toHaveLength(1);
-      expect(groupMembers(spare[0]!)).toHaveLength(2);
+      spare = buildProcesses();
+      expect(spare).toHaveLength(2);
     });
     expect(await bench.build('api/h.ts', sources)).toMatchObject({ ok: true });
-    expect(groupMembers(spare[0]!)).toEqual([]);
+    expect(groupMembers(...spare)).toEqual([]);
     await bench.builder.stop();
-    expect(buildLeaders()).toEqual([]);
+    expect(buildProcesses()).toEqual([]);
     expect(['cold', 'spare'].map((start) => metrics.value('build_processes_total', { start }))).toEqual([1, 1]);
   });
 
@@ -64,14 +70,14 @@ describe('building processes', () => {
         'h.ts': `import { one } from 'one';${more} export default () => one + ${n};`,
       },
     });
-    const plain = buildBench({ packages: async () => plainRoom });
-    const plainRoom = new FakePackageRoom(tree);
-    const room = new FakePackageRoom(tree);
-    const bench = buildBench({ spare: true, packages: async () => room });
+    const plain = buildBench({ packages: async () => plainRegistry });
+    const plainRegistry = new FakePackageRegistry(tree);
+    const registry = new FakePackageRegistry(tree);
+    const bench = buildBench({ spare: true, packages: async () => registry });
     try {
       expect(await bench.build('api/h.ts', edited(1))).toMatchObject({ ok: true });
       // Both tarballs again, for the process that stands ready.
-      await eventually(() => expect(room.given).toHaveLength(4));
+      await eventually(() => expect(registry.given).toHaveLength(4));
       await eventually(() => expect(buildLeaders()).toHaveLength(1));
       const warm = await bench.build('api/h.ts', edited(2));
       expect(warm).toMatchObject({ ok: true });
@@ -86,39 +92,50 @@ describe('building processes', () => {
     }
   });
 
-  it('that still make packages ready when an order comes ask for nothing of them', async () => {
-    const room = new FakePackageRoom({ 'node_modules/one': { 'index.js': "require('two');" }, 'node_modules/two': {} });
+  it('that still make packages ready when an order comes make no request for them', async () => {
+    const registry = new FakePackageRegistry({
+      'node_modules/one': { 'index.js': "require('two');" },
+      'node_modules/two': {},
+    });
     const specifiers = [{ specifier: 'npm:one', file: 'before/h.ts', line: 1, column: 1 }];
-    const before = await room.resolve({ source: 'before', specifiers });
+    const before = await registry.resolve({ source: 'before', specifiers });
     if (!before.ok) throw new Error(before.message);
-    const layout = room.layout(before.lock);
+    const layout = registry.layout(before.lock);
     const { integrity } = layout.packages['node_modules/one']!;
-    const tarballs = { [integrity]: (await room.tarball(integrity)).toString('base64') };
+    const tarballs = { [integrity]: (await registry.tarball(integrity)).toString('base64') };
     const child = await startBuildChild(await makeBuildProgram(), { memoryBytes: LIMITS.memoryBytes });
     const content = new FakeContentStore({ clock: systemClock });
     const request = await makeRequest(content, 'api/h.ts', {
       api: { 'h.ts': "import a from 'npm:a'; export default () => a;" },
     });
-    const other = new FakePackageRoom({ 'node_modules/a': { 'index.js': 'module.exports = 1;' } });
+    const other = new FakePackageRegistry({ 'node_modules/a': { 'index.js': 'module.exports = 1;' } });
     child.channel.send({
       type: 'warm',
       packages: { layouts: { before: layout }, tarballs, maxBytes: LIMITS.outputBytes },
     } satisfies WarmUp);
-    const rooms = {
+    const context = {
       content,
       packages: async () => other,
       clock: systemClock,
       logger: new FakeLogger(),
       limits: LIMITS,
     };
-    expect(await runBuild(child, request, new AbortController().signal, rooms)).toMatchObject({ ok: true });
+    expect(await runBuild(child, request, new AbortController().signal, context)).toMatchObject({ ok: true });
+  });
+
+  it('leave nothing behind when esbuild cannot be started, and say so', async () => {
+    const program = { ...(await makeBuildProgram()), esbuildBinary: '/nowhere/esbuild' };
+    await expect(startBuildChild(program, { memoryBytes: LIMITS.memoryBytes })).rejects.toThrow(
+      'spawn /nowhere/esbuild ENOENT',
+    );
+    expect(buildProcesses()).toEqual([]);
   });
 
   it('end by themselves when the service is gone', async () => {
     const child = await startBuildChild(await makeBuildProgram(), { memoryBytes: 512 * 1024 * 1024 });
-    await eventually(() => expect(groupMembers(child.pid)).toHaveLength(2));
+    expect(groupMembers(...child.pids)).toHaveLength(2);
     child.channel.close();
     expect(await child.exited).toMatchObject({ code: 0, stderr: '' });
-    expect(groupMembers(child.pid)).toEqual([]);
+    expect(groupMembers(...child.pids)).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Builder } from '@wherry/core/ports/builder.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
@@ -5,7 +6,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import { startBuildChild, type BuildChild, type BuildIdentity } from './build-child.ts';
 import { makeBuildProgram, type BuildProgram } from './build-program.ts';
-import type { PackageRoom } from './packages/package-room.ts';
+import type { PackageRegistry } from './packages/package-registry.ts';
 import type { WarmUp } from './protocol.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
 import { createSlots } from './slots.ts';
@@ -25,8 +26,8 @@ const LIMITS: BuildLimits = {
 export interface ProcessBuilderOptions {
   /** Where the trees' blobs are. The building processes see it through us, blob by blob. */
   content: ContentStore;
-  /** Where npm packages come from, tarball by tarball; asked for when a build needs some. */
-  packages: () => Promise<PackageRoom>;
+  /** Where npm packages come from, tarball by tarball; called when a build needs some. */
+  packages: () => Promise<PackageRegistry>;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
@@ -41,9 +42,7 @@ export interface ProcessBuilderOptions {
 export function createProcessBuilder(options: ProcessBuilderOptions): Builder & { stop(): Promise<void> } {
   const { clock, logger, identity } = options;
   const limits = { ...LIMITS, ...options.limits };
-  const starts = options.metrics.counter('build_processes_total', 'Building processes, by whether one stood ready.', [
-    'start',
-  ]);
+  const starts = options.metrics.counter(METRICS.buildProcesses);
   const slots = createSlots(limits.concurrency);
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();
@@ -73,9 +72,9 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
     try {
       const ready = spare.take();
       starts.inc({ start: ready === undefined ? 'cold' : 'spare' });
-      const rooms = { content: options.content, packages: options.packages, clock, logger, limits };
+      const context = { content: options.content, packages: options.packages, clock, logger, limits };
       return await runBuild(ready ?? (await start()), request, signal, {
-        ...rooms,
+        ...context,
         onPackages: (used) => last.remember(used),
       });
     } finally {

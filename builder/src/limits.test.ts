@@ -19,9 +19,16 @@ import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
-import { createPackageRoom } from './packages/create-package-room.ts';
+import { createPackageRegistry } from './packages/create-package-registry.ts';
 import { startTestRegistry, type TestRegistry } from './packages/testing/test-registry.ts';
-import { buildBench, buildLeaders, groupMembers, type BuildBench, type Sources } from './testing/build-bench.ts';
+import {
+  buildBench,
+  buildLeaders,
+  buildProcesses,
+  groupMembers,
+  type BuildBench,
+  type Sources,
+} from './testing/build-bench.ts';
 
 const HELLO: Sources = { api: { 'hello.ts': "export default (c) => c.text('hello');\n" } };
 const MIB = 1024 * 1024;
@@ -33,43 +40,42 @@ describe('limits of a build (B1)', () => {
   let bench: BuildBench;
   afterEach(() => bench.builder.stop());
 
-  /** Starts a build that waits for its first blob, so that its time runs, and says which process does it. */
+  /** Starts a build that waits for its first blob, so that its time runs, and says which processes do it. */
   async function hanging(
     signal?: AbortSignal,
-  ): Promise<{ result: Promise<BuildResult>; leader: number; release: () => void }> {
+  ): Promise<{ result: Promise<BuildResult>; members: number[]; release: () => void }> {
     const release = bench.holdBlobs();
-    const before = buildLeaders();
+    const before = buildProcesses();
     const result = bench.build('api/hello.ts', HELLO, signal);
     result.catch(() => undefined);
-    let leaders: number[] = [];
+    let members: number[] = [];
     await eventually(() => {
-      leaders = buildLeaders().filter((pid) => !before.includes(pid));
-      expect(leaders).toHaveLength(1);
-      expect(bench.asked()).toBe(1);
-      // esbuild's own process runs in the group too.
-      expect(groupMembers(leaders[0]!)).toHaveLength(2);
+      members = buildProcesses().filter((pid) => !before.includes(pid));
+      expect(members).toHaveLength(2);
+      expect(bench.requestCount()).toBe(1);
     });
-    return { result, leader: leaders[0]!, release };
+    // They start no other.
+    expect(groupMembers(...members)).toHaveLength(2);
+    return { result, members, release };
   }
 
   it('B1: gives the process nothing: no environment, no open file, no group, no right to the key file', async () => {
     bench = buildBench(isRoot ? { identity: IDENTITY } : {});
     process.env['CANARY_SECRET'] = 'canary';
-    const { result, leader, release } = await hanging();
+    const { result, members, release } = await hanging();
     delete process.env['CANARY_SECRET'];
-    for (const pid of groupMembers(leader)) {
-      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
+    const environments = members.map((pid) =>
+      readFileSync(`/proc/${pid}/environ`, 'utf8')
         .split('\0')
-        .filter((entry) => entry !== '');
-      // To esbuild's process Node hands its own options on, which say what may be read.
-      expect(environment.filter((entry) => !entry.startsWith('NODE_OPTIONS='))).toEqual([
-        'GOGC=400',
-        'GOMEMLIMIT=241591910',
-      ]);
+        .filter((entry) => entry !== ''),
+    );
+    // Node's process, and esbuild's.
+    expect(environments).toEqual([[], ['GOGC=400', 'GOMEMLIMIT=241591910']]);
+    for (const pid of members) {
       const files = openFiles(pid);
       expect(files.filter((file) => file.startsWith('/') && file !== '/dev/null')).toEqual([]);
     }
-    if (isRoot) expectOtherUser(leader);
+    if (isRoot) expectOtherUser(members);
     release();
     expect(await result).toMatchObject({ ok: true });
   });
@@ -77,7 +83,7 @@ describe('limits of a build (B1)', () => {
   it('B1: ends a build that takes too long, with all its processes', async () => {
     const fake = new FakeClock();
     bench = buildBench({ clock: fake, limits: { timeoutMs: 1500 } });
-    const { result, leader } = await hanging();
+    const { result, members } = await hanging();
     await fake.advance(1500);
     expect(await result).toMatchObject({
       ok: false,
@@ -85,18 +91,18 @@ describe('limits of a build (B1)', () => {
       message: expect.stringContaining('1.5 s'),
       inputs: [{ source: 'api', path: 'hello.ts' }],
     });
-    expect(groupMembers(leader)).toEqual([]);
+    expect(groupMembers(...members)).toEqual([]);
   });
 
   it('B1: ends a process that does not react any more', async () => {
     const fake = new FakeClock();
     bench = buildBench({ clock: fake, limits: { timeoutMs: 1500 } });
-    const { result, leader, release } = await hanging();
-    process.kill(-leader, 'SIGSTOP');
+    const { result, members, release } = await hanging();
+    for (const pid of members) process.kill(-pid, 'SIGSTOP');
     release();
     await fake.advance(1500);
     expect(await result).toMatchObject({ ok: false, reason: 'BuildTimeout' });
-    expect(groupMembers(leader)).toEqual([]);
+    expect(groupMembers(...members)).toEqual([]);
   });
 
   it('B1: ends a build that fills the memory', async () => {
@@ -146,10 +152,10 @@ describe('limits of a build (B1)', () => {
       const result = await bench.build('api/hello.ts', HELLO);
       ended.push(!result.ok && result.reason);
     });
-    await eventually(() => expect(bench.asked()).toBe(4));
+    await eventually(() => expect(bench.requestCount()).toBe(4));
     expect(buildLeaders()).toHaveLength(4);
     await fake.advance(2500);
-    await eventually(() => expect(bench.asked()).toBe(6));
+    await eventually(() => expect(bench.requestCount()).toBe(6));
     expect(ended).toEqual(Array(4).fill('BuildTimeout'));
     expect(buildLeaders()).toHaveLength(2);
     await fake.advance(2499);
@@ -164,7 +170,7 @@ describe('limits of a build (B1)', () => {
   it('kills a build that is no longer wanted, and one that waits leaves the queue', async () => {
     bench = buildBench({ limits: { concurrency: 1 } });
     const abort = new AbortController();
-    const { result, leader, release } = await hanging(abort.signal);
+    const { result, members, release } = await hanging(abort.signal);
     const waiting = new AbortController();
     const second = bench.build('api/hello.ts', HELLO, waiting.signal);
     const third = bench.build('api/hello.ts', HELLO);
@@ -172,12 +178,12 @@ describe('limits of a build (B1)', () => {
     await expect(second).rejects.toThrow('not wanted');
     abort.abort(new Error('superseded'));
     await expect(result).rejects.toThrow('superseded');
-    expect(groupMembers(leader)).toEqual([]);
+    expect(groupMembers(...members)).toEqual([]);
     release();
     expect(await third).toMatchObject({ ok: true });
   });
 
-  it('rejects when a blob cannot be had: then the code is not at fault', async () => {
+  it('rejects when a blob is not available: then the code is not at fault', async () => {
     bench = buildBench();
     const request = await bench.request('api/hello.ts', HELLO);
     bench.content.corrupt(request.trees.get('api')!.files[0]!.digest);
@@ -189,10 +195,10 @@ describe('limits of a build (B1)', () => {
 
   it('ends what runs when it is stopped', async () => {
     bench = buildBench();
-    const { result, leader } = await hanging();
+    const { result, members } = await hanging();
     await bench.builder.stop();
     await expect(result).rejects.toThrow('stopping');
-    expect(groupMembers(leader)).toEqual([]);
+    expect(groupMembers(...members)).toEqual([]);
   });
 
   it('ends typed with 20,000 modules', async () => {
@@ -213,8 +219,8 @@ describe('limits of a build (B1)', () => {
   }, 90_000);
 });
 
-function expectOtherUser(leader: number): void {
-  for (const pid of groupMembers(leader)) {
+function expectOtherUser(pids: number[]): void {
+  for (const pid of pids) {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     expect(status).toMatch(/^Uid:\t63999\t63999\t63999\t63999$/m);
     expect(status).toMatch(/^Groups:\s*$/m);
@@ -232,7 +238,7 @@ describe('a build and the disk (B1)', () => {
   const LOOK_MS = 100;
   let registry: TestRegistry;
   let cache: string;
-  let room: ReturnType<typeof createPackageRoom>;
+  let packageRegistry: ReturnType<typeof createPackageRegistry>;
   let bench: BuildBench;
   beforeAll(async () => {
     registry = await startTestRegistry();
@@ -258,7 +264,7 @@ describe('a build and the disk (B1)', () => {
   beforeEach(() => {
     cache = mkdtempSync(path.join(tmpdir(), 'wherry-disk-'));
     const limits = { cacheBytes: CACHE_BYTES, tarballBytes: TARBALL_BYTES };
-    room = createPackageRoom({
+    packageRegistry = createPackageRegistry({
       cacheDirectory: cache,
       registry: { url: registry.url },
       limits,
@@ -266,20 +272,20 @@ describe('a build and the disk (B1)', () => {
       logger: new FakeLogger(),
       metrics: new FakeMetrics(),
     });
-    bench = buildBench({ packages: async () => room });
+    bench = buildBench({ packages: async () => packageRegistry });
   });
   afterEach(async () => {
     await bench.builder.stop();
-    await room.stop();
+    await packageRegistry.stop();
     rmSync(cache, { recursive: true, force: true });
   });
 
   const packageNumbers = Array.from({ length: 8 }, (_, index) => index);
-  const asking = (name: string, text = ''): Sources => ({
+  const importing = (name: string, text = ''): Sources => ({
     api: { 'h.ts': `import data from 'npm:${name}@1.0.0/data.js'; export default () => data.length; ${text}` },
   });
 
-  /** The folder of the process that asks the registry: the manifests that it resolves lie there, and no package does. */
+  /** The folder of the process that calls the registry: the manifests that it resolves lie there, and no package does. */
   const INSTALL_FOLDER = /^.*\/wherry-install-[^/]+(?=\/)/;
   const MANIFEST_BYTES = 64 * 1024;
 
@@ -314,9 +320,9 @@ describe('a build and the disk (B1)', () => {
     }
   }
 
-  it('B1: packages do not make the cache grow beyond its bound, however many are asked for', async () => {
+  it('B1: packages do not make the cache grow beyond its bound, however many are requested', async () => {
     for (const n of packageNumbers) {
-      const { result, mostBytes, writes } = await watched('api/h.ts', asking(`big-${n}`));
+      const { result, mostBytes, writes } = await watched('api/h.ts', importing(`big-${n}`));
       expect(result).toMatchObject({ ok: true });
       // Beside what may stay there, the one that is being written.
       expect(mostBytes).toBeLessThanOrEqual(CACHE_BYTES + TARBALL_BYTES);
@@ -332,7 +338,7 @@ describe('a build and the disk (B1)', () => {
   ])(
     'B1: a tarball that is too large, packed or unpacked, fills no disk (%s)',
     async (name, reason) => {
-      const { result, mostBytes, writes } = await watched('api/h.ts', asking(name));
+      const { result, mostBytes, writes } = await watched('api/h.ts', importing(name));
       expect(result).toMatchObject({ ok: false, reason });
       expect(mostBytes).toBeLessThanOrEqual(TARBALL_BYTES);
       expect(writes).toEqual([]);

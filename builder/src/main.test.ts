@@ -145,7 +145,7 @@ describe('the builder as a program', () => {
     await side.builder.stop();
   }, 30_000);
 
-  it('tells its figures and that it is ready, and ends with all its processes when it is asked to', async () => {
+  it('serves its metrics and that it is ready, and ends with all its processes on SIGTERM', async () => {
     const port = await freePort();
     const program = start({ OPS_PORT: String(port) });
     const side = operatorSide();
@@ -177,20 +177,20 @@ describe('the builder as a program', () => {
     );
     const builder = start();
     const side = operatorSide();
-    const asked = once(registry, 'request') as Promise<[IncomingMessage]>;
+    const requested = once(registry, 'request') as Promise<[IncomingMessage]>;
     expect(await side.build("import one from 'npm:one@1'; export default () => one;")).toMatchObject({
       ok: false,
       reason: 'PackageNotFound',
     });
-    expect((await asked)[0].headers.authorization).toBe('Bearer canary-token');
+    expect((await requested)[0].headers.authorization).toBe('Bearer canary-token');
     for (const pid of [builder.child.pid!, ...below(builder.child.pid!)])
       expect(readFileSync(`/proc/${pid}/environ`, 'latin1')).not.toContain('canary-token');
-    // The process that asks the registry has the token over its pipe.
-    const [asking, ...more] = below(installer.child.pid!).filter((pid) =>
+    // The process that calls the registry has the token over its pipe.
+    const [requester, ...more] = below(installer.child.pid!).filter((pid) =>
       readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('wherry-install-'),
     );
     expect(more).toEqual([]);
-    expect(readFileSync(`/proc/${asking}/environ`, 'latin1')).not.toContain('canary');
+    expect(readFileSync(`/proc/${requester}/environ`, 'latin1')).not.toContain('canary');
     expect((await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status).toBe(200);
     installer.child.kill('SIGTERM');
     expect(await installer.exited).toEqual([0, null]);

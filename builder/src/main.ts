@@ -1,8 +1,7 @@
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
-import { onStopSignal } from '@wherry/service/on-stop-signal.ts';
-import { requireNode24 } from '@wherry/service/require-node.ts';
-import { lastWords } from '@wherry/service/start-error.ts';
+import { runProgram, type RunningProgram } from '@wherry/service/run-program.ts';
 import { builderConfig, installerConfig } from './config.ts';
 import { startBuilder } from './start-builder.ts';
 import { startInstaller } from './start-installer.ts';
@@ -12,24 +11,13 @@ import { startInstaller } from './start-installer.ts';
  * registry's token and gets it packages. SIGTERM lets running builds end for a while.
  */
 const name = process.argv[2] === 'installer' ? 'installer' : 'builder';
-requireNode24(`wherry ${name}`);
 
-async function main(): Promise<void> {
-  // Before the start: who is asked to stop meanwhile stops after it.
-  const asked = Promise.withResolvers<undefined>();
-  onStopSignal(() => asked.resolve(undefined));
-  const program = await (name === 'installer' ? installer() : builder());
-  await asked.promise;
-  await program.stop();
-  process.exit(0);
-}
-
-async function builder(): Promise<{ stop(): Promise<void> }> {
+async function builder(): Promise<RunningProgram> {
   const config = builderConfig();
   return startBuilder({ config, logger: loggerOf(config) });
 }
 
-async function installer(): Promise<{ stop(): Promise<void> }> {
+async function installer(): Promise<RunningProgram> {
   const config = installerConfig();
   return startInstaller({ config, logger: loggerOf(config) });
 }
@@ -38,7 +26,4 @@ function loggerOf({ logLevel, instance }: ReturnType<typeof builderConfig | type
   return createLogger({ name, level: logLevel }).child(instance === undefined ? {} : { instance });
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`${name}: ${lastWords(error)}\n`);
-  process.exit(1);
-});
+runProgram({ name: `wherry ${name}`, start: name === 'installer' ? installer : builder, clock });

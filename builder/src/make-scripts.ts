@@ -1,12 +1,12 @@
 /**
- * Makes the programs of the processes that build and that settle packages, for an image without their sources:
+ * Makes the programs of the processes that build and that resolve packages, for an image without their sources:
  *   node builder/src/make-scripts.ts FOLDER
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { makeBuildProgram } from './build-program.ts';
-import { makeInstallProgram } from './packages/install/install-program.ts';
+import { makeInstallProgram } from './packages/npm/install-program.ts';
 
 const folder = process.argv[2];
 if (folder === undefined) throw new Error('Name the folder: node builder/src/make-scripts.ts FOLDER');

@@ -20,12 +20,12 @@ export function killGroup(leader: number): void {
  * and one whose parent was killed ends under another, so that neither event says so.
  */
 export async function untilGroupEnded(leader: number): Promise<void> {
-  while (hasGroup(leader) && (await membersOf(leader)).length > 0) await delay(END_POLL_MS);
+  while (hasGroup(leader) && (await membersOf([leader])).length > 0) await delay(END_POLL_MS);
 }
 
-/** Bytes of memory that the processes of a group hold together, from /proc. */
-export async function groupMemory(leader: number): Promise<number> {
-  return (await membersOf(leader)).reduce((sum, { pages }) => sum + pages * PAGE_BYTES, 0);
+/** Bytes of memory that the processes of groups hold together, from /proc. */
+export async function groupMemory(leaders: readonly number[]): Promise<number> {
+  return (await membersOf(leaders)).reduce((sum, { pages }) => sum + pages * PAGE_BYTES, 0);
 }
 
 /** Without a look at every process of the machine. Those that ended count as long as nobody has reaped them. */
@@ -42,13 +42,13 @@ interface Member {
   pages: number;
 }
 
-/** The processes of a group that run, from /proc; none without it. */
-async function membersOf(leader: number): Promise<Member[]> {
+/** The processes of groups that run, from /proc; none without it. */
+async function membersOf(leaders: readonly number[]): Promise<Member[]> {
   const processes = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
-  return (await Promise.all(processes.map((id) => memberOf(id, leader)))).filter((member) => member !== undefined);
+  return (await Promise.all(processes.map((id) => memberOf(id, leaders)))).filter((member) => member !== undefined);
 }
 
-async function memberOf(id: string, leader: number): Promise<Member | undefined> {
+async function memberOf(id: string, leaders: readonly number[]): Promise<Member | undefined> {
   // One that ended since the folder was read.
   const stat = await readFile(`/proc/${id}/stat`, 'latin1').catch(() => '');
   // The name, in parentheses, may hold anything; then: state, parent, group, … the threads as the 18th and the resident
@@ -56,5 +56,5 @@ async function memberOf(id: string, leader: number): Promise<Member | undefined>
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   // The first thread may have ended before the others.
   const hasEnded = /[ZX]/.test(fields[0] ?? '') && Number(fields[17]) <= 1;
-  return Number(fields[2]) === leader && !hasEnded ? { pages: Number(fields[21]) } : undefined;
+  return leaders.includes(Number(fields[2])) && !hasEnded ? { pages: Number(fields[21]) } : undefined;
 }

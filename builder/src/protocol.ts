@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { BuildFailureReason, BuildInput, SourceLocation } from '@wherry/core/ports/builder.ts';
 import { digestSchema, type Digest } from '@wherry/core/resources/meta.ts';
-import type { AskedSpecifier, PackageLayout } from './packages/package-room.ts';
+import type { RequiredSpecifier, PackageLayout } from './packages/package-registry.ts';
 
-/** What the service tells the process that builds, over its one pipe. */
+/** What the service sends the process that builds, over its one pipe. */
 export interface BuildOrder {
   type: 'build';
   source: string;
@@ -13,21 +13,21 @@ export interface BuildOrder {
   /** Bytes that the artifact may have, and a single file that is read. */
   maxBytes: number;
 }
-/** What the service tells a process whose order may come later: to get ready. It is not answered. */
+/** What the service sends a process whose order may come later: to get ready. It is not answered. */
 export interface WarmUp {
   type: 'warm';
-  /** The packages of the last build that had some: the next one is likely to ask for the same. */
+  /** The packages of the last build that had some: the next one is likely to require the same. */
   packages?: WarmPackages;
 }
 export interface WarmPackages {
   layouts: Record<string, PackageLayout>;
-  /** base64 of those tarballs (gzip) that were asked for, by integrity. */
+  /** base64 of those tarballs (gzip) that were requested, by integrity. */
   tarballs: Record<string, string>;
   /** That of the order. */
   maxBytes: number;
 }
 /** The answer to a `blob` question. */
-export interface BlobAnswer {
+interface BlobAnswer {
   type: 'blob';
   digest: Digest;
   base64: string;
@@ -38,7 +38,7 @@ export interface LayoutsAnswer {
   layouts: Record<string, PackageLayout>;
 }
 /** The answer to a `package` question: a tarball (gzip). */
-export interface PackageAnswer {
+interface PackageAnswer {
   type: 'package';
   integrity: string;
   base64: string;
@@ -60,13 +60,13 @@ const REASONS = [
 ] as const satisfies readonly BuildFailureReason[];
 
 /** What the process itself can say of a failure; the rest is seen from outside alone. */
-export interface BuildFailure {
+export interface BuildFailureReport {
   reason: (typeof REASONS)[number];
   message: string;
   location?: SourceLocation;
 }
 
-const asked: z.ZodType<AskedSpecifier> = z.object({
+const requiredSpecifier: z.ZodType<RequiredSpecifier> = z.object({
   specifier: z.string().startsWith('npm:'),
   file: z.string(),
   line: z.int().min(1),
@@ -76,12 +76,12 @@ const inputs: z.ZodType<BuildInput[]> = z.array(
   z.object({ source: z.string(), path: z.string(), digest: digestSchema }),
 );
 
-/** What the building process says. It handles code of strangers, so that each line is checked. */
+/** What the building process says. It runs untrusted code, so that each line is checked. */
 export const buildReportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('blob'), digest: digestSchema }),
-  /** Once a build: by source, the `npm:` specifiers that it reaches; what package.json asks for goes without saying. */
-  z.object({ type: z.literal('packages'), sources: z.record(z.string(), z.array(asked)) }),
-  /** Of a layout that was told before. */
+  /** Once a build: by source, the `npm:` specifiers that it reaches; what package.json requires goes without saying. */
+  z.object({ type: z.literal('packages'), sources: z.record(z.string(), z.array(requiredSpecifier)) }),
+  /** Of a layout that was sent before. */
   z.object({ type: z.literal('package'), integrity: z.string() }),
   z.object({ type: z.literal('built'), artifact: z.string(), inputs }),
   z.object({

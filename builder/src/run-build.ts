@@ -4,13 +4,13 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import type { BuildChild, BuildExit } from './build-child.ts';
-import { Conversation, type ConversationEnd, type FinalReport } from './conversation.ts';
-import type { PackageFailure, PackageRoom } from './packages/package-room.ts';
+import { BuildSession, type BuildSessionEnd, type FinalReport } from './build-session.ts';
+import type { PackageFailure, PackageRegistry } from './packages/package-registry.ts';
 import { groupMemory } from './process-group.ts';
 import type { UsedPackages } from './used-packages.ts';
 import { createTimeBudgets, type TimeBudgets } from './time-budgets.ts';
 
-/** How often the group's memory is looked at. Small builds have ended before the first look. */
+/** How often the memory of its processes is looked at. Small builds have ended before the first look. */
 const MEMORY_POLL_MS = 100;
 const MIB = 1024 * 1024;
 
@@ -19,7 +19,7 @@ export interface BuildLimits {
   timeoutMs: number;
   /** In which packages must have come; it does not count as the build's time. */
   packagesTimeoutMs: number;
-  /** Of the whole process group. */
+  /** Of all its processes. */
   memoryBytes: number;
   /** Of the artifact, its source map included, and of any one file that it is made from. */
   outputBytes: number;
@@ -27,23 +27,23 @@ export interface BuildLimits {
   concurrency: number;
 }
 
-export interface RunBuildOptions {
+interface RunBuildOptions {
   content: ContentStore;
-  packages: () => Promise<PackageRoom>;
+  packages: () => Promise<PackageRegistry>;
   clock: Clock;
   logger: Logger;
   limits: BuildLimits;
-  /** Told the packages of a build that went well. */
+  /** Called with the packages of a build that went well. */
   onPackages?: (used: UsedPackages) => void;
 }
 
 type Ending =
-  | NonNullable<ConversationEnd>
+  | NonNullable<BuildSessionEnd>
   | { by: 'timeout' | 'packagesTimeout' | 'memory' | 'exit' }
   | { by: 'error'; error: unknown };
 
 /**
- * One build in one process, which is dead with all its group when this resolves.
+ * One build in one process, which is dead with all that it started when this resolves.
  * @throws what the content store or the signal says: then the build was not tried.
  */
 export async function runBuild(
@@ -59,8 +59,8 @@ export async function runBuild(
   if (signal.aborted) abort();
   const limits = watchLimits(child, options, resolve);
   void child.exited.then(() => resolve({ by: 'exit' }));
-  const rooms = { ...options, waitForPackages: () => limits.wait(), signal: AbortSignal.any([signal, ended.signal]) };
-  const conversation = new Conversation(child, request, rooms);
+  const context = { ...options, waitForPackages: () => limits.wait(), signal: AbortSignal.any([signal, ended.signal]) };
+  const conversation = new BuildSession(child, request, context);
   conversation.run(options.limits.outputBytes).then(
     (ending) => ending !== undefined && resolve(ending),
     (error: unknown) => resolve({ by: 'error', error }),
@@ -89,7 +89,7 @@ function watchLimits(
   let stopped = false;
   const poll = async (): Promise<void> => {
     // Without /proc nothing is known; the heap's own limit remains.
-    const bytes = await groupMemory(child.pid).catch(() => 0);
+    const bytes = await groupMemory(child.pids).catch(() => 0);
     if (stopped) return;
     if (bytes > limits.memoryBytes) end({ by: 'memory' });
     else stopPoll = clock.after(MEMORY_POLL_MS, () => void poll());
@@ -108,7 +108,7 @@ function watchLimits(
 function resultOf(
   ending: Exclude<Ending, { by: 'error' }>,
   exit: BuildExit,
-  talk: Conversation,
+  talk: BuildSession,
   { limits, logger }: RunBuildOptions,
 ): BuildResult {
   const inputs = [...talk.inputs.values()];
@@ -127,7 +127,7 @@ function resultOf(
     };
   }
   const failed = (reason: BuildFailureReason, message: string, retry = false): BuildResult => {
-    logger.warn({ reason, endedBy: ending.by, ...exit }, 'a build was ended');
+    logger.warn({ reason, endedBy: ending.by, ...exit }, 'a build was stopped');
     return { ok: false, reason, message, ...(retry && { retry }), inputs, ...locks };
   };
   const seconds = (ms: number): string => `${ms / 1000} s`;
@@ -173,6 +173,6 @@ function reported(report: FinalReport, limits: BuildLimits): BuildResult {
 }
 
 /** V8 says so before it aborts, Go before it exits; the kernel kills without a word. */
-const ranOutOfMemory = ({ signal, stderr }: BuildExit): boolean =>
-  /heap out of memory|runtime: out of memory|cannot allocate memory/.test(stderr) ||
+const ranOutOfMemory = ({ signal, stderr, esbuildStderr }: BuildExit): boolean =>
+  /heap out of memory|runtime: out of memory|cannot allocate memory/.test(stderr + esbuildStderr) ||
   (signal === 'SIGKILL' && stderr === '');

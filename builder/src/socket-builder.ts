@@ -20,7 +20,7 @@ import {
   type Up,
 } from './socket-protocol.ts';
 
-export interface SocketBuilderOptions {
+interface SocketBuilderOptions {
   /** Of the builder's Unix socket. */
   path: string;
   /** Where the requests' blobs are. The builder gets those that its request names, and no other. */
@@ -82,7 +82,7 @@ async function connected(options: SocketBuilderOptions, signal: AbortSignal): Pr
     return await connectPatiently(options, signal);
   } catch (error) {
     signal.throwIfAborted();
-    throw gone(`it cannot be reached (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
+    throw gone(`cannot be reached (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
   }
 }
 
@@ -130,15 +130,15 @@ class SocketBuild {
   async #listen(fail: (error: unknown) => void): Promise<BuildResult> {
     for await (const value of this.#channel.messages()) {
       const message = upSchema.safeParse(value);
-      if (!message.success) throw this.#nonsense('it sent what is no message');
+      if (!message.success) throw this.#nonsense('sent an invalid message');
       if (message.data.type !== 'blob') return this.#resultOf(message.data);
-      if (!this.#mayAsk(message.data)) throw this.#nonsense("it asked for a blob that is not its build's");
+      if (!this.#mayRequest(message.data)) throw this.#nonsense("requested a blob that is not its build's");
       this.#answer(message.data.digest).catch(fail);
     }
-    throw gone('it went away in the middle of the build');
+    throw gone('went away in the middle of the build');
   }
 
-  #mayAsk({ digest }: Extract<Up, { type: 'blob' }>): boolean {
+  #mayRequest({ digest }: Extract<Up, { type: 'blob' }>): boolean {
     return this.#open < MAX_OPEN && this.#allowed.has(digest);
   }
 
@@ -190,7 +190,7 @@ class SocketBuild {
       };
     }
     const artifact = Buffer.from(end.artifact);
-    if (artifact.byteLength > MAX_ARTIFACT_BYTES) throw this.#nonsense('it sent a larger artifact than there may be');
+    if (artifact.byteLength > MAX_ARTIFACT_BYTES) throw this.#nonsense('sent an artifact over the size limit');
     return { ok: true, artifact, revision: sha256(artifact), inputs, ...locks };
   }
 
@@ -202,9 +202,9 @@ class SocketBuild {
     for (const source of sources)
       for (const { path, digest } of trees.get(source)?.files ?? []) files.add(JSON.stringify([source, path, digest]));
     const isStrange = inputs.some(({ source, path, digest }) => !files.has(JSON.stringify([source, path, digest])));
-    if (isStrange) throw this.#nonsense('it named a file that its build does not have');
+    if (isStrange) throw this.#nonsense('named a file that its build does not have');
     if (locks.some(([source]) => !trees.has(source)))
-      throw this.#nonsense('it named a source that its build does not have');
+      throw this.#nonsense('named a source that its build does not have');
   }
 
   #say(message: Down): void {
@@ -214,7 +214,7 @@ class SocketBuild {
   /** Somebody may have taken the builder over: a person should know, and nothing of the build counts. */
   #nonsense(what: string): DomainError {
     const { source, path } = this.#request;
-    this.#options.logger.error({ source, path, what }, 'the builder did what it must not: its connection is closed');
+    this.#options.logger.error({ source, path, what }, 'the builder violated the protocol: its connection is closed');
     return gone(what);
   }
 }
@@ -227,5 +227,5 @@ function digestsOf({ trees, locks }: BuildRequest): ReadonlySet<string> {
 }
 
 function gone(why: string): DomainError {
-  return new DomainError('unavailable', `The build could not be tried: of the builder, ${why}.`);
+  return new DomainError('unavailable', `The build could not be tried: the builder ${why}.`);
 }

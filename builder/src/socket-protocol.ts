@@ -65,7 +65,7 @@ export const downSchema = z.discriminatedUnion('type', [
     locks: bySource(z.array(knownLock).max(1000)),
   }),
   z.strictObject({ type: z.literal('blob'), digest: digestSchema, base64: z.string() }),
-  /** There is none that the builder may have: `not_found`, or why it cannot be had now. */
+  /** There is none that the builder may have: `not_found`, or why it is not available now. */
   z.strictObject({ type: z.literal('noBlob'), digest: digestSchema, code: z.enum(['not_found', 'unavailable']) }),
 ]);
 export type Down = z.infer<typeof downSchema>;
@@ -73,10 +73,10 @@ export type BuildDown = Extract<Down, { type: 'build' }>;
 
 const ended = { inputs, locks: bySource(usedLock).exactOptional() };
 
-/** From the builder, which nobody trusts: it handles code of strangers. */
+/** From the builder, which nobody trusts: it runs untrusted code. */
 export const upSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('blob'), digest: digestSchema }),
-  /** The artifact is text: one ES module. Its digest is not told: whoever asked for it computes it (B4). */
+  /** The artifact is text: one ES module. Its digest is not sent: the client computes it (B4). */
   z.strictObject({ type: z.literal('built'), artifact: z.string().max(MAX_ARTIFACT_BYTES), ...ended }),
   z.strictObject({
     type: z.literal('failed'),

@@ -9,13 +9,13 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import { listenOnPath } from './listen-on-path.ts';
+import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
 import { downSchema, MAX_DOWN_BYTES, type BuildDown, type Down, type EndUp, type Up } from './socket-protocol.ts';
 
-export interface SocketServerOptions {
+interface SocketServerOptions {
   /** Of the Unix socket, in a folder that the two containers share. */
   path: string;
-  /** Makes the builder whose builds are served; `content` is that of whoever asked for the build. */
+  /** Makes the builder whose builds are served; `content` is the client's. */
   makeBuilder: (content: ContentStore) => Builder & { stop(): Promise<void> };
   clock: Clock;
   logger: Logger;
@@ -39,8 +39,8 @@ const MAX_CONNECTIONS = 1000;
 export async function startSocketServer(options: SocketServerOptions): Promise<SocketServer> {
   const { clock, logger } = options;
   // One builder for all connections, for they share its processes; which connection's blobs a build reads, its context says.
-  const asker = new AsyncLocalStorage<BlobAsks>();
-  const builder = options.makeBuilder(contentOf(asker));
+  const requestsOfBuild = new AsyncLocalStorage<BlobRequests>();
+  const builder = options.makeBuilder(contentOf(requestsOfBuild));
   const running = new Set<Promise<void>>();
   const open = new Set<FeedChannel>();
 
@@ -48,40 +48,35 @@ export async function startSocketServer(options: SocketServerOptions): Promise<S
     const channel = jsonLines(socket, { maxLineBytes: MAX_DOWN_BYTES });
     open.add(channel);
     const cancel = clock.after(ORDER_MS, () => channel.close());
-    const say = (message: Up): void => channel.send(message);
-    const asks = new BlobAsks(say);
+    const requests = new BlobRequests(channel);
     const gone = new AbortController();
     let building: Promise<void> | undefined;
     for await (const value of channel.messages()) {
       const message = downSchema.safeParse(value);
       if (!message.success) break;
-      if (message.data.type !== 'build') asks.answer(message.data);
+      if (message.data.type !== 'build') requests.answer(message.data);
       else if (building !== undefined) break;
       else {
         cancel();
-        building = asker
-          .run(asks, () => build(message.data as BuildDown, gone.signal, say))
-          .finally(() => socket.end());
+        const { data: order } = message;
+        building = requestsOfBuild.run(requests, () => build(order, gone.signal, channel)).finally(() => socket.end());
       }
     }
     cancel();
-    gone.abort(new Error('whoever asked for the build is gone'));
-    asks.end();
+    gone.abort(new Error('the client of the build is gone'));
+    requests.end();
     channel.close();
     await building;
     open.delete(channel);
   }
 
-  async function build(order: BuildDown, signal: AbortSignal, say: (message: EndUp) => void): Promise<void> {
+  async function build(order: BuildDown, signal: AbortSignal, channel: FeedChannel): Promise<void> {
     try {
-      say(endOf(await builder.build(requestOf(order), signal)));
+      channel.send(endOf(await builder.build(requestOf(order), signal)));
     } catch (err) {
       if (signal.aborted) return;
       logger.warn({ err, source: order.source, path: order.path }, 'a build could not be tried');
-      say({
-        type: 'untried',
-        message: err instanceof DomainError ? err.message : 'The builder could not try the build: its log says why.',
-      });
+      channel.send(untried(err));
     }
   }
 
@@ -92,7 +87,7 @@ export async function startSocketServer(options: SocketServerOptions): Promise<S
     running.add(served);
   });
   server.maxConnections = MAX_CONNECTIONS;
-  await listenOnPath(server, options.path, 'WHERRY_BUILDER_SOCKET');
+  await listenOrFail(server, { path: options.path, mode: 0o660 }, 'WHERRY_BUILDER_SOCKET');
 
   return {
     async stop() {
@@ -107,58 +102,66 @@ export async function startSocketServer(options: SocketServerOptions): Promise<S
   };
 }
 
-/** The blobs that a build has asked its connection for. */
-class BlobAsks {
-  readonly #say: (message: Up) => void;
+const untried = (error: unknown): EndUp => ({
+  type: 'untried',
+  message: error instanceof DomainError ? error.message : 'The builder could not try the build: its log says why.',
+});
+
+/** The blobs that a build has requested over its connection. */
+class BlobRequests {
+  readonly #channel: FeedChannel;
   readonly #open = new Map<string, PromiseWithResolvers<Buffer>>();
   #ended = false;
 
-  constructor(say: (message: Up) => void) {
-    this.#say = say;
+  constructor(channel: FeedChannel) {
+    this.#channel = channel;
   }
 
-  async ask(digest: string): Promise<Buffer> {
-    if (this.#ended) throw new DomainError('unavailable', 'Whoever asked for the build is gone.');
-    let asked = this.#open.get(digest);
-    if (asked === undefined) {
-      asked = Promise.withResolvers<Buffer>();
-      this.#open.set(digest, asked);
-      this.#say({ type: 'blob', digest });
+  async request(digest: string): Promise<Buffer> {
+    if (this.#ended) throw new DomainError('unavailable', 'The client of the build is gone.');
+    let pending = this.#open.get(digest);
+    if (pending === undefined) {
+      pending = Promise.withResolvers<Buffer>();
+      this.#open.set(digest, pending);
+      this.#channel.send({ type: 'blob', digest } satisfies Up);
     }
-    return asked.promise;
+    return pending.promise;
   }
 
-  /** Takes an answer. What was not asked for is passed over. */
+  /** Takes an answer. What was not requested is ignored. */
   answer(message: Exclude<Down, BuildDown>): void {
-    const asked = this.#open.get(message.digest);
+    const pending = this.#open.get(message.digest);
     this.#open.delete(message.digest);
-    if (asked === undefined) return;
+    if (pending === undefined) return;
     if (message.type === 'blob') {
       const bytes = Buffer.from(message.base64, 'base64');
-      if (sha256(bytes) === message.digest) asked.resolve(bytes);
-      else asked.reject(new DomainError('unavailable', `Blob ${message.digest} came as other bytes.`));
-    } else if (message.code === 'not_found') asked.reject(notFound(`There is no blob ${message.digest}.`));
-    else asked.reject(new DomainError('unavailable', `Blob ${message.digest} cannot be had now.`));
+      if (sha256(bytes) === message.digest) pending.resolve(bytes);
+      else
+        pending.reject(
+          new DomainError('unavailable', `Blob ${message.digest} arrived with other bytes than its digest names.`),
+        );
+    } else if (message.code === 'not_found') pending.reject(notFound(`There is no blob ${message.digest}.`));
+    else pending.reject(new DomainError('unavailable', `Blob ${message.digest} is not available now.`));
   }
 
   end(): void {
     this.#ended = true;
     for (const { reject } of this.#open.values())
-      reject(new DomainError('unavailable', 'Whoever asked for the build is gone.'));
+      reject(new DomainError('unavailable', 'The client of the build is gone.'));
     this.#open.clear();
   }
 }
 
 /** All that a build may do with content is to read blobs of its request. */
-function contentOf(asker: AsyncLocalStorage<BlobAsks>): ContentStore {
+function contentOf(requestsOfBuild: AsyncLocalStorage<BlobRequests>): ContentStore {
   const refuse = async (): Promise<never> => {
     throw new DomainError('forbidden', 'A build only reads blobs.');
   };
   return {
     async get(digest) {
-      const asks = asker.getStore();
-      if (asks === undefined) throw new DomainError('internal_error', 'A blob was asked for by no build.');
-      return asks.ask(digest);
+      const requests = requestsOfBuild.getStore();
+      if (requests === undefined) throw new DomainError('internal_error', 'A blob was requested by no build.');
+      return requests.request(digest);
     },
     put: refuse,
     open: refuse,

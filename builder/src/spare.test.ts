@@ -1,7 +1,7 @@
 import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import { channelPair } from '@wherry/core/fakes/fake-feed-channel.ts';
-import type { BuildChild } from './build-child.ts';
+import type { BuildChild, BuildExit } from './build-child.ts';
 import { createSpare, type Spare } from './spare.ts';
 
 const SOON = 1000;
@@ -22,13 +22,13 @@ describe('the spare process', () => {
 
   async function start(): Promise<BuildChild> {
     if (failure !== undefined) throw failure;
-    const { promise, resolve } = Promise.withResolvers<{ code: null; signal: 'SIGKILL'; stderr: string }>();
+    const { promise, resolve } = Promise.withResolvers<BuildExit>();
     const kill = (): void => {
       one.killed = true;
-      resolve({ code: null, signal: 'SIGKILL', stderr: '' });
+      resolve({ code: null, signal: 'SIGKILL', stderr: '', esbuildStderr: '' });
     };
     const child = {
-      pid: made.length,
+      pids: [made.length],
       channel: channelPair()[0],
       exited: promise,
       kill,
@@ -41,7 +41,7 @@ describe('the spare process', () => {
     return child;
   }
 
-  it('stands ready soon after it was asked for, once, and serves one build', async () => {
+  it('is ready soon after it was requested, once, and serves one build', async () => {
     expect(spare.take()).toBeUndefined();
     spare.prepare();
     spare.prepare();

@@ -2,12 +2,13 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
+import { STARTING, STOPPING } from '@wherry/service/ops/readiness.ts';
 import type { BuilderConfig } from './config.ts';
 import { createProcessBuilder } from './create-process-builder.ts';
-import { createPackageRoom } from './packages/create-package-room.ts';
+import { createPackageRegistry } from './packages/create-package-registry.ts';
 import { startSocketServer } from './socket-server.ts';
 
-export interface RunningBuilder {
+interface RunningBuilder {
   /** Of the ops listener. */
   opsPort: number;
   /** Lets running builds end for a while, then ends every process and closes. */
@@ -27,17 +28,11 @@ export async function startBuilder({
 }): Promise<RunningBuilder> {
   const parts = new AsyncDisposableStack();
   try {
-    const { metrics, registry: figures } = createProgramMetrics();
-    let problem: string | undefined = 'The builder does not listen yet.';
-    const ops = await startOpsListener({
-      port: config.opsPort,
-      registry: figures,
-      readyz: () => problem,
-      clock,
-      logger,
-    });
+    const { metrics, registry } = createProgramMetrics();
+    let problem: string | undefined = STARTING;
+    const ops = await startOpsListener({ port: config.opsPort, registry, readyz: () => problem, clock, logger });
     parts.defer(() => ops.close());
-    const packages = createPackageRoom({
+    const packages = createPackageRegistry({
       cacheDirectory: `${config.cacheDirectory}/packages`,
       registry: { socket: config.installerSocket },
       clock,
@@ -56,7 +51,7 @@ export async function startBuilder({
     problem = undefined;
     logger.info({ socket: config.socket }, 'the builder listens');
     parts.defer(() => {
-      problem = 'The builder is stopping.';
+      problem = STOPPING;
     });
     return { opsPort: ops.port, stop: () => parts.disposeAsync() };
   } catch (error) {

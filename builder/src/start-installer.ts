@@ -2,9 +2,10 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
+import { STARTING } from '@wherry/service/ops/readiness.ts';
 import { registryOf, type InstallerConfig } from './config.ts';
-import { createRegistryInstaller } from './packages/create-package-room.ts';
-import { startInstallServer } from './packages/install/install-server.ts';
+import { createRegistryInstaller } from './packages/create-package-registry.ts';
+import { startInstallServer } from './packages/npm/install-server.ts';
 
 /**
  * The installer beside the builder, in a container and under a user of its own: it has the registry's token, and gives
@@ -20,20 +21,14 @@ export async function startInstaller({
 }): Promise<{ stop(): Promise<void> }> {
   const parts = new AsyncDisposableStack();
   try {
-    const { registry: figures } = createProgramMetrics();
-    const registry = await registryOf(config.npm);
-    let problem: string | undefined = 'The installer does not listen yet.';
-    const ops = await startOpsListener({
-      port: config.opsPort,
-      registry: figures,
-      readyz: () => problem,
-      clock,
-      logger,
-    });
+    const { registry } = createProgramMetrics();
+    const npmRegistry = await registryOf(config.npm);
+    let problem: string | undefined = STARTING;
+    const ops = await startOpsListener({ port: config.opsPort, registry, readyz: () => problem, clock, logger });
     parts.defer(() => ops.close());
     const server = await startInstallServer({
       path: config.socket,
-      installer: createRegistryInstaller({ registry, clock, logger }),
+      installer: createRegistryInstaller({ registry: npmRegistry, clock, logger }),
       logger,
     });
     parts.defer(() => server.stop());

@@ -1,41 +1,41 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PackageLayout, PackageRoom } from './packages/package-room.ts';
+import type { PackageLayout, PackageRegistry } from './packages/package-registry.ts';
 import type { WarmPackages } from './protocol.ts';
 
-/** More than this is not unpacked before it is asked for. In bytes of tarballs. */
+/** More than this is not unpacked before it is requested. In bytes of tarballs. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** What a build got of packages. */
 export interface UsedPackages {
   layouts: Record<string, PackageLayout>;
-  /** The lock that names each tarball which was asked for, by integrity. */
+  /** The lock that names each requested tarball, by integrity. */
   tarballs: Map<string, string>;
 }
 
 /** The packages of the last build that had some, for the process that stands ready for the next one. */
 export class LastPackages {
-  readonly #room: () => Promise<PackageRoom>;
+  readonly #registry: () => Promise<PackageRegistry>;
   #last: UsedPackages | undefined;
 
-  constructor(room: () => Promise<PackageRoom>) {
-    this.#room = room;
+  constructor(registry: () => Promise<PackageRegistry>) {
+    this.#registry = registry;
   }
 
   remember(used: UsedPackages): void {
-    // A process that stood ready with tarballs did not ask for them.
+    // A process that stood ready with tarballs did not request them.
     const before = isDeepStrictEqual(used.layouts, this.#last?.layouts) ? this.#last?.tarballs : undefined;
     this.#last = { layouts: used.layouts, tarballs: new Map([...(before ?? []), ...used.tarballs]) };
   }
 
-  /** Undefined where there is nothing to make ready. @throws PackageError for a tarball that cannot be had. */
+  /** Undefined where there is nothing to make ready. @throws PackageError for a tarball that cannot be used. */
   async toWarmUp(maxBytes: number, signal: AbortSignal): Promise<WarmPackages | undefined> {
     if (this.#last === undefined) return undefined;
     const { layouts, tarballs } = this.#last;
-    const room = await this.#room();
+    const registry = await this.#registry();
     const given: Record<string, string> = {};
     let bytes = 0;
     for (const [integrity, lock] of tarballs) {
-      const tarball = await room.tarball(integrity, lock, signal);
+      const tarball = await registry.tarball(integrity, lock, signal);
       bytes += tarball.byteLength;
       if (bytes > MAX_BYTES) return undefined;
       given[integrity] = tarball.toString('base64');

@@ -25,7 +25,7 @@ export interface CacheFolder {
   begin(): Promise<PendingBlob>;
 }
 
-export interface CacheFolderOptions {
+interface CacheFolderOptions {
   directory: string;
   maxBytes: number;
   clock: Clock;

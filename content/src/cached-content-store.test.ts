@@ -17,7 +17,7 @@ import { createFolderContentStore } from './folder-content-store.ts';
 const MIB = 1024 * 1024;
 const MINUTE_MS = 60_000;
 
-/** A store that can be away, as a manager is that restarts, and counts what it is asked. */
+/** A store that can be away, as a manager is that restarts, and counts its calls. */
 class DistantStore implements ContentStore {
   away = false;
   reads = 0;
@@ -140,7 +140,7 @@ describe('the cached ContentStore', () => {
     expect([await names('blobs'), await names('tmp')]).toEqual([[], []]);
   });
 
-  it('asks the inner store once for what many want at once', async () => {
+  it('calls the inner store once for what many want at once', async () => {
     const { digest } = await inner.put(blob('a'));
     const cache = await openCache();
     const got = await Promise.all(Array.from({ length: 20 }, () => cache.get(digest)));

@@ -8,7 +8,7 @@ import type { Digest } from '@wherry/core/resources/meta.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { openCacheFolder, type CacheFolder, type PendingBlob } from './cache-folder.ts';
 
-export interface CachedContentStoreOptions {
+interface CachedContentStoreOptions {
   /** Whose blobs these are. */
   inner: ContentStore;
   /** Made when it is missing; it may be deleted while nobody uses it, and processes may share it. */
@@ -31,7 +31,7 @@ export async function createCachedContentStore(options: CachedContentStoreOption
 class CachedContentStore implements ContentStore {
   readonly #inner: ContentStore;
   readonly #folder: CacheFolder;
-  /** Blobs that are being fetched: many instances that start at once ask for one artifact. */
+  /** Blobs that are being fetched: many instances that start at once request one artifact. */
   readonly #fetching = new Map<Digest, Promise<Buffer>>();
 
   constructor(inner: ContentStore, folder: CacheFolder) {
@@ -76,7 +76,7 @@ class CachedContentStore implements ContentStore {
     return kept(content, digest, this.#folder);
   }
 
-  /** Asks the inner one, which may have removed what is still here; only while that is away, what is here counts. */
+  /** Calls the inner one, which may have removed what is still here; only while that is away, what is here counts. */
   async has(digest: Digest): Promise<boolean> {
     try {
       return await this.#inner.has(digest);

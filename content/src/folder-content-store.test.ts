@@ -62,7 +62,7 @@ describe('the folder ContentStore', () => {
     expect(await leftOver()).toEqual([]);
   });
 
-  it.each([0, 3])('B4: tells a blob that was cut to %d bytes, and tells a person', async (length) => {
+  it.each([0, 3])('B4: detects a blob that was cut to %d bytes, and logs an error', async (length) => {
     const store = await openStore();
     const { digest } = await store.put(Buffer.from('a whole blob'));
     await truncate(fileOf(digest), length);
@@ -104,11 +104,11 @@ describe('the folder ContentStore', () => {
     expect((await store.get(digest)).toString()).toBe('again');
   });
 
-  it.each(['ENOSPC', 'EDQUOT'])('says that there is no room when the disk does (%s)', async (code) => {
+  it.each(['ENOSPC', 'EDQUOT'])('says that there is no space when the disk does (%s)', async (code) => {
     const store = await openStore();
     await expect(store.put(full(code))).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('no room'),
+      message: expect.stringContaining('no space'),
     });
     expect(await leftOver()).toEqual([]);
     expect(await store.put(Buffer.from('room again'))).toMatchObject({ size: 10 });

@@ -7,10 +7,10 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
+import { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { openBlobFolder, SHARDS, syncFolder, type BlobFolder } from './blob-folder.ts';
-import { KeyedLock } from './keyed-lock.ts';
 
-export interface FolderContentStoreOptions {
+interface FolderContentStoreOptions {
   /** Made when it is missing. One process at a time uses it. */
   directory: string;
   clock: Clock;
@@ -49,7 +49,7 @@ class FolderContentStore implements ContentStore {
       if (await this.#renew(digest)) return { digest, size: content.byteLength };
       return await this.#write(temporary, [content], limit);
     } catch (error) {
-      throw roomError(error) ?? error;
+      throw diskFullError(error) ?? error;
     } finally {
       await rm(temporary, { force: true });
     }
@@ -233,10 +233,7 @@ function tooLarge(limit: number): DomainError {
   return new DomainError('too_large', `The content is larger than ${limit} bytes.`);
 }
 
-function roomError(error: unknown): DomainError | undefined {
+function diskFullError(error: unknown): DomainError | undefined {
   if (codeOf(error) !== 'ENOSPC' && codeOf(error) !== 'EDQUOT') return undefined;
-  return new DomainError(
-    'unavailable',
-    'There is no room left on the disk for the content: free some, then try again.',
-  );
+  return new DomainError('unavailable', 'The disk has no space left for the content: free some, then try again.');
 }

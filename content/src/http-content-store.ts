@@ -13,7 +13,7 @@ import {
   type InternalClient,
 } from './internal-client.ts';
 
-export interface HttpContentStoreOptions {
+interface HttpContentStoreOptions {
   /** Base of the manager's internal listener. */
   url: string;
   tls: ClientTls;
@@ -97,7 +97,10 @@ class HttpContentStore implements ContentStore {
     });
     const removed = (await readAnswer(answer))['removed'];
     if (Number.isSafeInteger(removed)) return removed as number;
-    throw new DomainError('unavailable', 'The manager answered something else than was asked: its version may differ.');
+    throw new DomainError(
+      'unavailable',
+      "The manager's answer is not the one that was requested: its version may differ.",
+    );
   }
 
   stop(): Promise<void> {

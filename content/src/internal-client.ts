@@ -4,16 +4,16 @@ import { DomainError, type ErrorCode } from '@wherry/core/errors.ts';
 import type { TlsFiles } from '@wherry/service/tls/tls-files.ts';
 import { Agent, request, type Dispatcher } from 'undici';
 
-/** A client's proof and whom it trusts; asked for at each request, so that a rotation needs no restart. */
+/** A client's proof and whom it trusts; read at each request, so that a rotation needs no restart. */
 export type ClientTls = Pick<TlsFiles, 'current'>;
 
-export interface InternalClientOptions {
+interface InternalClientOptions {
   /** Base of the manager's internal listener: `https://wherry-manager.wherry-system.svc:9444`. */
   url: string;
   tls: ClientTls;
 }
 
-export interface InternalRequest {
+interface InternalRequest {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT';
   /** From the root, encoded. */
   path: string;
@@ -95,13 +95,13 @@ export function createInternalClient({ url, tls }: InternalClientOptions): Inter
   }
 
   return {
-    async send(asked) {
+    async send(options) {
       let answer: InternalAnswer;
       try {
-        answer = await once(asked).catch((error: unknown) => {
+        answer = await once(options).catch((error: unknown) => {
           // The other side closes a connection that was idle just when it is used again; a stream cannot be sent twice.
-          if (!wasCut(error) || isStream(asked.body)) throw error;
-          return once(asked);
+          if (!wasCut(error) || isStream(options.body)) throw error;
+          return once(options);
         });
       } catch (error) {
         throw unreachable(error);

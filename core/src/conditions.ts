@@ -113,7 +113,7 @@ export function setConditions(
 
 const PROGRESS = ['Reconciling', 'Stalled'] as const satisfies ConditionType[];
 
-/** Which of the two goes with a reason of `Ready`; undefined: neither, since all is as it was asked for. */
+/** Which of the two goes with a reason of `Ready`; undefined: neither, since all is as desired. */
 export function progressType(reason: Reason): (typeof PROGRESS)[number] | undefined {
   if (reason === 'Ready' || reason === 'Stored' || reason === 'Disabled') return undefined;
   return PASSING.has(reason) ? 'Reconciling' : 'Stalled';

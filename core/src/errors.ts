@@ -9,6 +9,7 @@ export const ERROR_CODES = [
   'too_large',
   'unsupported_media_type',
   'method_not_allowed',
+  'request_timeout',
   'throttled',
   'unavailable',
   'internal_error',

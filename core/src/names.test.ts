@@ -37,7 +37,7 @@ describe('nameFor', () => {
     expect(nameFor(name)).toMatch(new RegExp(`^${slug}-[0-9a-f]{10}$`));
   });
 
-  it('tells apart what has one slug, and the parts of a name', () => {
+  it('distinguishes what has one slug, and the parts of a name', () => {
     const names = [
       nameFor('My_API'),
       nameFor('my_api'),

@@ -14,7 +14,7 @@ export function nameFor(...parts: string[]): string {
   return `${slug(parts.at(-1) ?? '', 52)}-${hash}`;
 }
 
-/** A Function's `metadata.name`: display names need not be unique, so a random suffix tells them apart. */
+/** A Function's `metadata.name`: display names need not be unique, so a random suffix distinguishes them. */
 export function functionNameFor(displayName: string): string {
   const suffix = Array.from(randomBytes(6), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
   return `${slug(displayName, 40)}-${suffix}`;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { inKubernetes } from './resources/kubernetes-rule.ts';
 
 /** One setting: its default, and what is wrong with a value (undefined: nothing). All values are strings. */
-export interface SettingDefinition {
+interface SettingDefinition {
   /** What it does, as `docs/reference/settings.md` says it. */
   description: string;
   default: string;
@@ -57,8 +57,8 @@ export const SETTINGS = {
   'log.trimming.retention-seconds': integer('Older log entries are removed.', 7_776_000, 0, 31_536_000),
   'log.batching.max-batch-size': integer('Log entries that are sent together.', 50, 1, 500),
   'log.batching.max-delay-ms': integer('How long log entries wait for others.', 50, 10, 5000),
-  'metrics.aggregation-interval-seconds': integer('How often figures of calls are added up.', 60, 10, 60),
-  'metrics.retention-days': integer('How long daily figures are kept.', 90, 1, 365),
+  'metrics.aggregation-interval-seconds': integer('How often metrics of calls are aggregated.', 60, 10, 60),
+  'metrics.retention-days': integer('How long daily metrics are kept.', 90, 1, 365),
   'encryption.key-rotation.interval-days': integer('How old an encryption key grows before the next one.', 90, 1, 365),
   'encryption.key-rotation.check-interval-seconds': integer('How often that age is looked at.', 10_800, 3600, 86_400),
   'encryption.key-rotation.batch-size': integer('Values that are encrypted anew at a time.', 100, 10, 1000),
@@ -79,7 +79,7 @@ export const SETTINGS = {
 } as const satisfies Record<string, SettingDefinition>;
 export type SettingName = keyof typeof SETTINGS;
 
-/** The value in force: what is set and good, else the default. */
+/** The active value: what is set and valid, else the default. */
 export function settingValue(values: Record<string, string> | undefined, name: SettingName): string {
   const value = values?.[name];
   return value !== undefined && SETTINGS[name].check(value) === undefined ? value : SETTINGS[name].default;

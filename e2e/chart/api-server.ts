@@ -69,7 +69,7 @@ export class TestApiServer {
     return runProgram(programPath(program), args, this.#options(input));
   }
 
-  /** Runs lines of a shell where the repository's charts and docs are, with kubectl and helm as the administrator's. */
+  /** Runs lines of a shell where the repository's charts, docs and examples are, with kubectl and helm as the administrator's. */
   shell(script: string): Promise<CommandResult> {
     const { env } = this.#options(undefined);
     const PATH = `${path.dirname(programPath('kubectl'))}:${path.dirname(programPath('helm'))}:${env.PATH ?? ''}`;
@@ -103,7 +103,7 @@ export class TestApiServer {
     const folder = path.join(this.folder, 'reader');
     if (existsSync(folder)) return folder;
     mkdirSync(folder);
-    for (const name of ['charts', 'docs'])
+    for (const name of ['charts', 'docs', 'examples'])
       symlinkSync(path.join(import.meta.dirname, '../..', name), path.join(folder, name));
     return folder;
   }
@@ -155,7 +155,7 @@ export class TestApiServer {
 }
 
 /** Whatever the API server answers. */
-export interface StoredObject {
+interface StoredObject {
   metadata: { name: string; uid: string; resourceVersion: string; annotations?: Record<string, string> };
   spec: Record<string, unknown>;
 }

@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { everything, render, type Rendered } from './helm.ts';
 
 /** A file that holds what the chart renders of some values, for people to read and for tests to compare. */
-export interface GoldenFile {
+interface GoldenFile {
   name: string;
   text: () => Promise<string>;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { TestApiServer } from './api-server.ts';
 import { chartFolder, SYSTEM } from './helm.ts';
@@ -36,7 +36,7 @@ describe('the guides', () => {
       .map((command): [string, string] => [name, command]),
   );
 
-  it('tell on each page how to install', () => {
+  it('show on each page how to install', () => {
     expect(new Set(installs.map(([name]) => name)).size).toBeGreaterThanOrEqual(4);
   });
 
@@ -73,12 +73,31 @@ describe('the guides', () => {
   });
 });
 
-describe('docs/examples/gitops', () => {
+describe('examples', () => {
+  const manifests = globSync('examples/*/{kubernetes,cron-job}.yaml', { cwd: root }).sort();
+
+  it('has manifests', () => {
+    expect(manifests.length).toBeGreaterThanOrEqual(5);
+  });
+
+  it.each(manifests)(
+    '%s is what the API server takes',
+    async (file) => {
+      const { code, stderr } = await server.shell(
+        `kubectl apply -n ${FUNCTIONS} -f ${file} --dry-run=server --validate=strict`,
+      );
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    },
+    MINUTE,
+  );
+});
+
+describe('examples/gitops', () => {
   it(
     'has all six kinds, and the API server takes them',
     async () => {
       const { stdout, stderr } = await server.shell(
-        `kubectl apply -k docs/examples/gitops --dry-run=server --validate=strict`,
+        `kubectl apply -k examples/gitops --dry-run=server --validate=strict`,
       );
       expect(stderr).toBe('');
       expect(
@@ -93,7 +112,7 @@ describe('docs/examples/gitops', () => {
   );
 
   it('K4: holds no value of a secret, and no envelope', () => {
-    const files = ['api-key', 'function-secret'].map((name) => page(`docs/examples/gitops/${name}.yaml`));
+    const files = ['api-key', 'function-secret'].map((name) => page(`examples/gitops/${name}.yaml`));
     for (const text of files) expect(text).toMatch(/value:\n {4}secretKeyRef:\n/);
     expect(files.join('')).not.toContain('encrypted:');
   });
@@ -110,7 +129,7 @@ describe('a backup, made and put back as the guide says', () => {
         expect({ command, code, stderr }).toMatchObject({ code: 0 });
       };
       await run(commands(section('docs/guides/kubernetes-gitops.md', 'Values are not in git')).at(-1) ?? '');
-      await server.shell('kubectl apply -k docs/examples/gitops');
+      await server.shell('kubectl apply -k examples/gitops');
       await server.shell(
         `kubectl create secret generic wherry-encryption-keys -n ${SYSTEM} --from-literal=keys.json={}; kubectl create secret generic wherry-digest-key -n ${SYSTEM} --from-literal=key=k`,
       );

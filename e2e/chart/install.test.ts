@@ -183,7 +183,7 @@ describe('a release that goes and comes again', () => {
   );
 
   it(
-    'takes over kinds that an administrator installed by hand, when it is told to',
+    'takes over kinds that an administrator installed by hand, when it is configured to',
     async () => {
       await helm('uninstall', 'wherry');
       await kubectl(
@@ -204,7 +204,7 @@ describe('a release that goes and comes again', () => {
 
 describe('the notes of an installation', () => {
   it(
-    'tell the next steps, with the names of this release',
+    'name the next steps, with the names of this release',
     async () => {
       const notes = await helm('get', 'notes', 'wherry');
       expect(notes).toContain('get secret wherry-management-key');

@@ -107,7 +107,7 @@ const operator = componentValues(
         'How much of artifacts and files is kept on the node, in MiB, so that functions start while the manager is away.',
       ),
   },
-).describe('The operator: it builds and runs functions, and tells routers about them.');
+).describe('The operator: it builds and runs functions, and sends routers what they serve.');
 
 const builder = z
   .strictObject({

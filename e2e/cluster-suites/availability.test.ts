@@ -74,10 +74,10 @@ const loadOf = (url: string): SteadyLoad => {
 const load = (path = '/steady'): SteadyLoad => loadOf(`${platform.functionUrl}/run${path}`);
 
 function say(what: string, report: LoadReport, measured: Record<string, number> = {}): void {
-  const figures = Object.entries(measured).map(([name, ms]) => `, ${name} ${(ms / 1000).toFixed(1)} s`);
+  const timings = Object.entries(measured).map(([name, ms]) => `, ${name} ${(ms / 1000).toFixed(1)} s`);
   const { calls, posts, failures, longestGapMs, slowestMs, slowestInTurn } = report;
   process.stdout.write(
-    `${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, slowest ${slowestMs} ms, in each 5 s ${median(slowestInTurn)} ms of an idle machine, longest gap ${longestGapMs} ms${figures.join('')}\n${failures
+    `${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, slowest ${slowestMs} ms, in each 5 s ${median(slowestInTurn)} ms of an idle machine, longest gap ${longestGapMs} ms${timings.join('')}\n${failures
       .slice(0, 20)
       .map((failure) => `  ${failure}\n`)
       .join('')}`,
@@ -166,7 +166,7 @@ describe('a function under load', () => {
     expect(report.posts).toBeGreaterThan(20);
   }, 45_000);
 
-  it('loses one of two pods that is told to go, and one that is killed: the first costs nothing, the second no more than what ran on it', async () => {
+  it('loses one of two pods that is deleted, and one that is killed: the first costs nothing, the second no more than what ran on it', async () => {
     const id = await api.readyFunction({
       ...definition,
       name: 'pair',
@@ -175,9 +175,9 @@ describe('a function under load', () => {
     });
     await api.functionWhen(id, ({ status }) => status.readyReplicas === 2);
     const calls = load('/pair');
-    const [told = '', killed = ''] = await podsOf(id);
-    await cluster.kubectl(['delete', 'pod', '-n', FUNCTIONS, told]);
-    expect(await podsOf(id)).not.toContain(told);
+    const [stopped = '', killed = ''] = await podsOf(id);
+    await cluster.kubectl(['delete', 'pod', '-n', FUNCTIONS, stopped]);
+    expect(await podsOf(id)).not.toContain(stopped);
     const before = calls.report;
     await hands.killProcess(FUNCTIONS, killed, 'function');
     const began = Date.now();
@@ -210,7 +210,7 @@ describe('Wherry’s own programs, under load', () => {
     await answers(`${word} ${word} 0`, CONVERGED_MS);
   }, 60_000);
 
-  it('the operator is away: calls go on, and what changed meanwhile is in force soon after', async () => {
+  it('the operator is away: calls go on, and what changed meanwhile is active soon after', async () => {
     const calls = load();
     await hands.scale('wherry-operator', 0);
     const word = await upload();
@@ -222,7 +222,7 @@ describe('Wherry’s own programs, under load', () => {
     const convergedMs = Date.now() - began;
     const report = await calls.stop();
     say('operator away', away);
-    say('and back', report, { 'an edit in force after': convergedMs });
+    say('and back', report, { 'an edit active after': convergedMs });
     expect(report.failures).toEqual([]);
   }, 40_000);
 
@@ -252,7 +252,7 @@ describe('Wherry’s own programs, under load', () => {
     say('manager away', report, {
       'a killed pod serves after': restartedMs,
       'another in place of a deleted one after': anotherMs,
-      'an edit in force after': convergedMs,
+      'an edit active after': convergedMs,
     });
     expect(report.failures).toEqual([]);
     await api.expect('DELETE', `/api/functions/${id}`);
@@ -278,10 +278,10 @@ if (cluster.way !== 'given') {
       const opened: number[] = [];
       try {
         while (Date.now() - began < AWAY_MS) {
-          const asked = machineTime();
+          const since = machineTime();
           const answer = await api.request('PUT', `/api/keys/${keyId}`, { enabled: true });
           expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
-          refusals.push(Math.round(machineTime() - asked));
+          refusals.push(Math.round(machineTime() - since));
           opened.push((await call(revoked)).status);
           // More than twenty wrong keys in a minute would be throttled (R10).
           await pause(4500);
@@ -315,7 +315,7 @@ if (cluster.way !== 'given') {
       say('and back, a plain server', plainReport, { 'an edit active after (of an idle machine)': plainEdit });
       say('and back', report, {
         'writes after': writesMs,
-        'a key in force after': convergedMs,
+        'a key active after': convergedMs,
         'an edit active after (of an idle machine)': edit,
       });
       expect([report.failures, plainAway.failures]).toEqual([[], []]);

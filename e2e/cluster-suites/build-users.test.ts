@@ -34,8 +34,8 @@ const LOOK_AROUND = `
   const own = Object.entries(process.env).filter(([, value]) => value.includes(text)).map(([name]) => name);
   console.log(JSON.stringify({ uid: process.getuid(), found, own, commands, volumes: tried(() => fs.readdirSync('/run')), kubernetes: fs.existsSync('/var/run/secrets') }));`;
 
-/** Stands for the registry, which the pod's containers reach alike, and asks the installer for a package of it. */
-const ASK = `
+/** Stands for the registry, which the pod's containers reach alike, and requests a package of it from the installer. */
+const PROBE = `
   const { createServer } = require('node:http');
   let shown;
   const registry = createServer((request, response) => { shown = request.headers.authorization; response.writeHead(404).end(); });
@@ -98,7 +98,7 @@ describe("B1: the registry's token in the operator's pod", () => {
   });
 
   it('is shown to the registry when a build needs a package, by the installer', async () => {
-    const result = await evaluateIn(cluster, { namespace: SYSTEM, pod: POD, container: 'builder' }, ASK);
+    const result = await evaluateIn(cluster, { namespace: SYSTEM, pod: POD, container: 'builder' }, PROBE);
     expect(result).toEqual({
       shown: `Bearer ${TOKEN}`,
       answer: expect.objectContaining({ type: 'failed', id: 1, reason: 'PackageNotFound' }),

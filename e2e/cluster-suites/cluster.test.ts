@@ -61,7 +61,7 @@ describe('the cluster', () => {
     expect(ready).toBe('True');
   });
 
-  it('refuses a pod that asks for more than Pod Security `restricted` allows', async () => {
+  it('refuses a pod that requests more than Pod Security `restricted` allows', async () => {
     const asRoot = { ...pod('as-root', ''), spec: { containers: [{ name: 'node', image: IMAGE }] } };
     await expect(cluster.apply(JSON.stringify(asRoot))).rejects.toThrow('violates PodSecurity "restricted:latest"');
   });

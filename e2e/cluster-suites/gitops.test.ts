@@ -8,11 +8,11 @@ import { FunctionObjects } from '../lib/function-objects.ts';
 import { startPlatform, type Platform } from '../lib/platform.ts';
 
 /*
- * docs/guides/kubernetes-gitops.md, step by step, with the files of docs/examples/gitops as they are.
+ * docs/guides/kubernetes-gitops.md, step by step, with the files of examples/gitops as they are.
  */
 
 const ROOT = path.join(import.meta.dirname, '../..');
-const EXAMPLE = path.join(ROOT, 'docs/examples/gitops');
+const EXAMPLE = path.join(ROOT, 'examples/gitops');
 const SECRET = 'shop-keys';
 const [FIRST_KEY, SECOND_KEY] = ['the-first-value-of-acme-s-key', 'the-second-value-of-acme-s-key'];
 const READY = ['--for=condition=Ready', '--timeout=60s'];
@@ -55,7 +55,7 @@ const says = (kind: string, name: string, reason: string, ...words: string[]): P
 /** How long after kubectl was through it took until `holds`. */
 async function tookUntil(through: number, holds: () => Promise<boolean>): Promise<number> {
   await eventually(async () => {
-    if (!(await holds())) throw new Error('it is not in force yet');
+    if (!(await holds())) throw new Error('it is not active yet');
   }, 10_000);
   return Math.round(machineTime() - through);
 }
@@ -129,13 +129,13 @@ describe('a changed Secret', () => {
   const secret = (acme: string, token: string): Promise<number> =>
     objects.secret(SECRET, { acme, 'payment-token': token });
 
-  it('is in force at every router within a second: the new value of a key, and not the old one', async () => {
+  it('is active at every router within a second: the new value of a key, and not the old one', async () => {
     for (const [now, old] of [
       [SECOND_KEY, FIRST_KEY],
       [FIRST_KEY, SECOND_KEY],
     ] as const) {
       const through = await secret(now, 'sandbox-1234');
-      // Several, so that each of the routers is asked.
+      // Several, so that each of the routers is called.
       const holds = async (): Promise<boolean> => {
         const taken = await Promise.all([now, now, now, now].map(order));
         return (
@@ -147,7 +147,7 @@ describe('a changed Secret', () => {
     }
   });
 
-  it('is in force in every instance within a second', async () => {
+  it('is active in every instance within a second', async () => {
     const shown = 'export default async (c, ctx) => c.json({ token: await ctx.getSecret("PAYMENT_TOKEN") });';
     await api.upload('shop', 'orders.ts', shown);
     await eventually(async () => expect((await order(FIRST_KEY)).body).toEqual({ token: 'sandbox-1234' }));

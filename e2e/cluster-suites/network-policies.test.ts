@@ -36,7 +36,7 @@ const FROM: Record<string, PodPlace> = {};
 
 /** From where each of these ports is open; from everywhere else it is closed. */
 const OPEN: Record<string, string[]> = {
-  'router calls': ['outside', 'stranger among the functions'],
+  'router calls': ['outside', 'another pod among the functions'],
   'router metrics': ['outside'],
   'manager API': ['outside'],
   'manager internal': ['operator'],
@@ -47,20 +47,20 @@ const OPEN: Record<string, string[]> = {
   'installer metrics': ['outside'],
   'function calls': ['router'],
   'function probes': [],
-  'API server': ['operator', 'manager', 'outside', 'stranger among the functions'],
-  "the node's own API server": ['operator', 'manager', 'outside', 'stranger among the functions'],
-  'cluster DNS': ['router', 'manager', 'operator', 'function', 'outside', 'stranger among the functions'],
-  "the internet's resolvers": ['outside', 'stranger among the functions'],
-  "a resolver that is not the cluster's": ['outside', 'stranger among the functions'],
+  'API server': ['operator', 'manager', 'outside', 'another pod among the functions'],
+  "the node's own API server": ['operator', 'manager', 'outside', 'another pod among the functions'],
+  'cluster DNS': ['router', 'manager', 'operator', 'function', 'outside', 'another pod among the functions'],
+  "the internet's resolvers": ['outside', 'another pod among the functions'],
+  "a resolver that is not the cluster's": ['outside', 'another pod among the functions'],
   ...Object.fromEntries(
     METADATA.map((address) => [
       `metadata ${address}`,
-      ['operator', 'manager', 'outside', 'stranger among the functions'],
+      ['operator', 'manager', 'outside', 'another pod among the functions'],
     ]),
   ),
   // The registry of npm packages may be there; not on this port but 6443 is the API server's too.
-  internet: ['operator', 'manager', 'function', 'outside', 'stranger among the functions'],
-  'another port of the node': ['outside', 'stranger among the functions'],
+  internet: ['operator', 'manager', 'function', 'outside', 'another pod among the functions'],
+  'another port of the node': ['outside', 'another pod among the functions'],
 };
 
 let platform: Platform;
@@ -71,7 +71,7 @@ let draining: { id: string; pod: string };
 
 const run = (path: string): Promise<Answer> => send(`${platform.functionUrl}/run${path}`);
 
-/** A call that has begun, and goes on until it is told to end. `end` resolves to all that was answered. */
+/** A call that has begun, and goes on until `end` is called. `end` resolves to all that was answered. */
 function openCall(path: string): Promise<{ end(): Promise<string> }> {
   return new Promise((resolve, reject) => {
     const call = request(`${platform.functionUrl}/run${path}`, { method: 'POST' }, (answer) => {
@@ -149,7 +149,7 @@ beforeAll(async () => {
   await startIdlePod(cluster, { namespace: OUTSIDE, pod: 'outsider' });
   await startResolver('resolver', {});
   await startResolver('resolver-of-the-internet', { hostNetwork: true });
-  await startIdlePod(cluster, { namespace: FUNCTIONS, pod: 'stranger' }, { app: 'stranger' });
+  await startIdlePod(cluster, { namespace: FUNCTIONS, pod: 'outsider' }, { app: 'outsider' });
   await findEverything(caller, called);
 }, 120_000);
 
@@ -182,7 +182,7 @@ async function findEverything(caller: string, called: string): Promise<void> {
     FROM[name] = { namespace: SYSTEM, pod: metadata.name, container: name };
   FROM.function = { namespace: FUNCTIONS, pod: (await functionPod(cluster, caller)).metadata.name };
   FROM.outside = { namespace: OUTSIDE, pod: 'outsider' };
-  FROM['stranger among the functions'] = { namespace: FUNCTIONS, pod: 'stranger' };
+  FROM['another pod among the functions'] = { namespace: FUNCTIONS, pod: 'outsider' };
   const [router, manager, operator] = [pods.router, pods.manager, pods.operator].map(({ status }) => status.podIP!) as [
     string,
     string,
@@ -221,7 +221,7 @@ afterAll(async () => {
   for (const address of [INTERNET, ...METADATA])
     await cluster.run('docker', ['exec', NODE, 'ip', 'address', 'delete', `${address}/32`, 'dev', 'lo']);
   await cluster.kubectl(['delete', 'namespace', OUTSIDE, '--wait=false', '--ignore-not-found']);
-  await cluster.kubectl(['delete', 'pod', '-n', FUNCTIONS, 'stranger', '--wait=false', '--ignore-not-found']);
+  await cluster.kubectl(['delete', 'pod', '-n', FUNCTIONS, 'outsider', '--wait=false', '--ignore-not-found']);
   await platform?.dispose();
 }, 30_000);
 
@@ -236,21 +236,21 @@ describe('the NetworkPolicies in the cluster', () => {
     expect(Object.keys(OPEN)).toEqual(Object.keys(PORTS));
   });
 
-  it('not in force: everybody reaches everything, so that a refusal later is theirs', async () => {
+  it('without policies: everybody reaches everything, so that a refusal later is theirs', async () => {
     expect(await tryAll()).toEqual(expected(() => true));
   });
 
-  it('S7: in force: who may speak to whom is what the guide says, and nobody else', async () => {
+  it('S7: enforced: who may speak to whom is what the guide says, and nobody else', async () => {
     await rules.refresh();
     expect(await tryAll()).toEqual(expected((from, to) => OPEN[to]!.includes(from)));
   });
 
-  it('in force: names are resolved in a function, of the cluster and none of what is not there', async () => {
+  it('enforced: names are resolved in a function, of the cluster and none of what is not there', async () => {
     expect((await run('/policies/caller?name=wherry-feed.wherry-system.svc')).body).toMatchObject({ family: 4 });
     expect((await run('/policies/caller?name=nowhere.invalid')).status).toBe(500);
   });
 
-  it('S7: in force: a function that is deleted is held to them until its last call has ended', async () => {
+  it('S7: enforced: a function that is deleted is held to them until its last call has ended', async () => {
     const call = await openCall('/policies/draining');
     await cluster.kubectl(['delete', 'fn', '-n', FUNCTIONS, draining.id, '--wait']);
     // The garbage collector has been there: what belongs to the function alone is gone.
@@ -292,7 +292,7 @@ describe('the NetworkPolicies in the cluster', () => {
     expect(await call.end()).toBe('first last');
   }, 60_000);
 
-  it('in force: a function is made, answers, writes its log, and a new version takes its place', async () => {
+  it('enforced: a function is made, answers, writes its log, and a new version takes its place', async () => {
     // From outside of the cluster nobody reaches the management port now; a person takes this way, as the guide says.
     const way = await portForward(cluster.start, { namespace: SYSTEM, name: 'wherry-manager', port: 9000 });
     const here = await cluster.forward({ host: '127.0.0.1', port: way.port });

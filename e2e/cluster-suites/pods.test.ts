@@ -5,7 +5,7 @@ import { evaluateIn, functionPod, podsOf, startIdlePod, type PodObject } from '.
 import { startPlatform, type Platform } from '../lib/platform.ts';
 
 /*
- * A function's pod on a real node: what its handler finds there, who may call it past the router, and what becomes of it
+ * A function's pod on a real node: what its handler finds there, who may call it past the router, and how it ends
  * and of others when it goes wrong.
  */
 
@@ -14,7 +14,7 @@ const FUNCTIONS = 'wherry-functions';
 /** Another function's code has it, and nobody else may find it. */
 const OTHERS = `another-functions-code-${Date.now().toString(36)}`;
 
-/** Looks around as a handler that means harm would, and tells all. */
+/** Looks around as a hostile handler would, and reports all. */
 const INSPECTOR = `
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -58,7 +58,7 @@ const LOOKS = {
 export default (c, ctx) => c.json(LOOKS[ctx.params.look](c));
 `;
 
-/** Goes wrong when it is told to. */
+/** Fails on request. */
 const VICTIM = `
 export default async (c) => {
   switch (c.req.query('fate')) {
@@ -102,7 +102,7 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(async () => {
-  await cluster.kubectl(['delete', 'pod', '-n', FUNCTIONS, 'stranger', '--ignore-not-found', '--wait=false']);
+  await cluster.kubectl(['delete', 'pod', '-n', FUNCTIONS, 'outsider', '--ignore-not-found', '--wait=false']);
   await platform?.dispose();
 }, 30_000);
 
@@ -178,11 +178,11 @@ describe("S2: a pod's own port", () => {
     Promise.all(tries.map(call)).then((all) => console.log(JSON.stringify(all)));`;
 
   it('answers 401 to another pod, without a token and with the wrong one, the one of the feed too', async () => {
-    await startIdlePod(cluster, { namespace: FUNCTIONS, pod: 'stranger' });
+    await startIdlePod(cluster, { namespace: FUNCTIONS, pod: 'outsider' });
     const feedToken = (await look('feed')).token as string;
     const answers = await evaluateIn(
       cluster,
-      { namespace: FUNCTIONS, pod: 'stranger' },
+      { namespace: FUNCTIONS, pod: 'outsider' },
       CALL,
       inspectorPod.status.podIP!,
       feedToken,

@@ -10,7 +10,7 @@ import { startPlatform, type Platform } from '../lib/platform.ts';
 import { startPrometheus, type Prometheus, type ScrapeConfig } from '../lib/prometheus.ts';
 
 /*
- * A real Prometheus scrapes every program by what the chart renders, and knows the figures that are documented.
+ * A real Prometheus scrapes every program by what the chart renders, and knows the metrics that are documented.
  */
 
 const cluster = testCluster();
@@ -191,7 +191,7 @@ describe('what the chart renders', () => {
   });
 });
 
-describe('the figures', () => {
+describe('the metrics', () => {
   it('are those that are documented, each with help and its type', async () => {
     await eventually(async () => {
       const known = await prometheus.metadata();
@@ -240,7 +240,7 @@ describe('the figures', () => {
       'controller',
       ['function', 'codesource', 'apikey', 'keygroup', 'functionsecret'],
     ],
-  ])('%s tells each %s', async (query, label, values) => {
+  ])('%s exposes each %s', async (query, label, values) => {
     await eventually(async () => {
       const found = (await prometheus.query(query)).map(({ metric }) => metric[label]);
       expect(found).toEqual(expect.arrayContaining(values));
@@ -278,11 +278,11 @@ describe('the figures', () => {
     expect(after.calls).toBeGreaterThan(before.calls);
     expect([...after.series].filter((each) => !before.series.has(each))).toEqual([]);
     const labels = [...after.series].map((each) => JSON.parse(each) as { route?: string; method?: string });
-    const told = labels.flatMap(({ route, method }) =>
+    const documentedMethods = labels.flatMap(({ route, method }) =>
       route === '/measured/:what' && method !== undefined ? [method] : [],
     );
-    // Of methods that the function does not take, nothing is told by name.
-    expect([...new Set(told)].sort()).toEqual(['GET', 'POST']);
+    // Methods that the function does not take are not exposed by name.
+    expect([...new Set(documentedMethods)].sort()).toEqual(['GET', 'POST']);
   });
 
   it('are as promtool wants them', async () => {
@@ -302,7 +302,7 @@ describe('the figures', () => {
   });
 });
 
-/** What the routers together tell, once a whole scrape has come after what was done. */
+/** What the routers together expose, once a whole scrape has come after what was done. */
 async function routersSeries(): Promise<{ calls: number; series: Set<string> }> {
   const scrapes = async (): Promise<number> => (await samples('min(count_over_time(up{job="wherry"}[10m]))'))[0]!.value;
   const first = await scrapes();

@@ -71,7 +71,7 @@ const FORBIDDEN: Right[] = [
   ...each('*', ['*', 'secrets', 'pods', '*/*']),
 ];
 
-/** Asks the API server: those of the rights that it grants. `namespace` undefined: in the whole cluster. */
+/** Of the rights, those that the API server grants. `namespace` undefined: in the whole cluster. */
 async function granted(
   user: string,
   namespace: string | undefined,
@@ -209,7 +209,7 @@ describe('K1: nobody', () => {
       expect([namespace, await granted(user, namespace, FORBIDDEN)]).toEqual([namespace, []]);
   });
 
-  it('is asked in vain: an administrator is granted all of it', async () => {
+  it('answers nothing: an administrator is granted all of it', async () => {
     expect(await granted(OPERATOR, undefined, FORBIDDEN, ['system:masters'])).toEqual(FORBIDDEN);
   });
 

@@ -92,9 +92,9 @@ function say(
   { calls, posts, failures, longestGapMs }: LoadReport,
   measured: Record<string, number> = {},
 ): void {
-  const figures = Object.entries(measured).map(([name, ms]) => `, ${name} ${(ms / 1000).toFixed(1)} s`);
+  const timings = Object.entries(measured).map(([name, ms]) => `, ${name} ${(ms / 1000).toFixed(1)} s`);
   process.stdout.write(
-    `${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, longest gap ${longestGapMs} ms${figures.join('')}\n${failures
+    `${what}: ${calls} calls (${posts} of 1 MiB), ${failures.length} failed, longest gap ${longestGapMs} ms${timings.join('')}\n${failures
       .slice(0, 20)
       .map((failure) => `  ${failure}\n`)
       .join('')}`,
@@ -335,7 +335,7 @@ describe('two operators', () => {
       const report = await calls.stop();
       say('the leading operator killed', report, {
         'another leads after': takenOverMs,
-        'the change of that moment in force after': changedMs,
+        'the change of that moment active after': changedMs,
       });
       expect(report.failures).toEqual([]);
       expect(takenOverMs).toBeLessThan(TAKEN_OVER_MS);

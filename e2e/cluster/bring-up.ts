@@ -7,7 +7,7 @@ import { openCluster, type Cluster } from './cluster.ts';
 import { clusterFolder, isThere, readState, writeState, type ClusterState, type ClusterWay } from './cluster-state.ts';
 import { installWherry, type ChartValues } from './install-wherry.ts';
 import { kindConfig, CLUSTER_NETWORKS } from './kind/kind-config.ts';
-import { settleClusterDns, untilClusterDnsAnswers } from './kind/settle-cluster-dns.ts';
+import { configureClusterDns, untilClusterDnsAnswers } from './kind/configure-cluster-dns.ts';
 import { dockerDaemonCommand, untilDockerAnswers } from './machine/docker-daemon.ts';
 import { machineOfState, relaySocket } from './machine/machine-of-state.ts';
 import { startNamespaces, startRelay } from './machine/namespaces.ts';
@@ -20,7 +20,7 @@ import { controlGroup, kindName } from './names.ts';
 import { takeDown } from './take-down.ts';
 import { withLock } from './with-lock.ts';
 
-export interface BringUpOptions {
+interface BringUpOptions {
   name: string;
   /** It goes when this process ends, however that comes: for test runs. */
   bound?: boolean;
@@ -189,7 +189,7 @@ async function createKind(state: ClusterState, args: readonly string[]): Promise
     await mustRun('kind', [...kind, ...args], { start, input: kindConfig });
   });
   await progress('  cluster DNS', async () => {
-    if (state.way === 'namespaces') await settleClusterDns(start);
+    if (state.way === 'namespaces') await configureClusterDns(start);
     await untilClusterDnsAnswers(start);
   });
 }

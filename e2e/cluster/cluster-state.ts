@@ -73,7 +73,7 @@ export function clusterNames(): string[] {
   return existsSync(folder) ? readdirSync(folder).sort() : [];
 }
 
-/** Whether what the state tells of can still be there. */
+/** Whether what the state describes can still be there. */
 export function isThere(state: ClusterState): boolean {
   return state.namespaces === undefined || areAlive(state.namespaces);
 }

@@ -38,7 +38,7 @@ function restartOn(images: string): string[] {
 /** What the programs' pods are like, and what they said last. */
 async function explain(cluster: Cluster): Promise<string> {
   const inSystem = ['--namespace', SYSTEM_NAMESPACE];
-  const asked = [
+  const requested = [
     ['get', 'pods', ...inSystem, '-o', 'wide'],
     ['get', 'events', ...inSystem, '--field-selector', 'type=Warning', '--sort-by', '.lastTimestamp'],
     [
@@ -52,13 +52,13 @@ async function explain(cluster: Cluster): Promise<string> {
       '10',
     ],
   ];
-  const answers = await Promise.all(asked.map((args) => cluster.run('kubectl', args, { timeoutMs: 20_000 })));
+  const answers = await Promise.all(requested.map((args) => cluster.run('kubectl', args, { timeoutMs: 20_000 })));
   return answers.map(({ stdout, stderr }) => stdout + stderr).join('\n');
 }
 
 /**
  * A cluster that KUBECONFIG named gets its images from a registry, which its values name.
- * @returns what tells these images from others; empty when none were loaded
+ * @returns what distinguishes these images from others; empty when none were loaded
  */
 async function loadImages(cluster: Cluster): Promise<string> {
   if (cluster.way === 'given') return '';

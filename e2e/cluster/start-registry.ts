@@ -8,7 +8,7 @@ import type { Cluster } from './cluster.ts';
 import { cacheFolder } from './folders.ts';
 
 /** A registry of npm packages that pods can reach. */
-export interface ClusterRegistry {
+interface ClusterRegistry {
   /** Where pods find it. */
   url: string;
   stop(): Promise<void>;
@@ -22,7 +22,7 @@ runServer(JSON.parse(process.argv[2])).then((app) => {
 
 /**
  * Starts verdaccio, a real registry, on this machine, and leads pods to it. It has what the machine's registry has, and
- * keeps in the cache what was asked for once: a cluster in namespaces has no way out of its own.
+ * keeps in the cache what was requested once: a cluster in namespaces has no way out of its own.
  */
 export async function startRegistry(cluster: Cluster): Promise<ClusterRegistry> {
   const uplink = (await mustRun('npm', ['config', 'get', 'registry'])).trim();

@@ -51,7 +51,7 @@ export class ApiClient {
     return id;
   }
 
-  /** Creates a function on GET of the route unless told otherwise; returns its id. */
+  /** Creates a function on GET of the route unless specified otherwise; returns its id. */
   async function(
     definition: { name: string; handler: string; route: string } & Record<string, unknown>,
   ): Promise<string> {
@@ -76,7 +76,7 @@ export class ApiClient {
     return { groupId, keyId: id, value };
   }
 
-  /** The function once `done` holds of it; throws with its last state after ten seconds unless told otherwise. */
+  /** The function once `done` holds of it; throws with its last state after ten seconds unless specified otherwise. */
   async functionWhen(id: string, done: (fn: any) => boolean, deadlineMs?: number): Promise<any> {
     return eventually(async () => {
       const { function: fn } = (await this.expect('GET', `/api/functions/${id}`)).body;
@@ -103,7 +103,7 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
 const PATIENCE_MS = process.env.WHERRY_TEST_CLUSTER === undefined ? 10_000 : 45_000;
 
 /**
- * Tries again until it does not throw, ten seconds (in a cluster 45) unless told otherwise; then throws what it threw
+ * Tries again until it does not throw, ten seconds (in a cluster 45) unless specified otherwise; then throws what it threw
  * last. The seconds are those of a machine that has nothing else to do.
  */
 export async function eventually<T>(attempt: () => Promise<T> | T, deadlineMs = PATIENCE_MS, everyMs = 25): Promise<T> {

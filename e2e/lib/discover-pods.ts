@@ -9,7 +9,7 @@ export interface PodDiscovery {
 }
 
 /** As a file of `file_sd_configs` has it. */
-export interface TargetGroup {
+interface TargetGroup {
   targets: string[];
   labels: Record<string, string>;
 }

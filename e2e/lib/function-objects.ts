@@ -2,13 +2,13 @@ import type { Cluster } from '../cluster/cluster.ts';
 import type { CommandResult } from '../cluster/command.ts';
 import { machineTime } from '../setup/machine-time.ts';
 
-/** Where the chart puts the six kinds and all that runs of them, unless told otherwise. */
+/** Where the chart puts the six kinds and all that runs of them, unless specified otherwise. */
 export const FUNCTIONS_NAMESPACE = 'wherry-functions';
 
 const IN = `--namespace=${FUNCTIONS_NAMESPACE}`;
 
 /** An object of one of the six kinds, as kubectl prints it. */
-export interface FunctionObject {
+interface FunctionObject {
   metadata: { name: string; uid: string; labels?: Record<string, string>; annotations?: Record<string, string> };
   spec: any;
   status?: any;

@@ -14,7 +14,7 @@ const PROGRAM = `require('node:http').createServer(async (call, answer) => {
 }).listen(${PORT})`;
 
 /** What a container of it is like, so that the node treats both alike. */
-export interface Likeness {
+interface Likeness {
   image: string;
   resources: object;
 }

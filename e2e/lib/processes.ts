@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A process, told apart from a later one that got its pid. */
+/** A process, distinguished from a later one that got its pid. */
 export interface Process {
   pid: number;
   parent: number;
@@ -22,7 +22,7 @@ export function descendants(pid: number): Process[] {
   return found;
 }
 
-/** Those of the processes that still run. A zombie does not: it only waits for somebody to ask after it. */
+/** Those of the processes that still run. A zombie does not: it only waits for its parent to reap it. */
 export function stillRunning(processes: Process[]): Process[] {
   return processes.filter(({ pid, startTime }) => running(pid)?.startTime === startTime);
 }

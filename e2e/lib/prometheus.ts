@@ -8,13 +8,13 @@ import { discoverPods, type PodDiscovery } from './discover-pods.ts';
 import { eventually, send } from './api-client.ts';
 
 /** A target of a scrape, as Prometheus' API has it. */
-export interface Target {
+interface Target {
   labels: Record<string, string>;
   health: string;
   lastError: string;
 }
 
-export interface Sample {
+interface Sample {
   metric: Record<string, string>;
   value: number;
 }
@@ -69,7 +69,7 @@ export async function startPrometheus(cluster: Cluster, scrapeConfigs: readonly 
     await ended;
     await rm(folder, { recursive: true, force: true });
   };
-  const ask = async <T>(what: string): Promise<T> => {
+  const fetchValue = async <T>(what: string): Promise<T> => {
     const { status, text, body } = await send(`${way.url}/api/v1/${what}`);
     if (status !== 200) throw new Error(`Prometheus answered ${status}: ${text}`);
     return (body as { data: T }).data;
@@ -85,10 +85,10 @@ export async function startPrometheus(cluster: Cluster, scrapeConfigs: readonly 
     throw error;
   }
   return {
-    targets: async () => (await ask<{ activeTargets: Target[] }>('targets?state=active')).activeTargets,
-    metadata: () => ask('metadata'),
+    targets: async () => (await fetchValue<{ activeTargets: Target[] }>('targets?state=active')).activeTargets,
+    metadata: () => fetchValue('metadata'),
     async query(query) {
-      const { result } = await ask<{ result: { metric: Record<string, string>; value: [number, string] }[] }>(
+      const { result } = await fetchValue<{ result: { metric: Record<string, string>; value: [number, string] }[] }>(
         `query?query=${encodeURIComponent(query)}`,
       );
       return result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));

@@ -10,7 +10,7 @@ export interface Outcome {
   posted: number;
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   url: string;
   /** What is wrong with an answer; undefined where nothing is. A call without an answer is always a failure. */
   fault: (outcome: Outcome) => string | undefined;
@@ -63,7 +63,7 @@ export class SteadyLoad {
     return { ...this.#report, failures: [...failures], slowestInTurn: [...slowestInTurn] };
   }
 
-  /** Lets the running calls end. @returns what became of all */
+  /** Lets the running calls end. @returns the outcome of each */
   async stop(): Promise<LoadReport> {
     this.#ending.abort();
     await Promise.all(this.#loops);

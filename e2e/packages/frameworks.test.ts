@@ -67,7 +67,7 @@ describe('a Hono app on /shop/*', () => {
     expect([bad.status, bad.body.success]).toEqual([400, false]);
   });
 
-  it('renders JSX without being told whose', async () => {
+  it('renders JSX without a setting for it', async () => {
     const answer = await run('/shop/page');
     expect(answer.headers.get('content-type')).toBe('text/html; charset=UTF-8');
     expect(answer.text).toBe('<html><body><h1>Tea &amp; more</h1><li>tea</li><li>mug</li></body></html>');

@@ -55,7 +55,7 @@ describe('a handler that uses', () => {
   );
 });
 
-it('asks for exactly the versions that the matrix names', () => {
+it('requires exactly the versions that the matrix names', () => {
   for (const row of MATRIX) {
     const { handler, files } = sourceOf(row);
     const manifest = JSON.parse(files['package.json'] ?? '{}') as { dependencies?: Record<string, string> };
@@ -66,7 +66,7 @@ it('asks for exactly the versions that the matrix names', () => {
   }
 });
 
-it('docs/reference/packages.md tells of each package whether it works', () => {
+it('docs/reference/packages.md says of each package whether it works', () => {
   const page = readFileSync(path.join(import.meta.dirname, '../../docs/reference/packages.md'), 'utf8');
   expect(verdicts(page)).toEqual(
     MATRIX.map((row) => `${row.package}@${row.packages[row.package]}: ${worked(row) ? 'yes' : 'no'}`),

@@ -1,5 +1,5 @@
 /** How a source names its packages. */
-export type Form = 'package.json' | 'package.json and lock' | 'npm:' | 'package.json and npm:';
+type Form = 'package.json' | 'package.json and lock' | 'npm:' | 'package.json and npm:';
 
 /** One package that authors use, and what a handler that uses it comes to. */
 export interface Row {

@@ -6,12 +6,16 @@ import { startService, type Service } from '../lib/embedded-service.ts';
 /** Kept between runs of the tests on one machine, so that each package is fetched once. */
 const PACKAGES = path.join(homedir(), '.cache/wherry-test/packages');
 
-/** A service that takes npm packages from the registry which the machine's npm is told to use, and keeps them. */
-export async function startPackageService(): Promise<Service> {
+/**
+ * A service that takes npm packages from the registry which the machine's npm is configured to use, and keeps them.
+ * @param prepare what is done with its data directory before it starts
+ */
+export async function startPackageService(prepare?: (dataDirectory: string) => Promise<void>): Promise<Service> {
   const dataDirectory = await mkdtemp(path.join(tmpdir(), 'wherry-e2e-'));
   await mkdir(PACKAGES, { recursive: true });
   await mkdir(path.join(dataDirectory, 'cache'));
   await symlink(PACKAGES, path.join(dataDirectory, 'cache/packages'));
+  await prepare?.(dataDirectory);
   const registry = process.env['npm_config_registry'];
   const service = await startService({
     dataDirectory,

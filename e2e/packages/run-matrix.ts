@@ -10,7 +10,7 @@ const CONCURRENCY = 2;
 export function runMatrix(rows: readonly Row[], service: Service, api: ApiClient): Map<string, Promise<Outcome>> {
   const waiting = rows.map((row) => ({ row, outcome: Promise.withResolvers<Outcome>() }));
   const outcomes = new Map(waiting.map(({ row, outcome }) => [row.name, outcome.promise]));
-  // Whoever asks for an outcome learns of its failure.
+  // Whoever awaits an outcome learns of its failure.
   for (const outcome of outcomes.values()) outcome.catch(() => undefined);
   const queue = waiting.values();
   let done = 0;

@@ -6,7 +6,7 @@ import type { Service } from '../lib/embedded-service.ts';
 import type { Row } from './matrix.ts';
 import { sourceOf, type SourceOfRow } from './sources.ts';
 
-/** What became of a function that uses a package. */
+/** The outcome for a function that uses a package. */
 export interface Outcome {
   name: string;
   /** What it answered, with the status, once it was ready. */
@@ -44,7 +44,7 @@ export async function runRow(row: Row, service: Service, api: ApiClient): Promis
     debug: true,
   });
   try {
-    const status = await settled(api, id);
+    const status = await finalStatus(api, id);
     if (!status.ready) return { name: row.name, failure: { reason: status.reason, message: status.message } };
     const answer = await send(`${service.functionUrl}/run/${row.name}`);
     const firstMs = performance.now() - since;
@@ -67,7 +67,7 @@ async function statusOf(api: ApiClient, id: string): Promise<Status> {
   return ((await api.expect('GET', `/api/functions/${id}`)).body as { function: { status: Status } }).function.status;
 }
 
-async function settled(api: ApiClient, id: string): Promise<Status> {
+async function finalStatus(api: ApiClient, id: string): Promise<Status> {
   return eventually(async () => {
     const status = await statusOf(api, id);
     if (!status.ready && UNDER_WAY.has(status.reason))

@@ -30,7 +30,7 @@ export function sourceOf({ name, form, packages }: Row): SourceOfRow {
   return { handler, files };
 }
 
-/** What `npm:` specifiers of the handler ask for: version by package. */
+/** What `npm:` specifiers of the handler require: version by package. */
 export function specifiersOf(code: string): Record<string, string> {
   const found = code.matchAll(/npm:((?:@[^/'@]+\/)?[^/'@]+)@([^/'\s]+)/g);
   return Object.fromEntries([...found].map(([, name = '', version = '']) => [name, version]));

@@ -1,7 +1,7 @@
 import type { Row } from './matrix.ts';
 import type { Outcome } from './run-row.ts';
 
-const HEADING = ['Package', 'Version', 'Asked for by', 'Works', 'Artifact', 'First answer', 'After an edit'];
+const HEADING = ['Package', 'Version', 'Required by', 'Works', 'Artifact', 'First answer', 'After an edit'];
 
 /** The page's table of results, an area after the other. */
 export function resultsTable(rows: readonly Row[], outcomes: readonly Outcome[]): string {

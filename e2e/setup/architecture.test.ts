@@ -21,14 +21,14 @@ function describedImports(): Record<string, Imports> {
 }
 
 describe('ARCHITECTURE.md', () => {
-  it('tells of every part that is there, and of no other', () => {
+  it('lists every part that is there, and no other', () => {
     const parts = readdirSync(root).filter(
       (folder) => existsSync(path.join(root, folder, 'package.json')) && folder !== 'node_modules',
     );
     expect(Object.keys(describedImports()).sort()).toEqual(parts.sort());
   });
 
-  it('tells which part may import which, as lint holds it', async () => {
+  it('says which part may import which, as lint holds it', async () => {
     type Table = Record<string, readonly string[]>;
     const held = (await import(path.join(root, '.dependency-cruiser.js'))) as { importTable: Table; lazyParts: Table };
     // zod is core's one package; what e2e and bench may do is said in words.

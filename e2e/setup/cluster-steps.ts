@@ -10,7 +10,7 @@ import { clusterPackages } from './packages.ts';
 const GOOD: Counts = { passed: 1, failed: 0, remarks: [] };
 const BY_SIGNAL = 128;
 
-/** Has the Kubernetes programs built, and tells the tests where they are. */
+/** Has the Kubernetes programs built, and gives the tests their paths. */
 export async function prepareKubernetesPrograms(set: ProgramSet): Promise<Counts> {
   return counted(async () => {
     process.env['KUBEBUILDER_ASSETS'] = await findOrBuildPrograms(set);

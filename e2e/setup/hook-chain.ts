@@ -7,7 +7,7 @@ export type Block = Parameters<Handler>[1]['currentDescribeBlock'];
 type HookType = Block['hooks'][number]['type'];
 
 interface BlockHooks extends Record<HookType, Runnable[]> {
-  /** What its `beforeAll` came to, once its first test asked for it. */
+  /** What its `beforeAll` came to, once its first test needed it. */
   ready?: Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { SystemPackage } from './packages.ts';
 import { runCommand } from './run-command.ts';
 
-/** Asked before a service is started: 101 forbids it. */
+/** Called before a service is started: 101 forbids it. */
 const POLICY = '/usr/sbin/policy-rc.d';
 
 /** The packages of the list that are not on this machine. */
@@ -49,7 +49,7 @@ export async function installPackages(list: readonly SystemPackage[]): Promise<b
   return false;
 }
 
-/** Debian starts what it installs, now and at each boot, unless it is told not to. */
+/** Debian starts what it installs, now and at each boot, unless that is forbidden. */
 async function withoutServices(list: readonly SystemPackage[], install: () => Promise<unknown>): Promise<void> {
   const hasOwn = existsSync(POLICY);
   if (!hasOwn) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });

@@ -1,4 +1,4 @@
-/** The process of jest-runner.js: runs one test file after the other, as it is told. */
+/** The process of jest-runner.js: runs one test file after the other, as messages order. */
 import process from 'node:process';
 // Not among the package's exports: its exact version is pinned.
 import run, { setWorkerData } from '../../node_modules/jest-light-runner/src/worker-runner.js';

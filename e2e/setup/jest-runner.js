@@ -1,12 +1,13 @@
 /**
  * Runs test files in processes of their own making, each in bare Node by jest-light-runner's code for it. Its own pool of
  * processes (tinypool) now and then lost a file, and the run then waited for ever: here a file has a deadline, a process
- * that misses it or dies is replaced, and what it was doing is told.
+ * that misses it or dies is replaced, and what it was doing is reported.
  */
 import { fork } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { keepDurations, longestFirst, readDurations } from './test-durations.ts';
 
 /** The longest file takes about three minutes on two cores; those on a cluster take longer. */
 const FILE_DEADLINE_MS = 15 * 60_000;
@@ -22,19 +23,28 @@ export default class ProcessRunner {
   }
 
   async runTests(tests, ...[, onStart, onResult, onFailure]) {
-    const queue = [...tests];
-    const lanes = Array.from({ length: Math.min(this.#globalConfig.maxWorkers, tests.length) }, async (_, index) => {
+    const { rootDir, maxWorkers } = this.#globalConfig;
+    const nameOf = (test) => path.relative(rootDir, test.path);
+    const byName = new Map(tests.map((test) => [nameOf(test), test]));
+    // One lane keeps the order that it was given: suites on a cluster have theirs.
+    const names = maxWorkers > 1 ? longestFirst([...byName.keys()], readDurations()) : [...byName.keys()];
+    const queue = names.map((name) => byName.get(name));
+    const durations = new Map();
+    const lanes = Array.from({ length: Math.min(maxWorkers, tests.length) }, async (_, index) => {
       const lane = new Lane(this.#globalConfig, index + 1);
       for (let test = queue.shift(); test !== undefined; test = queue.shift()) {
         await onStart(test);
+        const begun = performance.now();
         await lane.run(test).then(
           (result) => onResult(test, result),
           (error) => onFailure(test, error),
         );
+        durations.set(nameOf(test), Math.round(performance.now() - begun));
       }
       lane.end();
     });
     await Promise.all(lanes);
+    keepDurations(durations);
   }
 }
 

@@ -88,7 +88,7 @@ describe('a run', () => {
     }
   }, 120_000);
 
-  it('tells of a failure with what only the process itself can hold', async () => {
+  it('reports a failure with what only the process itself can hold', async () => {
     const code =
       "it('x', () => { const e: any = new Error('odd one'); e.self = e; e.big = 1n; e.call = () => 1; throw e; });";
     expect(await jest({ 'a.test.ts': code })).toMatch(/odd one[^]*Tests: +1 failed, 1 total/);

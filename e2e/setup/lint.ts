@@ -1,4 +1,4 @@
-/** `npm run lint`: ESLint, then the import table. Exits with 1 when either finds anything. */
+/** `npm run lint`: the format and ESLint side by side, then the import table. Exits with 1 when any finds anything. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { checkImports } from './check-imports.ts';
@@ -9,10 +9,14 @@ function workspaces(): string[] {
   return manifest.workspaces;
 }
 
-const eslintCode = await runCommand('eslint', ['--max-warnings', '0', '.']);
+const [formatCode, eslintCode] = await Promise.all([
+  runCommand('prettier', ['--check', '--log-level', 'warn', '.']),
+  runCommand('eslint', ['--max-warnings', '0', '.']),
+]);
+if (formatCode !== 0) console.error('\nnpm run format formats these files.');
 
 const violations = await checkImports(root, workspaces());
 for (const violation of violations) console.error(violation);
 if (violations.length > 0) console.error(`\n${violations.length} imports break the rules of .dependency-cruiser.js`);
 
-process.exitCode = eslintCode === 0 && violations.length === 0 ? 0 : 1;
+process.exitCode = formatCode === 0 && eslintCode === 0 && violations.length === 0 ? 0 : 1;

@@ -129,7 +129,7 @@ describe('a caller', () => {
   });
 
   it.each([[false], [true]])(
-    'is told why a handler does not load only where its function is in debug (%s)',
+    'gets the reason why a handler does not load only where its function is in debug (%s)',
     async (debug) => {
       const name = `unloadable-${debug}`;
       await api.source(name, {
@@ -173,7 +173,7 @@ describe('a caller', () => {
     ]);
   });
 
-  it("leaves no place in a function's limit behind, whenever it goes", async () => {
+  it("leaves no slot of a function's limit taken, whenever it goes", async () => {
     const handler = `export default async (c, ctx) => {
       if (c.req.query('q') === 'slow') await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
       if (c.req.query('q') === 'stream') return new Response(new ReadableStream({ pull: (k) => k.enqueue(new Uint8Array(65536)) }));
@@ -199,7 +199,7 @@ describe('a caller', () => {
     for (const bytes of calls) {
       const socket = connect(Number(new URL(service.functionUrl).port), '127.0.0.1').on('error', () => undefined);
       socket.write(bytes);
-      // Both places are taken, or the call is over already: then it goes.
+      // Both slots are taken, or the call is over already: then it goes.
       await eventually(async () => expect((await run('/slots')).status).toBe(429), 500).catch(() => undefined);
       socket.destroy();
       await eventually(

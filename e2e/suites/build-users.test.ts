@@ -49,7 +49,7 @@ let authorization: string | undefined;
 let service: Service;
 
 beforeAll(async () => {
-  // It knows no package: whoever asks for one has shown the token by then.
+  // It knows no package: whoever requests one has shown the token by then.
   registry = createServer((request, response) => {
     authorization = request.headers.authorization;
     response.writeHead(404).end();
@@ -92,7 +92,7 @@ function attack(uid: number, pids: Record<string, number>): Record<string, strin
     await api.functionWhen(id, ({ status }) => JSON.stringify(status).includes('PackageNotFound'), 60_000);
     expect(authorization).toBe(`Bearer ${TOKEN}`);
     // After a build, the process for the next one stands ready.
-    const build = await eventually(() => processOf('--allow-child-process'));
+    const build = await eventually(() => processOf('/esbuild/lib/main.js'));
     const pids = { installer: processOf('wherry-install-'), service: service.process.pid! };
     const users = [userOf(build), userOf(pids.installer), userOf(pids.service)];
     expect(new Set(users).size).toBe(3);

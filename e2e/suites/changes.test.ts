@@ -3,7 +3,7 @@ import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
 import { startPlatform, type Platform } from '../lib/platform.ts';
 
 /*
- * Changes through the management API, as callers of the function port see them: in force within a second, in one step,
+ * Changes through the management API, as callers of the function port see them: active within a second, in one step,
  * without a failed call.
  */
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => platform?.dispose(), 30_000);
 
-/** Calls without a pause until told to stop; gives every distinct outcome that was not expected. */
+/** Calls without a pause until stopped; gives every distinct outcome that was not expected. */
 function callOn(path: string, isGood: (answer: Answer) => boolean): () => Promise<string[]> {
   const ending = new AbortController();
   const bad = new Set<string>();
@@ -72,7 +72,7 @@ describe('every answer', () => {
 });
 
 describe('keys and groups', () => {
-  it('are in force within a second: made, disabled, given another value, expired, required, no longer required', async () => {
+  it('are active within a second: made, disabled, given another value, expired, required, no longer required', async () => {
     await api.source('keys', { 'ok.js': text('ok') });
     const { groupId, keyId, value } = await api.groupWithKey('changing');
     const definition = { name: 'changing', handler: 'keys/ok.js', route: '/changing', methods: ['GET'] };
@@ -286,24 +286,24 @@ describe('instances', () => {
     const definition = { name: 'replicas', handler: 'replicas/who.js', route: '/replicas', methods: ['GET'] };
     const id = await api.readyFunction({ ...definition, scaling: { minReplicas: 2, maxReplicas: 2 } });
     expect((await api.functionWhen(id, ({ status }) => status.readyReplicas === 2)).status.replicas).toBe(2);
-    const ask = async (): Promise<string[]> =>
+    const collect = async (): Promise<string[]> =>
       Promise.all(Array.from({ length: 40 }, async () => (await run('/replicas')).text));
     const counts = Object.values(Object.groupBy(await whoHolds(40), (who) => who)).map((group) => group!.length);
     expect(counts).toHaveLength(2);
     // Each router gives a call to the instance that has the fewest of its own: they differ by one a router.
     expect(Math.abs(counts[0]! - counts[1]!)).toBeLessThanOrEqual(ROUTERS);
 
-    const before = new Set(await ask());
+    const before = new Set(await collect());
     const stop = callOn('/replicas', ({ status }) => status === 200);
     await api.expect('PUT', `/api/functions/${id}`, {
       ...definition,
       scaling: { minReplicas: 2, maxReplicas: 2 },
       resources: { memoryMiB: 160 },
     });
-    await eventually(async () => expect((await ask()).filter((who) => before.has(who))).toEqual([]));
+    await eventually(async () => expect((await collect()).filter((who) => before.has(who))).toEqual([]));
     await api.expect('PUT', `/api/functions/${id}`, { ...definition, resources: { memoryMiB: 160 } });
     await api.functionWhen(id, ({ status }) => status.replicas === 1 && status.ready === true);
-    await eventually(async () => expect(new Set(await ask()).size).toBe(1));
+    await eventually(async () => expect(new Set(await collect()).size).toBe(1));
     expect(await stop()).toEqual([]);
   }, 40_000);
 });

@@ -48,7 +48,7 @@ const BEHAVIOURS = {
 /** The router's clock has a fraction, the handler's has none. */
 const CLOCKS_DIFFER_MS = 20;
 
-/** Tells how many calls there were at once at most. */
+/** Reports how many calls there were at once at most. */
 const PEAK = `
 let [now, peak] = [0, 0];
 export default async (c) => {
@@ -194,7 +194,7 @@ describe.each(Object.entries(FORMS))('a handler of the form %s', (name, form) =>
     await eventually(async () => expect((await run(`${at}/wait/seen`)).body).toEqual({ running: 0, aborted: 1 }));
   });
 
-  it('is cut off at its timeout with 504, and told by ctx.signal', async () => {
+  it('is cut off at its timeout with 504, and notified by ctx.signal', async () => {
     const [before, wallBefore] = [machineTime(), performance.now()];
     const answer = await run(`${at}/late/here`);
     const [took, wallTook] = [machineTime() - before, performance.now() - wallBefore];
@@ -307,8 +307,8 @@ describe('a handler that is wrong', () => {
       return first;
     });
     expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'));
-    const { status: told } = await api.functionWhen(id, (fn) => fn.status.ready === false && fn.status.message);
-    expect(told.message).toMatch(new RegExp(message.source.replace('wrong', slug)));
+    const { status: failed } = await api.functionWhen(id, (fn) => fn.status.ready === false && fn.status.message);
+    expect(failed.message).toMatch(new RegExp(message.source.replace('wrong', slug)));
   });
 
   it.each([

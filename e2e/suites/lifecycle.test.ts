@@ -282,7 +282,7 @@ describe('a stop', () => {
     60_000,
   );
 
-  it('asked for twice waits for nothing, and leaves no process and a folder that the next start can use', async () => {
+  it('requested twice waits for nothing, and leaves no process and a folder that the next start can use', async () => {
     const { service, api } = await startWithFunctions();
     await api.source('stuck', {
       'stuck.js': 'export default async (c) => { console.log("stuck"); await new Promise(() => {}); };',

@@ -40,7 +40,7 @@ describe('the main job', () => {
     const group = await api.groupWithKey('customers');
     key = group.value;
     expect(key).toMatch(/^wh_[A-Za-z0-9_-]{43}$/);
-    otherKey = (await api.groupWithKey('strangers')).value;
+    otherKey = (await api.groupWithKey('another-group')).value;
     await api.source('shared', { 'shout.ts': 'export const shout = (text: string): string => text.toUpperCase();' });
     await api.source('my-api', { 'lib/greeting.ts': greeting('hello'), 'users.ts': HANDLER });
     functionId = await api.function({
@@ -104,14 +104,14 @@ describe('the main job', () => {
   });
 
   it('answers a preflight without a key, for the listed origin only', async () => {
-    const ask = (origin: string): ReturnType<typeof send> =>
+    const callFrom = (origin: string): ReturnType<typeof send> =>
       run('/users/7', { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
-    const allowed = await ask('https://app.example');
+    const allowed = await callFrom('https://app.example');
     expect(allowed.status).toBe(204);
     expect(allowed.headers.get('access-control-allow-origin')).toBe('https://app.example');
     expect(allowed.headers.get('access-control-allow-credentials')).toBe('true');
     expect(allowed.headers.get('access-control-allow-headers')).toMatch(/X-API-Key/i);
-    const other = await ask('https://evil.example');
+    const other = await callFrom('https://evil.example');
     expect(other.status).toBe(204);
     expect(other.headers.get('access-control-allow-origin')).toBeNull();
   });
@@ -175,9 +175,9 @@ describe('the main job', () => {
     expect(broken.status.ready).toBe(true);
     expect(broken.status.message).toMatch(/my-api\/lib\/greeting\.ts:2:\d+/);
     expect((await run('/users/7', withKey())).body.text).toBe('EDIT 20 OF 7');
-    await api.upload(source, 'lib/greeting.ts', greeting('mended for'));
+    await api.upload(source, 'lib/greeting.ts', greeting('fixed for'));
     await eventually(
-      async () => expect((await run('/users/7', withKey())).body.text).toBe('MENDED FOR 7'),
+      async () => expect((await run('/users/7', withKey())).body.text).toBe('FIXED FOR 7'),
       platform.startsWithinMs * 5,
     );
     await api.functionWhen(functionId, ({ status }) => status.ready === true && status.reason === 'Ready');

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { eventually } from '../lib/api-client.ts';
 import { startService, type Service } from '../lib/embedded-service.ts';
+import { descendants, type Process } from '../lib/processes.ts';
 
 /*
- * What whoever looks after the service on one machine can read: figures and health, on loopback.
+ * What whoever looks after the service on one machine can read: metrics and health, on loopback.
  */
 
 describe('the ops listener', () => {
@@ -20,6 +22,8 @@ describe('the ops listener', () => {
     service = await startService();
     const url = metricsUrl();
     expect(await read(url)).toEqual([200, expect.stringContaining('wherry_reconcile_total') as string]);
+    // Both parts count in the one process: the operator's and the manager's.
+    expect(await read(url)).toEqual([200, expect.stringMatching(/^wherry_log_entries_lost_total 0$/m) as string]);
     // Another process's, under a path of its own: both have a metric of one name.
     expect(await read(`${url}/router`)).toEqual([
       200,
@@ -32,7 +36,23 @@ describe('the ops listener', () => {
     ]);
   }, 60_000);
 
-  it('whose port is taken stops nothing, and is told in one line', async () => {
+  it('prints the metrics of a router that took the place of a killed one', async () => {
+    service = await startService();
+    const routers = (): Process[] =>
+      descendants(service.process.pid!).filter(({ command }) => command.includes('/router/src/main.ts'));
+    const [killed, ...more] = routers();
+    expect(more).toEqual([]);
+    process.kill(killed!.pid, 'SIGKILL');
+    await eventually(async () => {
+      expect(routers().map(({ pid }) => pid)).not.toContain(killed!.pid);
+      expect(await read(`${metricsUrl()}/router`)).toEqual([
+        200,
+        expect.stringContaining('wherry_router_overhead_seconds') as string,
+      ]);
+    });
+  }, 60_000);
+
+  it('whose port is taken stops nothing, and is logged in one line', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -44,7 +64,9 @@ describe('the ops listener', () => {
       .split('\n')
       .filter((text) => text.startsWith('{'));
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain(`The ops port ${port} cannot be opened (EADDRINUSE): set OPS_PORT to another one.`);
+    expect(lines[0]).toContain(
+      `OPS_PORT: cannot listen on 127.0.0.1:${port}: it is in use (EADDRINUSE). Stop what listens there, or set another port.`,
+    );
     expect(await service.stop()).toBe(0);
     other.close();
   }, 60_000);

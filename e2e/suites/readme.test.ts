@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually, send } from '../lib/api-client.ts';
+import { blocksOf, commandsOf, MENTIONED_PORTS, onPorts, type Block } from '../lib/page-blocks.ts';
 import { Shell } from '../lib/shell.ts';
 
 /*
@@ -20,15 +21,7 @@ const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 /** npm ci takes half a minute, and many times that where much else runs. */
 const INSTALL_MS = 10 * 60_000;
 
-interface Block {
-  language: string;
-  text: string;
-}
-
-const blocks: Block[] = [...README.matchAll(/^```(sh|json)\n(.*?)^```$/gms)].map(([, language, text]) => ({
-  language: language!,
-  text: text!.trimEnd(),
-}));
+const blocks = blocksOf(README);
 
 let folder: string;
 let first: ChildProcess;
@@ -82,8 +75,6 @@ function newcomer(): Record<string, string> {
   };
 }
 
-const MENTIONED_PORTS = { functions: 8000, management: 9000 };
-
 /** The URL of a port as the service printed it, without its path. */
 function printedUrl(listener: 'Functions' | 'Management'): string {
   const found = new RegExp(`^ {2}${listener}:\\s+http://(localhost:\\d+)/`, 'm').exec(printed)?.[1];
@@ -91,14 +82,11 @@ function printedUrl(listener: 'Functions' | 'Management'): string {
   return found;
 }
 
-/** A command of the README, with the ports that the service has here. */
-const onOurPorts = (command: string): string =>
-  command
-    .replaceAll(`localhost:${MENTIONED_PORTS.functions}`, printedUrl('Functions'))
-    .replaceAll(`localhost:${MENTIONED_PORTS.management}`, printedUrl('Management'));
-
-/** Commands of a block are parted by empty lines. */
-const commandsOf = ({ text }: Block): string[] => text.split(/\n{2,}/).map(onOurPorts);
+/** The commands of a block, with the ports that the service has here. */
+const ourCommands = (block: Block): string[] =>
+  commandsOf(block).map((command) =>
+    onPorts(command, { functions: printedUrl('Functions'), management: printedUrl('Management') }),
+  );
 
 describe('the README', () => {
   it(
@@ -137,7 +125,7 @@ describe('the README', () => {
     expect(new Set(named)).toEqual(new Set(Object.values(MENTIONED_PORTS)));
   });
 
-  it('asks for the key that the first start showed', async () => {
+  it('requires the key that the first start showed', async () => {
     second = new Shell(folder, newcomer());
     const key = /Management key, shown only now: (\S+)/.exec(printed)?.[1];
     expect(blocks[1]).toEqual({ language: 'sh', text: 'read -r KEY' });
@@ -154,7 +142,7 @@ describe('the README', () => {
         compared += 1;
         continue;
       }
-      for (const command of commandsOf(block)) {
+      for (const command of ourCommands(block)) {
         const { output, exitCode } = await second.type(command);
         expect({ command, output, exitCode }).toMatchObject({
           exitCode: 0,
@@ -169,7 +157,7 @@ describe('the README', () => {
   it('is right about calls without the key, about edits, and about edits that do not build', async () => {
     expect((await send(`http://${printedUrl('Functions')}/run/private/Ada`)).status).toBe(401);
     const upload = blocks
-      .flatMap(commandsOf)
+      .flatMap(ourCommands)
       .find((command) => command.startsWith('curl') && command.includes(' -T '))!;
     const answer = async (): Promise<string> =>
       (await second.type(`curl -sS ${printedUrl('Functions')}/run/hello/Ada`)).output;
@@ -183,7 +171,7 @@ describe('the README', () => {
     expect(await answer()).toBe('{"message":"Goodbye, Ada!"}');
   }, 30_000);
 
-  it('leaves a service that stops when it is asked to', async () => {
+  it('leaves a service that stops on SIGTERM', async () => {
     expect(await stopService()).toBe(0);
     expect(existsSync(join(folder, 'data/wherry.lock'))).toBe(false);
   }, 30_000);

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
 import { startService, type Service } from '../lib/embedded-service.ts';
 import { FATAL_DEEDS, FATAL_HANDLER, fatalQuery } from '../lib/fatal-handler.ts';
@@ -42,7 +45,7 @@ beforeAll(async () => {
 
 afterAll(() => service?.dispose(), 30_000);
 
-/** Calls G without a pause until told to stop; gives each distinct answer that it had. */
+/** Calls G without a pause until stopped; gives each distinct answer that it had. */
 function callG(): () => Promise<{ calls: number; answers: string[] }> {
   const ending = new AbortController();
   const seen = new Set<string>();
@@ -95,6 +98,26 @@ describe('a handler that ends its process', () => {
     },
     30_000,
   );
+});
+
+describe('a service that has no file descriptor left', () => {
+  const softLimit = (limit: string): Promise<unknown> =>
+    promisify(execFile)('prlimit', [`--pid=${service.process.pid!}`, `--nofile=${limit}:`]);
+
+  it('S3: stays, serves what runs, and starts what ended meanwhile as soon as it can', async () => {
+    const limit = /^Max open files\s+(\d+)/m.exec(await readFile(`/proc/${service.process.pid!}/limits`, 'utf8'))![1]!;
+    const ended = Number((await run('/g')).text);
+    await softLimit('3');
+    try {
+      process.kill(ended, 'SIGKILL');
+      await eventually(() => expect(service.output()).toContain('no file descriptor is left'));
+      expect((await run('/f')).text).toBe('well');
+    } finally {
+      await softLimit(limit);
+    }
+    await eventually(async () => expect((await run('/g')).status).toBe(200));
+    expect(service.process.exitCode).toBeNull();
+  }, 60_000);
 });
 
 describe('functions in a crash loop', () => {

@@ -4,6 +4,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { openAuditStore } from '@wherry/manager/audit/open-audit-store.ts';
 import type { AuditStore } from '@wherry/manager/audit/audit-store.ts';
@@ -14,7 +15,7 @@ import type { DataDirectory } from './data-directory/open-data-directory.ts';
 import { openSqliteStore } from './store/open-sqlite-store.ts';
 
 /** Embedded objects lie in one namespace, as those of a cluster do in the functions' namespace. */
-const NAMESPACE = 'default';
+export const NAMESPACE = 'default';
 
 /** What the data directory holds, open. */
 export interface Stores {
@@ -30,6 +31,7 @@ type OpenStoresOptions = Pick<DataDirectory, 'paths' | 'isNew'> & {
   telemetryBytes: number;
   clock: Clock;
   logger: Logger;
+  metrics: Promise<Metrics>;
 };
 
 /**
@@ -37,11 +39,11 @@ type OpenStoresOptions = Pick<DataDirectory, 'paths' | 'isNew'> & {
  * @throws StartError for a key file or audit records that cannot be used.
  */
 export async function openStores(
-  { paths, isNew, telemetryBytes, clock, logger }: OpenStoresOptions,
+  { paths, isNew, telemetryBytes, clock, logger, metrics }: OpenStoresOptions,
   parts: AsyncDisposableStack,
 ): Promise<Stores> {
   // Have threads of their own, which start while the others are opened.
-  const telemetry = openTelemetryStore({ file: paths.telemetry, maxBytes: telemetryBytes, clock, logger });
+  const telemetry = openTelemetryStore({ file: paths.telemetry, maxBytes: telemetryBytes, clock, logger, metrics });
   telemetry.catch(() => undefined);
   parts.defer(() =>
     telemetry.then(

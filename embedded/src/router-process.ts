@@ -1,19 +1,20 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { routerUpSchema } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { NODE_FLAGS } from '@wherry/router/program/node-flags.ts';
+import { Backoff } from '@wherry/service/backoff.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import { spawnChild } from '@wherry/service/spawn-child.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 
-const FIRST_BACKOFF_MS = 100;
-const LAST_BACKOFF_MS = 5000;
-/** A router that lived this long was well: the next restart comes quickly again. */
-const WELL_MS = 10_000;
+/** A router that lived for ten seconds was well: the next restart comes quickly again. */
+const RESTARTS = { firstMs: 100, lastMs: 5000, wellMs: 10_000 };
 
-export interface RouterProcessOptions {
+interface RouterProcessOptions {
   /** The router's program. */
   program: string;
   /** Its whole environment; from the second start on, `FUNCTION_PORT` is the port that the first one got. */
@@ -58,7 +59,7 @@ class Supervisor implements RouterProcess {
     const first = this.#launch();
     this.port = first.then(({ port }) => port);
     this.#supervised = first.then(({ child, port }) => this.#supervise(child, port));
-    // A start that fails is told by `port`.
+    // A start that fails rejects `port`.
     this.port.catch(() => undefined);
     this.#supervised.catch(() => undefined);
   }
@@ -76,19 +77,18 @@ class Supervisor implements RouterProcess {
   async #supervise(first: ChildProcess, port: number): Promise<void> {
     const { clock, logger } = this.#options;
     this.#environment.FUNCTION_PORT = String(port);
-    let backoff = FIRST_BACKOFF_MS;
+    const backoff = new Backoff(RESTARTS);
     let child: ChildProcess | undefined = first;
     for (;;) {
       const since = clock.monotonic();
       if (child !== undefined) await ended(child);
       if (this.#stopping.signal.aborted) return;
-      if (clock.monotonic() - since > WELL_MS) backoff = FIRST_BACKOFF_MS;
+      const retryInMs = backoff.failed(clock.monotonic() - since);
       logger.error(
-        { exitCode: child?.exitCode, signal: child?.signalCode, retryInMs: backoff },
+        { exitCode: child?.exitCode, signal: child?.signalCode, retryInMs },
         'the router ended; it is started again',
       );
-      await clock.sleep(backoff, this.#stopping.signal).catch(() => undefined);
-      backoff = Math.min(backoff * 2, LAST_BACKOFF_MS);
+      await clock.sleep(retryInMs, this.#stopping.signal).catch(() => undefined);
       child = await this.#relaunch();
     }
   }
@@ -113,8 +113,8 @@ class Supervisor implements RouterProcess {
 }
 
 function spawnRouter(program: string, environment: Record<string, string>): ChildProcess {
-  // A process group of its own: Ctrl-C in a terminal asks the service alone, which asks the router in its turn.
-  return spawn(process.execPath, [program], {
+  // A process group of its own: Ctrl-C in a terminal signals the service alone, which signals the router in its turn.
+  return spawnChild(process.execPath, [...NODE_FLAGS, program], {
     env: environment,
     stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
     detached: true,

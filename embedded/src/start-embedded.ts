@@ -1,5 +1,6 @@
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
+import { STARTING } from '@wherry/service/ops/readiness.ts';
 import type { EmbeddedConfig } from './config.ts';
 import { openDataDirectory } from './data-directory/open-data-directory.ts';
 import type { RouterProcess } from './router-process.ts';
@@ -7,7 +8,7 @@ import { startRouter } from './start-router.ts';
 import { urlOf, welcome } from './welcome.ts';
 import { findUidRange } from './workloads/uid-pool.ts';
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   config: EmbeddedConfig;
   logger: Logger;
   /** For the person who started the service. */
@@ -15,7 +16,7 @@ export interface EmbeddedOptions {
 }
 
 /** The running service. */
-export interface EmbeddedService {
+interface EmbeddedService {
   /** Lets running calls finish, ends every child, and leaves the data directory free. */
   stop(): Promise<void>;
 }
@@ -56,14 +57,23 @@ async function compose(
   const router = startRouter({ config, managerSocket, opsSocket, clock, logger });
   running.router = router;
   const { openStores } = await import('./open-stores.ts');
-  const [stores, { createProgramMetrics }, { startOperator }] = await Promise.all([
-    openStores({ ...directory, telemetryBytes: config.telemetryBytes, clock, logger }, parts),
-    import('@wherry/service/metrics.ts'),
+  const measuring = import('@wherry/service/metrics.ts').then(({ createProgramMetrics }) => createProgramMetrics());
+  const [stores, { metrics, registry }, { startOperator }] = await Promise.all([
+    openStores(
+      {
+        ...directory,
+        telemetryBytes: config.telemetryBytes,
+        clock,
+        logger,
+        metrics: measuring.then(({ metrics: made }) => made),
+      },
+      parts,
+    ),
+    measuring,
     import('./start-operator.ts'),
   ]);
   const port = config.functionPort === 0 ? await router.port : config.functionPort;
   const functionUrl = config.publicUrl ?? urlOf(config.functionHost, port);
-  const { metrics, registry } = createProgramMetrics();
   const shared = { ...stores, functionUrl, clock, logger, metrics };
   const operator = await startOperator(
     { ...shared, npm: config.npm, run: paths.run, cache: `${paths.root}/cache` },
@@ -71,10 +81,10 @@ async function compose(
   );
   router.serve((channel) => operator.attachRouter(channel));
   let ready = false;
-  const readyz = (): string | undefined => (ready ? undefined : 'It starts.');
+  const readyz = (): string | undefined => (ready ? undefined : STARTING);
   const { startOps } = await import('./start-ops.ts');
   const opsPort = startOps({ port: config.opsPort, registry, routerSocket: opsSocket, readyz, clock, logger }, parts);
-  const { startManager } = await import('./start-manager.ts');
+  const { startEmbeddedManager: startManager } = await import('./start-embedded-manager.ts');
   const management = await startManager({ ...shared, config, managerSocket, routerListens: router.port }, parts);
   ready = true;
   print(

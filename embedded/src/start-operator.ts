@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createProcessBuilder } from '@wherry/builder/create-process-builder.ts';
-import type { RegistryOptions } from '@wherry/builder/packages/package-room.ts';
+import type { RegistryOptions } from '@wherry/builder/packages/package-registry.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
@@ -13,14 +13,14 @@ import type { TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 import { buildOperator, type Operator } from '@wherry/operator/build-operator.ts';
 import { createCaches } from '@wherry/operator/caches/caches.ts';
 import { createLogIntake } from '@wherry/operator/feed/log-intake.ts';
-import { createRuntimeFeed } from '@wherry/operator/feed/runtime-feed.ts';
+import { CachedRuntimeFeed } from '@wherry/operator/feed/runtime-feed.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import type { EmbeddedConfig } from './config.ts';
 import { buildIdentities } from './workloads/build-identity.ts';
 import { bundleRuntime } from './workloads/bundle-runtime.ts';
 import { createProcessWorkloads } from './workloads/process-workloads.ts';
 
-export interface StartOperatorOptions {
+interface StartOperatorOptions {
   store: ResourceStore;
   content: ContentStore;
   keyRing: KeyRing;
@@ -44,12 +44,12 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   const logs = createLogIntake(options);
   parts.defer(() => logs.stop());
   // Instances do not outlive the service, so their tokens need not either.
-  const feedKey = createSecretKey(randomBytes(32));
-  const runtimeFeed = createRuntimeFeed({
+  const invocationKey = createSecretKey(randomBytes(32));
+  const runtimeFeed = new CachedRuntimeFeed({
     ...options,
     caches,
     referencedSecrets: NO_REFERENCED_SECRETS,
-    feedKey,
+    invocationKey,
     logs,
   });
   const runtimeBundle = await bundleRuntime({ outputDirectory: options.cache });
@@ -63,19 +63,7 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   });
   parts.defer(() => workloads.stop());
   const { build, install } = buildIdentities(logger);
-  const registry = await registryOf(options.npm);
-  const packages = once(async () => {
-    // Loaded for the first build that asks for packages: it is no part of a start.
-    const { createPackageRoom } = await import('@wherry/builder/packages/create-package-room.ts');
-    return createPackageRoom({
-      cacheDirectory: `${options.cache}/packages`,
-      registry,
-      clock,
-      logger,
-      metrics,
-      ...(install && { identity: install }),
-    });
-  });
+  const packages = packageRegistry(options, await registryOf(options.npm), install);
   parts.defer(async () => (await packages.made)?.stop());
   const builder = createProcessBuilder({
     content,
@@ -93,7 +81,7 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
     caches,
     builder,
     workloads,
-    feedKey,
+    invocationKey,
     digestKey,
     logs,
   });
@@ -103,7 +91,26 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   return operator;
 }
 
-/** Makes something when it is first asked for. */
+/** Loaded for the first build that needs packages: it is no part of a start. */
+function packageRegistry(
+  { cache, clock, logger, metrics }: StartOperatorOptions,
+  registry: RegistryOptions,
+  install: ReturnType<typeof buildIdentities>['install'],
+) {
+  return once(async () => {
+    const { createPackageRegistry } = await import('@wherry/builder/packages/create-package-registry.ts');
+    return createPackageRegistry({
+      cacheDirectory: `${cache}/packages`,
+      registry,
+      clock,
+      logger,
+      metrics,
+      ...(install && { identity: install }),
+    });
+  });
+}
+
+/** Makes something when it is first needed. */
 function once<T>(make: () => Promise<T>): { get: () => Promise<T>; readonly made: Promise<T> | undefined } {
   let made: Promise<T> | undefined;
   return {

@@ -3,11 +3,11 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { startOpsListener, type HealthCheck, type MetricsText } from '@wherry/service/ops/ops-listener.ts';
 
-/** Figures and health are for this machine alone. */
+/** Metrics and health are for this machine alone. */
 const HOST = '127.0.0.1';
 const ROUTER_MS = 2000;
 
-export interface StartOpsOptions {
+interface StartOpsOptions {
   port: number;
   registry: MetricsText;
   /** Where the router's process shows its own. */
@@ -19,7 +19,7 @@ export interface StartOpsOptions {
 
 /**
  * The ops listener on loopback: `/metrics` of this process, `/metrics/router` of the router's, `/livez`, `/readyz`.
- * @returns its port; undefined where it could not be opened: that is told, and stops nothing.
+ * @returns its port; undefined where it could not be opened: that is logged, and stops nothing.
  */
 export async function startOps(options: StartOpsOptions, parts: AsyncDisposableStack): Promise<number | undefined> {
   const { routerSocket, registry, logger } = options;

@@ -3,13 +3,12 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { NODE_FLAGS } from '@wherry/router/program/node-flags.ts';
 import type { EmbeddedConfig } from './config.ts';
 import { startRouterProcess, type RouterProcess } from './router-process.ts';
 
 const PROGRAM = fileURLToPath(import.meta.resolve('@wherry/router/main.ts'));
 
-export interface StartRouterOptions {
+interface StartRouterOptions {
   config: EmbeddedConfig;
   /** Equal ports: where the manager listens. */
   managerSocket: string | undefined;
@@ -23,7 +22,6 @@ export interface StartRouterOptions {
 export function startRouter({ config, managerSocket, opsSocket, clock, logger }: StartRouterOptions): RouterProcess {
   const environment = {
     NODE_ENV: 'production',
-    NODE_OPTIONS: NODE_FLAGS.join(' '),
     FUNCTION_PORT: String(config.functionPort),
     FUNCTION_HOST: config.functionHost ?? '',
     TRUSTED_PROXIES: config.trustedProxies.join(','),

@@ -12,6 +12,7 @@ import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
 import { createInformer } from '@wherry/service/informer.ts';
+import { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { createKeyAccess } from './access/key-access.ts';
 import { Auditor } from './audit/auditor.ts';
 import { auditRoutes } from './audit/audit-routes.ts';
@@ -33,7 +34,6 @@ import { logRoutes } from './logs/log-routes.ts';
 import { LogService } from './logs/log-service.ts';
 import { openapiRoutes } from './openapi/openapi-routes.ts';
 import { boundedStore } from './resources/bounded-store.ts';
-import { KeyedLock } from './resources/keyed-lock.ts';
 import { WriteBarrier } from './resources/write-barrier.ts';
 import { settingRoutes } from './settings/setting-routes.ts';
 import { SettingService } from './settings/setting-service.ts';
@@ -63,7 +63,7 @@ export interface ManagerOptions {
   awaitOperatorMs?: number;
   /** How long a single call of the store may take before its request is answered with 503; by default as long as it likes. */
   storeLimitMs?: number;
-  /** Tells when the key ring holds other keys than before. */
+  /** Notifies when the key ring holds other keys than before. */
   onKeyRingChange?: (callback: () => void) => () => void;
 }
 
@@ -113,7 +113,7 @@ export function buildManager(options: ManagerOptions): Manager {
     ].flat(),
     authenticate: access.authenticate,
     claimantOf: access.claimantOf,
-    auditor: new Auditor(trail, clock),
+    auditor: new Auditor(trail, clock, (text) => access.holderOf(text) !== undefined),
     clock,
     logger,
     metrics: options.metrics,

@@ -80,7 +80,7 @@ const secret = (name: string, stringData: Record<string, string>): Promise<unkno
 
 const HELLO = { name: 'Hello', handler: 'app/hello.ts', route: '/hello', methods: ['GET'] };
 type View = Record<string, unknown> & { id: string };
-/** The object of an answer; functions and keys are told under a name. */
+/** The object of an answer; functions and keys are wrapped under a name. */
 const one = (answer: { body: unknown }): View => {
   const { function: fn, key, ...plain } = answer.body as Record<string, View>;
   return fn ?? key ?? (plain as unknown as View);

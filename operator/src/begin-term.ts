@@ -1,15 +1,15 @@
 import type { Builder } from '@wherry/core/ports/builder.ts';
-import { BuildRoom, type BuildFigures } from './builds/build-room.ts';
+import { BuildScheduler, type BuildMetrics } from './builds/build-scheduler.ts';
 import { createSourceLocks } from './builds/source-locks.ts';
 import { collectContent } from './content/collect-content.ts';
-import { createControllers, type ControllerRooms, type Controllers } from './controllers.ts';
+import { createControllers, type ControllerDependencies, type Controllers } from './controllers.ts';
 
 /** How often blobs that nothing refers to are looked for. */
 const COLLECT_MS = 600_000;
 
-export interface TermRooms extends Omit<ControllerRooms, 'builds'> {
+export interface TermDependencies extends Omit<ControllerDependencies, 'builds'> {
   builder: Builder;
-  buildFigures: BuildFigures;
+  buildMetrics: BuildMetrics;
 }
 
 /** The time in which this operator leads: it alone reconciles, builds and collects then. */
@@ -20,16 +20,16 @@ export interface Term {
 }
 
 /** Begins with what the caches hold, and knows nothing of an earlier term: another operator may have led since. */
-export function beginTerm(rooms: TermRooms): Term {
-  const { caches, clock, content, logger, trees, workloads } = rooms;
-  const locks = createSourceLocks(rooms);
-  const builds = new BuildRoom({
-    ...rooms,
-    figures: rooms.buildFigures,
+export function beginTerm(dependencies: TermDependencies): Term {
+  const { caches, clock, content, logger, trees, workloads } = dependencies;
+  const locks = createSourceLocks(dependencies);
+  const builds = new BuildScheduler({
+    ...dependencies,
+    metrics: dependencies.buildMetrics,
     locks,
-    onSettled: (handler) => controllers.handlerBuilt(handler),
+    onFinished: (handler) => controllers.handlerBuilt(handler),
   });
-  const controllers = createControllers({ ...rooms, builds });
+  const controllers = createControllers({ ...dependencies, builds });
   let cancelCollect = (): void => undefined;
 
   function collectLater(): void {
@@ -49,7 +49,7 @@ export function beginTerm(rooms: TermRooms): Term {
       cancelCollect();
       locks.stop();
       await Promise.all([controllers.stop(), builds.stop()]);
-      rooms.undecryptable.clear();
+      dependencies.undecryptable.clear();
     },
   };
 }

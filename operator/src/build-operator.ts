@@ -12,12 +12,12 @@ import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import { createConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
-import { beginTerm, type Term, type TermRooms } from './begin-term.ts';
-import { createBuildFigures } from './builds/build-room.ts';
+import { beginTerm, type Term, type TermDependencies } from './begin-term.ts';
+import { createBuildMetrics } from './builds/build-scheduler.ts';
 import type { Caches } from './caches/caches.ts';
 import { observeWorkloads } from './caches/observed-workloads.ts';
 import { createTreeCache } from './content/tree-cache.ts';
-import { createTreesInForce } from './content/trees-in-force.ts';
+import { createActiveTrees } from './content/active-trees.ts';
 import { createDemandBoard, type DemandBoard } from './feed/demand-board.ts';
 import { invocationToken } from './feed/invocation-token.ts';
 import type { LogIntake } from './feed/log-intake.ts';
@@ -26,7 +26,7 @@ import { RouterFeed, type KnownState, type RouterOutcome } from './feed/router-f
 import { createReconcileMetrics } from './queue/controller.ts';
 import { createUndecryptable } from './secrets/undecryptable.ts';
 
-export interface OperatorOptions {
+interface OperatorOptions {
   store: ResourceStore;
   /** Of that store, and not yet started; the runtimes' feed is made of them too. */
   caches: Caches;
@@ -36,8 +36,8 @@ export interface OperatorOptions {
   keyRing: KeyRing;
   /** Full before the operator starts; the runtimes' feed has the same. */
   referencedSecrets: ReferencedSecrets;
-  /** 32 random bytes of this start of the service; the runtimes' feed has the same. */
-  feedKey: KeyObject;
+  /** Derives the tokens by which runtimes recognise calls of routers; the runtimes' feed has the same. */
+  invocationKey: KeyObject;
   /** The secret of API keys' digests, 32 bytes. Routers are sent it. */
   digestKey: Uint8Array;
   /** Where log entries go; the runtimes' feed has the same. */
@@ -56,7 +56,7 @@ export interface OperatorOptions {
 export interface Operator {
   /**
    * Serves a router's feed on this connection until it ends. The outcome says whether the router listens; it never rejects.
-   * @param known the newest state that the router knows: it is told nothing before the caches are there too.
+   * @param known the newest state that the router knows: nothing is sent before the caches are there too.
    */
   attachRouter(channel: FeedChannel, known?: KnownState): { outcome: Promise<RouterOutcome> };
   /** Resolves when all caches are full and a first snapshot is out; keeps trying until then. Every replica does this. */
@@ -65,7 +65,7 @@ export interface Operator {
   lead(): Promise<void>;
   /** Resolves when it has ended all that; the feeds go on. It may lead again. */
   stopLeading(): Promise<void>;
-  /** Nothing is reconciled, built or told any more. What runs goes on running. */
+  /** Nothing is reconciled, built or sent any more. What runs goes on running. */
   stop(): Promise<void>;
   /** Resolves when nothing waits to be reconciled at this moment. */
   idle(): Promise<void>;
@@ -74,7 +74,7 @@ export interface Operator {
 
 /** Composes the operator. It writes statuses and child objects, never a spec. */
 export function buildOperator(options: OperatorOptions): Operator {
-  const { caches, content, workloads, feedKey, metrics } = options;
+  const { caches, content, workloads, invocationKey, metrics } = options;
   const logger = options.logger.child({ part: 'operator' });
   const demand = createDemandBoard();
   const observed = observeWorkloads(workloads);
@@ -89,22 +89,22 @@ export function buildOperator(options: OperatorOptions): Operator {
     observed,
     demand,
     logger,
-    tokenOf: (workload) => invocationToken(feedKey, workload),
+    tokenOf: (workload) => invocationToken(invocationKey, workload),
   });
-  const rooms: TermRooms = {
+  const dependencies: TermDependencies = {
     ...options,
     logger,
     reader,
     keyRecords,
     observed,
     trees,
-    treesInForce: createTreesInForce(caches, trees),
+    activeTrees: createActiveTrees(caches, trees),
     routersKnow: (name) => routers.routersKnow(name),
     undecryptable: createUndecryptable(metrics),
     reconcileMetrics: createReconcileMetrics(metrics),
-    buildFigures: createBuildFigures(metrics),
+    buildMetrics: createBuildMetrics(metrics),
   };
-  const terms = createTerms(() => beginTerm(rooms));
+  const terms = createTerms(() => beginTerm(dependencies));
   const enqueueFunction = (name: string): void => terms.current()?.controllers.functions.enqueue(name);
   const stopWatching = workloads.watch((_name, functionName) => {
     routers.touchFunction(functionName);

@@ -49,7 +49,7 @@ export interface OperatorConfig {
   functionUrl: string;
   runtimeImage: string;
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
-  /** Where the feed listens; `address` (`host:port`) is what function pods are told. */
+  /** Where the feed listens; `address` (`host:port`) is what function pods get. */
   feed: { port: number; host: string | undefined; address: string };
   /** Base of the manager's internal listener. */
   managerUrl: string;

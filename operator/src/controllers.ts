@@ -4,7 +4,7 @@ import type { ConfidentialReader } from '@wherry/core/resources/confidential-rea
 import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
 import { secretOwner, type Caches } from './caches/caches.ts';
 import type { TreeCache } from './content/tree-cache.ts';
-import { createFunctionReconciler, type FunctionRooms } from './functions/reconcile-function.ts';
+import { createFunctionReconciler, type FunctionDependencies } from './functions/reconcile-function.ts';
 import { reconcileGroup } from './keys/reconcile-group.ts';
 import type { KeyRecords } from './keys/key-records.ts';
 import { isThere, reconcileKey } from './keys/reconcile-key.ts';
@@ -14,7 +14,7 @@ import { createSecretReconciler } from './secrets/reconcile-secret.ts';
 import type { Undecryptable } from './secrets/undecryptable.ts';
 import { reconcileSource } from './sources/reconcile-source.ts';
 
-export interface ControllerRooms extends FunctionRooms {
+export interface ControllerDependencies extends FunctionDependencies {
   trees: TreeCache;
   reader: ConfidentialReader;
   /** Those that the reader follows. */
@@ -44,17 +44,18 @@ export interface Controllers extends All {
   idle(): Promise<void>;
 }
 
-export function createControllers(rooms: ControllerRooms): Controllers {
-  const { caches } = rooms;
-  const all = makeAll(rooms);
+export function createControllers(dependencies: ControllerDependencies): Controllers {
+  const { caches } = dependencies;
+  const all = makeAll(dependencies);
   const list = Object.values(all) as Controller[];
   const watching = new DisposableStack();
-  for (const stop of [...feedFunctions(rooms, all.functions), ...feedOthers(rooms, all)]) watching.defer(stop);
+  for (const stop of [...enqueueFunctions(dependencies, all.functions), ...enqueueOthers(dependencies, all)])
+    watching.defer(stop);
   return {
     ...all,
     handlerBuilt: (handler) => caches.functionsByHandler.names(handler).forEach((name) => all.functions.enqueue(name)),
     start() {
-      enqueueAll(rooms, all);
+      enqueueAll(dependencies, all);
       for (const controller of list) controller.start();
     },
     async stop() {
@@ -71,53 +72,53 @@ export function createControllers(rooms: ControllerRooms): Controllers {
 const namesOf = (informer: { list(): { metadata: { name: string } }[] }): string[] =>
   informer.list().map(({ metadata }) => metadata.name);
 
-function makeAll(rooms: ControllerRooms): All {
-  const { caches, clock, logger } = rooms;
-  const shared = { clock, logger, metrics: rooms.reconcileMetrics };
+function makeAll(dependencies: ControllerDependencies): All {
+  const { caches, clock, logger } = dependencies;
+  const shared = { clock, logger, metrics: dependencies.reconcileMetrics };
   const names = (informer: Parameters<typeof namesOf>[0]) => () => namesOf(informer);
   return {
     functions: createController({
       ...shared,
       name: 'function',
-      reconcile: createFunctionReconciler(rooms),
+      reconcile: createFunctionReconciler(dependencies),
       all: names(caches.functions),
     }),
     sources: createController({
       ...shared,
       name: 'codesource',
-      reconcile: (name) => reconcileSource(rooms, name),
+      reconcile: (name) => reconcileSource(dependencies, name),
       all: names(caches.sources),
     }),
     groups: createController({
       ...shared,
       name: 'keygroup',
-      reconcile: (name) => reconcileGroup(rooms, name),
+      reconcile: (name) => reconcileGroup(dependencies, name),
       all: names(caches.groups),
     }),
     // What they decide rests on the object, its group and its Secret alone: without a change of them there is nothing to look at again.
     keys: createController({
       ...shared,
       name: 'apikey',
-      reconcile: (name) => reconcileKey(rooms, name),
+      reconcile: (name) => reconcileKey(dependencies, name),
       concurrency: 64,
     }),
     secrets: createController({
       ...shared,
       name: 'functionsecret',
-      reconcile: createSecretReconciler(rooms),
+      reconcile: createSecretReconciler(dependencies),
       all: names(caches.secrets),
     }),
     settings: createController({
       ...shared,
       name: 'settings',
-      reconcile: (name) => reconcileSettings(rooms, name),
+      reconcile: (name) => reconcileSettings(dependencies, name),
       all: names(caches.settings),
     }),
   };
 }
 
 /** What runs of a function that is gone is looked at too: it may have gone while nobody led. */
-function enqueueAll({ caches, observed }: ControllerRooms, all: All): void {
+function enqueueAll({ caches, observed }: ControllerDependencies, all: All): void {
   for (const name of [...namesOf(caches.functions), ...observed.functionNames()]) all.functions.enqueue(name);
   namesOf(caches.sources).forEach(all.sources.enqueue);
   namesOf(caches.groups).forEach(all.groups.enqueue);
@@ -127,7 +128,7 @@ function enqueueAll({ caches, observed }: ControllerRooms, all: All): void {
 }
 
 /** A function depends on its object, on who else wants its route, on sources, key groups, builds and workloads. */
-function feedFunctions({ caches, builds }: ControllerRooms, functions: Controller): (() => void)[] {
+function enqueueFunctions({ caches, builds }: ControllerDependencies, functions: Controller): (() => void)[] {
   const before = new Map<string, CodeSourceResource>(
     caches.sources.list().map((source) => [source.metadata.name, source]),
   );
@@ -157,8 +158,8 @@ function feedFunctions({ caches, builds }: ControllerRooms, functions: Controlle
 }
 
 /** Groups count their keys; what secrets have to say depends on their owner. */
-function feedOthers(
-  { caches, referencedSecrets }: ControllerRooms,
+function enqueueOthers(
+  { caches, referencedSecrets }: ControllerDependencies,
   { sources, groups, keys, secrets, settings }: All,
 ): (() => void)[] {
   const enqueue = (owner: string): void => caches.secretsByOwner.names(owner).forEach(secrets.enqueue);

@@ -55,7 +55,7 @@ async function finalState(world: TestWorld, { router }: RunningOperator): Promis
   const others = await Promise.all(
     (['CodeSource', 'KeyGroup', 'FunctionSecret'] as const).map((kind) => world.store.list(kind)),
   );
-  const told = [...router.functions.values()].map((record) => ({
+  const known = [...router.functions.values()].map((record) => ({
     ...record,
     instances: record.instances.map(({ revision }) => revision),
   }));
@@ -74,7 +74,7 @@ async function finalState(world: TestWorld, { router }: RunningOperator): Promis
       .list()
       .map(({ name, replicas }) => ({ name, replicas }))
       .sort((a, b) => (a.name < b.name ? -1 : 1)),
-    told: told.sort((a, b) => (a.id < b.id ? -1 : 1)),
+    known: known.sort((a, b) => (a.id < b.id ? -1 : 1)),
     keys: [...router.keys.values()].map(({ id }) => id).sort(),
   };
 }

@@ -2,9 +2,8 @@ import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
-import { onStopSignal } from '@wherry/service/on-stop-signal.ts';
-import { requireNode24 } from '@wherry/service/require-node.ts';
-import { lastWords } from '@wherry/service/start-error.ts';
+import { STARTING } from '@wherry/service/ops/readiness.ts';
+import { runProgram, type RunningProgram } from '@wherry/service/run-program.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ClusterPorts } from './cluster/cluster-ports.ts';
@@ -14,19 +13,16 @@ import { operatorConfig, type OperatorConfig } from './config.ts';
 /*
  * The operator as a program in a cluster. Log lines go to standard error.
  */
-requireNode24('wherry operator');
 
 /** Longer than any step of a shutdown takes when all is well; the kubelet kills later. */
 const SHUTDOWN_MS = 25_000;
 
-let running: RunningOperator | undefined;
-let stopping = false;
-
-async function start(): Promise<void> {
+async function start(): Promise<RunningProgram> {
   const config = operatorConfig();
   const logger = createLogger({ name: 'operator', level: config.logLevel });
   const { metrics, registry } = createProgramMetrics();
-  const readyz = (): string | undefined => (running === undefined ? 'the operator is starting' : running.readyz());
+  let running: RunningOperator | undefined = undefined;
+  const readyz = (): string | undefined => (running === undefined ? STARTING : running.readyz());
   const ops = await startOpsListener({
     port: config.ops.port,
     ...(config.ops.host === undefined ? {} : { host: config.ops.host }),
@@ -42,12 +38,12 @@ async function start(): Promise<void> {
     { feedPort: running.feedPort, opsPort: ops.port, instance: config.instance },
     'the operator serves the feed',
   );
-  if (stopping) await end();
+  return running;
 }
 
 /** The Kubernetes client takes long to load: only here, and only when the configuration is good. */
 async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Metrics): Promise<ClusterPorts> {
-  const [{ connectKube }, { createKubeStore }, { createReferencedSecrets }, { createDeploymentWorkloads }] =
+  const [{ connectKube }, { KubeStore }, { createReferencedSecrets }, { createDeploymentWorkloads }] =
     await Promise.all([
       import('@wherry/kube/client/kube-client.ts'),
       import('@wherry/kube/store/kube-store.ts'),
@@ -55,8 +51,8 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
       import('@wherry/kube/workloads/deployment-workloads.ts'),
     ]);
   const [
-    { createLeaderElection },
-    { createEventRecorder },
+    { LeaderElection },
+    { EventRecorder },
     { createSystemSecrets, createSystemConfigMaps },
     { createSocketBuilder },
   ] = await Promise.all([
@@ -76,12 +72,12 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
     lameDuckSeconds: config.lameDuckSeconds,
   };
   return {
-    store: createKubeStore({ client, namespace, clock, logger }),
+    store: new KubeStore({ client, namespace, clock, logger }),
     systemSecrets: createSystemSecrets({ client, namespace: systemNamespace }),
     configMaps: createSystemConfigMaps({ client, namespace }),
     referencedSecrets: createReferencedSecrets({ client, namespace, clock, logger }),
-    events: createEventRecorder({ client, namespace, component: `${name}-operator`, clock, logger }),
-    election: createLeaderElection({
+    events: new EventRecorder({ client, namespace, component: `${name}-operator`, clock, logger }),
+    election: new LeaderElection({
       client,
       namespace: systemNamespace,
       name: `${name}-operator`,
@@ -96,23 +92,5 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
   };
 }
 
-async function end(): Promise<void> {
-  clock.after(SHUTDOWN_MS, () => process.exit(1));
-  await running?.stop();
-  process.exit(0);
-}
-
-function onSignal(): void {
-  stopping = true;
-  if (running !== undefined) end().catch(fail);
-  // What is begun of a start is only read and created: it may end anywhere.
-  else process.exit(0);
-}
-
-function fail(error: unknown): never {
-  process.stderr.write(`wherry operator: ${lastWords(error)}\n`);
-  process.exit(1);
-}
-
-onStopSignal(onSignal);
-start().catch(fail);
+// What is begun of a start is only read and created: it may end anywhere.
+runProgram({ name: 'wherry operator', start, mayEndWhileStarting: true, stopWithinMs: SHUTDOWN_MS, clock });

@@ -54,7 +54,7 @@ describe('an operator that does not lead', () => {
     await world.stop();
   });
 
-  it('ends what it does before it leads again, and leads once however often it is told to', async () => {
+  it('ends what it does before it leads again, and leads once however often `lead` is called', async () => {
     const world = await deployed();
     const { operator, metrics } = await world.start();
     await world.run(1000);

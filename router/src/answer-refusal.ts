@@ -1,9 +1,13 @@
+import type { ServerResponse } from 'node:http';
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import { endAfterBody } from '@wherry/service/end-after-body.ts';
 import type { Call } from './call.ts';
 import { errorBody, type Refusal } from './refusal.ts';
 
 /** How long a caller may go on sending a body that nobody wants, so that it can read the answer before the end. */
 const LINGER_MS = 1000;
+/** How long a caller may take to read an answer of the router's own. */
+const UNREAD_MS = 10_000;
 
 /** Answers with the error body of the REST contract. @param headers flat list, besides the refusal's own. */
 export function answerRefusal(call: Call, refusal: Refusal, clock: Clock, headers: readonly string[] = []): void {
@@ -13,7 +17,7 @@ export function answerRefusal(call: Call, refusal: Refusal, clock: Clock, header
     return;
   }
   const body = errorBody(refusal, call.id);
-  // A caller that was not told to continue may or may not send its body: only the end of the connection is clear.
+  // A caller that got no `100 Continue` may or may not send its body: only the end of the connection is clear.
   const ends = call.expectsContinue && !req.complete ? ['Connection', 'close'] : [];
   res.writeHead(refusal.status, [
     'Content-Type',
@@ -30,8 +34,26 @@ export function answerRefusal(call: Call, refusal: Refusal, clock: Clock, header
     ...headers,
     ...ends,
   ]);
-  res.end(body);
+  endAfterBody(req, res, body);
+  closeUnread(res, clock);
   discardBody(call, clock);
+}
+
+/**
+ * Ends the connection whose caller does not read an answer that is complete: until it has been sent, the connection is
+ * neither idle nor held to any other limit (R11, R12). An answer that waits behind others has its time from its turn on.
+ */
+export function closeUnread(res: ServerResponse, clock: Clock, ms = UNREAD_MS): void {
+  if (res.writableFinished) return;
+  const watch = (): void => {
+    const { socket } = res;
+    res.once(
+      'close',
+      clock.after(ms, () => socket?.destroy()),
+    );
+  };
+  if (res.socket === null) res.once('socket', watch);
+  else watch();
 }
 
 /** Reads on what is left of a body, for a moment: a connection that was closed at once could lose the answer. */

@@ -46,7 +46,7 @@ export interface Router {
   isReady(): boolean;
   /** The newest state that is applied: a connection's hello says it. */
   known(): { resourceVersion: string; restores?: number };
-  /** Follows one feed connection until it ends; the last known state stays in force afterwards. */
+  /** Follows one feed connection until it ends; the last known state stays active afterwards. */
   follow(channel: FeedChannel): Promise<void>;
   /** Stops accepting, finishes calls, and resolves when all is closed. */
   drain(options: DrainOptions): Promise<void>;

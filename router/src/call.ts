@@ -16,7 +16,7 @@ export interface Call {
   readonly arrivedAt: number;
   readonly peer: Peer;
   readonly body: BodyInfo;
-  /** The caller sends its body when it is told to (`Expect: 100-continue`). */
+  /** The caller sends its body after `100 Continue` (`Expect: 100-continue`). */
   readonly expectsContinue: boolean;
 }
 
@@ -30,8 +30,8 @@ export interface RoutedCall extends Call {
 
 /** A call that may reach its function. */
 export interface AdmittedCall extends RoutedCall {
-  /** The key that let it in; undefined where none is asked for. */
+  /** The key that let it in; undefined where none is required. */
   readonly auth: { key: RouterKey } | undefined;
-  /** The values of all keys that it carries, which go no further (R6). */
+  /** The values of all keys in its headers and its target: they go no further (R6). */
   readonly keys: readonly string[];
 }

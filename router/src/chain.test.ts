@@ -29,7 +29,7 @@ describe('the way of a call', () => {
     expect(seen[0]?.url).toBe('/open/a%20b?x=%2f&y');
   });
 
-  it('asks for a key before anything reaches a guarded function', async () => {
+  it('requires a key before anything reaches a guarded function', async () => {
     const without: Answer = await harness.call('/run/guarded');
     expect([without.status, without.error.code]).toEqual([401, 'unauthorized']);
     expect(seen).toHaveLength(0);

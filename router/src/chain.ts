@@ -1,17 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { requestIdOf } from '@wherry/service/request-id.ts';
 import type { TrustedNetworks } from '@wherry/service/trusted-networks.ts';
-import { answerRefusal } from './answer-refusal.ts';
+import { answerRefusal, closeUnread } from './answer-refusal.ts';
 import type { Authenticator } from './auth/authenticate.ts';
-import { heldKeys } from './auth/held-keys.ts';
+import { heldKeys, keyLikeWords, MAX_WORDS } from './auth/held-keys.ts';
 import type { AdmittedCall, Call, RoutedCall } from './call.ts';
 import { corsHeaders, preflightHeaders, preflightMethod } from './cors/cors-rules.ts';
 import { forwardCall, type ForwardParts } from './forward/forward-call.ts';
 import { checkFraming, checkHeaderSize } from './framing/check-framing.ts';
 import { readPeer } from './headers/peer.ts';
-import { headerValue } from './headers/raw-headers.ts';
+import { headerValue, headerValues } from './headers/raw-headers.ts';
 import type { CallBudget } from './limit/call-budget.ts';
 import { bodyInfo, checkSize } from './limit/check-size.ts';
 import { Refusal } from './refusal.ts';
@@ -21,7 +21,7 @@ import { functionFor, methodsOf } from './table/match-method.ts';
 import type { RouteMatch } from './table/route-table.ts';
 import { isRunPath, parseTarget, type Target } from './target/parse-target.ts';
 
-export interface ChainParts extends ForwardParts {
+interface ChainParts extends ForwardParts {
   clock: Clock;
   logger: Logger;
   state: RouterState;
@@ -84,7 +84,7 @@ function route(call: Call, parts: ChainParts): RoutedCall | Refusal | undefined 
   if (!parts.state.ready) return new Refusal('not_ready', ['Retry-After', '1']);
   const match = parts.state.table.match(target.segments);
   if (match === undefined) return new Refusal('function_not_found');
-  if (answerPreflight(call, match)) return undefined;
+  if (answerPreflight(call, match, parts.clock)) return undefined;
   return chooseFunction(call, target, match);
 }
 
@@ -94,24 +94,26 @@ function chooseFunction(call: Call, target: Target, match: RouteMatch<RoutedFunc
   return { ...call, target, fn, cors: corsHeaders(fn.spec.cors, headerValue(call.req.rawHeaders, 'origin')) };
 }
 
-/** A preflight needs no key and never reaches a function that has CORS rules: those of the method asked for count. */
-function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>): boolean {
+/** A preflight needs no key and never reaches a function that has CORS rules: those of the requested method count. */
+function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>, clock: Clock): boolean {
   const { rawHeaders, method } = call.req;
   if (method !== 'OPTIONS') return false;
   const origin = headerValue(rawHeaders, 'origin');
-  const asked = preflightMethod(method, origin, headerValue(rawHeaders, 'access-control-request-method'));
-  if (asked === undefined) return false;
-  const fn = functionFor(match, asked) ?? functionFor(match, 'OPTIONS');
+  const requestedMethod = preflightMethod(method, origin, headerValue(rawHeaders, 'access-control-request-method'));
+  if (requestedMethod === undefined) return false;
+  const fn = functionFor(match, requestedMethod) ?? functionFor(match, 'OPTIONS');
   if (fn === undefined || fn.spec.cors === null) return false;
   const route = { methods: methodsOf(match), guarded: fn.keyGroups !== null };
   call.res.writeHead(204, ['X-Request-Id', call.id, ...preflightHeaders(fn.spec.cors, origin, route)]);
   call.res.end();
+  closeUnread(call.res, clock);
   return true;
 }
 
 /** Key, size, limit. @returns undefined when the call was refused. */
 function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | undefined {
   const { fn, target, peer, body } = call;
+  const { rawHeaders } = call.req;
   let keys: readonly string[] = [];
   const refuse = (refusal: Refusal, reason: string): undefined => {
     parts.recorder.rejected({ ...call, keys }, refusal, reason);
@@ -119,21 +121,30 @@ function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | undefined {
   };
   const known = parts.state.keys;
   if (known === undefined) return refuse(new Refusal('not_ready', ['Retry-After', '1']), 'not_ready');
-  const carrier = { rawHeaders: call.req.rawHeaders, query: target.query, client: peer.client };
+  const carrier = { rawHeaders, query: target.query, client: peer.client };
   const auth = fn.keyGroups === null ? undefined : parts.authenticator.check(carrier, fn.keyGroups, known);
   if (auth?.ok === false) return refuse(auth.refusal, auth.reason);
-  keys = heldKeys(carrier, auth?.value, known);
+  if (auth !== undefined) keys = [auth.value];
   const tooLarge = checkSize(body, fn.spec.maxRequestBytes);
   if (tooLarge !== undefined) return refuse(tooLarge, 'too_large');
-  const noPlace = takePlaces(call, parts.budget);
+  const words = keyLikeWords({ rawHeaders, ...target });
+  if (words === undefined) return refuse(TOO_MANY_WORDS, TOO_MANY_WORDS.code);
+  const noPlace = acquireSlots(call, parts.budget);
   if (noPlace !== undefined) return refuse(noPlace, noPlace.code);
-  return { ...call, auth, keys };
+  // Last, since it costs most: of calls that reach a handler alone.
+  return { ...call, auth, keys: heldKeys(words, auth?.value, known) };
 }
 
+const TOO_MANY_WORDS = new Refusal(
+  'headers_too_large',
+  [],
+  `The request has more than ${MAX_WORDS} words in its target and headers that could be API keys: those of 16 to 256 letters, digits, "-" and "_".`,
+);
+
 /** In the function's limit, until an instance has answered, and in the router's, until the caller has read it all (R12). */
-function takePlaces({ fn, peer, res }: RoutedCall, budget: CallBudget): Refusal | undefined {
+function acquireSlots({ fn, peer, res }: RoutedCall, budget: CallBudget): Refusal | undefined {
   const { limit } = fn.activity;
-  if (!limit.hasRoom(fn.spec.maxConcurrency)) return new Refusal('over_capacity', ['Retry-After', '1']);
+  if (!limit.hasCapacity(fn.spec.maxConcurrency)) return new Refusal('over_capacity', ['Retry-After', '1']);
   const release = budget.acquire(limit, peer.client);
   if (release === undefined) return new Refusal('overloaded', ['Retry-After', '1']);
   limit.enter();
@@ -147,18 +158,11 @@ function newCall(req: IncomingMessage, res: ServerResponse, expectsContinue: boo
   return {
     req,
     res,
-    id: requestId(peer.trusted ? headerValue(req.rawHeaders, 'x-request-id') : undefined),
+    id: requestIdOf(peer.trusted ? headerValues(req.rawHeaders, 'x-request-id').join() : undefined),
     requestedAt: clock.now(),
     arrivedAt: clock.monotonic(),
     peer,
     body: bodyInfo(req.rawHeaders),
     expectsContinue,
   };
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
-
-/** A trusted proxy's own id is kept when it is a UUID. */
-function requestId(given: string | undefined): string {
-  return given !== undefined && UUID.test(given) ? given.toLowerCase() : randomUUID();
 }

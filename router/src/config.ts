@@ -25,7 +25,7 @@ export const routerEnvironment = z.object({
   WHERRY_TLS_DIRECTORY: z.string().optional(),
   /** In a cluster: the pod's name. */
   WHERRY_INSTANCE: z.string().max(253).optional(),
-  /** Seconds in which a router that is told to go still takes calls, while balancers learn of it. */
+  /** Seconds in which a router still takes calls after SIGTERM, while balancers learn of it. */
   WHERRY_LAME_DUCK_SECONDS: z.coerce.number().min(0).max(600).optional(),
   /** In a cluster: where `/metrics`, `/livez` and `/readyz` are. */
   OPS_PORT: port('OPS_PORT').default(9464),

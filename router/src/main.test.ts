@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, request, type IncomingMessage } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { eventually as passes } from '@wherry/core/contracts/eventually.ts';
 import { eventually, httpCall, routerFunction, snapshot } from './testing/harness.ts';
 import { NODE_FLAGS } from './program/node-flags.ts';
 import { RouterProcess } from './testing/router-process.ts';
@@ -54,6 +55,23 @@ describe('the router program', () => {
     instance.close();
   });
 
+  it('shows its metrics again after it was killed and started anew', async () => {
+    const opsSocket = path.join(directory, 'ops.sock');
+    const environment = { FUNCTION_PORT: '0', FUNCTION_HOST: '127.0.0.1', WHERRY_OPS_SOCKET: opsSocket };
+    const metrics = async (): Promise<void> => {
+      const outgoing = request({ socketPath: opsSocket, path: '/metrics', agent: false }).end();
+      const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+      incoming.resume();
+      expect(incoming.statusCode).toBe(200);
+    };
+    const killed = start(environment);
+    await passes(metrics);
+    await killed.kill();
+    await expect(metrics()).rejects.toThrow('ECONNREFUSED');
+    start(environment);
+    await passes(metrics);
+  });
+
   it('ends when its service is dead', async () => {
     const program = start({ FUNCTION_PORT: '0', FUNCTION_HOST: '127.0.0.1' });
     await program.listening();
@@ -61,13 +79,13 @@ describe('the router program', () => {
     expect(await program.exited).toBe(0);
   });
 
-  it('says on the feed that its port is taken, leaves it to the service to tell a person, and exits with 1', async () => {
+  it('says on the feed that its port is taken, leaves it to the service to report that, and exits with 1', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     const program = start({ FUNCTION_PORT: String(port), FUNCTION_HOST: '127.0.0.1' });
     expect(await program.exited).toBe(1);
-    const message = `Port ${port} is taken: stop what listens there, or set FUNCTION_PORT.`;
+    const message = `FUNCTION_PORT: cannot listen on 127.0.0.1:${port}: it is in use (EADDRINUSE). Stop what listens there, or set another port.`;
     expect(program.stderr).toBe('');
     await eventually(() => program.up.length > 0);
     expect(program.up).toEqual([{ type: 'failed', message }]);
@@ -75,7 +93,7 @@ describe('the router program', () => {
   });
 
   it.each([
-    [{ FUNCTION_PORT: 'eighty' }, /^The configuration is not valid: FUNCTION_PORT: .*\n$/],
+    [{ FUNCTION_PORT: 'eighty' }, /^wherry router: The configuration is not valid: FUNCTION_PORT: .*\n$/],
     [{ FUNCTION_PORT: '0', TRUSTED_PROXIES: '10.0.0.0/99' }, /TRUSTED_PROXIES.*10\.0\.0\.0\/99/],
   ])('names what is wrong in its configuration %j', async (environment, text) => {
     const program = start(environment);

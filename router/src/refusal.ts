@@ -14,7 +14,7 @@ const REFUSALS = {
   expectation_failed: [417, 'The only expectation that is met is 100-continue.'],
   throttled: [429, 'Too many invalid API keys from this address. Try again later.'],
   over_capacity: [429, 'The function is at its limit of concurrent calls. Try again shortly.'],
-  headers_too_large: [431, 'The request headers are larger than 16384 bytes.'],
+  headers_too_large: [431, 'The request headers are larger than 16384 bytes, or more than 255.'],
   handler_not_found: [404, 'The handler of this function does not exist.'],
   handler_syntax_error: [500, 'The handler of this function does not compile.'],
   handler_export_error: [500, 'The handler of this function does not export a function.'],
@@ -24,12 +24,12 @@ const REFUSALS = {
   bad_response: [502, 'The function sent a response that is not valid HTTP.'],
   manager_unavailable: [502, 'The management service does not answer.'],
   not_ready: [503, 'The router has not learned its functions yet. Try again shortly.'],
-  overloaded: [503, 'The router has no room for this call. Try again shortly.'],
+  overloaded: [503, 'The router has no capacity for this call. Try again shortly.'],
   no_instance: [503, 'No instance of the function became ready in time.'],
   timeout: [504, 'The function did not finish in time.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
-export type RefusalCode = keyof typeof REFUSALS;
+type RefusalCode = keyof typeof REFUSALS;
 export const REFUSAL_CODES = Object.keys(REFUSALS) as RefusalCode[];
 
 /** A call that ends in the router. A value, not an exception: an attacker makes many of them. */

@@ -16,18 +16,22 @@ import { captureOutput } from './logs/capture-output.ts';
 import { LogBuffer } from './logs/log-buffer.ts';
 import { SecretMask } from './logs/secret-mask.ts';
 import { drain } from './process/drain.ts';
-import { endOnCrash } from './process/end-on-crash.ts';
+import { endOnCrash, type LastWords } from './process/end-on-crash.ts';
 import { hardenProcess, sharesMachine } from './process/harden-process.ts';
 import { giveOwnUser } from './process/own-user.ts';
 
 /** Bytes that wait for a feed that does not read; then log entries wait, and are dropped, before it. */
 const CONGESTED_BYTES = 1024 * 1024;
 
-export interface RuntimeParts {
+interface RuntimeParts {
   clock: Clock;
   config: RuntimeConfig;
   /** Calls come only when this has resolved. Default: at once. */
   watched?: Promise<void>;
+  /** Blocks until what was sent is with the other side, in bounded time; where the feed can do that without the event loop. */
+  drainFeedSync?: () => void;
+  /** Resolves, in bounded time, when what was sent is with the other side; for a crash where there is no `drainFeedSync`. */
+  farewell?: () => Promise<void>;
 }
 
 type Start = Extract<RuntimeDown, { type: 'start' }>;
@@ -35,13 +39,13 @@ type Start = Extract<RuntimeDown, { type: 'start' }>;
 export type LoadFailure = Extract<LoadResult, { ok: false }>;
 
 /** One instance of a function: waits for its `start`, loads, serves, drains. */
-export interface Runtime {
+interface Runtime {
   /**
-   * Serves one connection of the feed until it ends; what it learned stays in force. The first `start` loads the code. A
-   * later one, on another connection, tells what has changed meanwhile, and is answered with how the start had ended.
+   * Serves one connection of the feed until it ends; what it learned stays active. The first `start` loads the code. A
+   * later one, on another connection, brings what has changed meanwhile, and is answered with how the start had ended.
    */
   follow(channel: FeedChannel): Promise<void>;
-  /** Resolves when the code does not load, after that was told; rejects where the instance cannot listen. */
+  /** Resolves when the code does not load, after that was reported; rejects where the instance cannot listen. */
   readonly failed: Promise<LoadFailure>;
   /** Resolves when the code is loaded and calls could be taken. */
   readonly loaded: Promise<void>;
@@ -50,7 +54,7 @@ export interface Runtime {
 }
 
 /** Composes an instance. It takes over the process: console, globals, environment and what happens on a crash. */
-export function buildRuntime({ clock, config, watched }: RuntimeParts): Runtime {
+export function buildRuntime({ clock, config, watched, drainFeedSync, farewell }: RuntimeParts): Runtime {
   let channel: FeedChannel | undefined;
   const send = (message: RuntimeUp): void => channel?.send(message);
   const congested = (): boolean => channel === undefined || (channel.queuedBytes?.() ?? 0) > CONGESTED_BYTES;
@@ -65,7 +69,7 @@ export function buildRuntime({ clock, config, watched }: RuntimeParts): Runtime 
 
   /** Not waited for: what follows on the feed, its end above all, is heard while the handler loads. */
   async function start(message: Start, state: FunctionState): Promise<void> {
-    takeOverProcess({ message, config, log, flush });
+    takeOverProcess(message, config, { log, flush, cutCalls: () => cutCalls(server), drainFeedSync, farewell });
     const result = await load(message, config, clock);
     if (!result.ok) {
       flush();
@@ -129,31 +133,26 @@ function collectLogs({
   congested: () => boolean;
 }) {
   const mask = new SecretMask();
-  const buffer = new LogBuffer({
-    clock,
-    congested,
-    send: (entries, dropped) => send({ type: 'logs', entries, dropped }),
-  });
+  const buffer = new LogBuffer({ clock, congested, send: (batch) => send({ type: 'logs', ...batch }) });
   const log = new CallLog({ clock, mask, add: (entry) => buffer.add(entry) });
-  return { mask, log, flush: (): void => buffer.flush() };
+  return { mask, log, flush: (): void => buffer.end() };
 }
 
-interface TakeOver {
-  message: Start;
-  config: RuntimeConfig;
-  log: CallLog;
-  flush: () => void;
+/** As the end of the process does. */
+function cutCalls(server: Server | undefined): void {
+  server?.close();
+  server?.closeAllConnections();
 }
 
 /** Before a line of the handler runs. */
-function takeOverProcess({ message, config, log, flush }: TakeOver): void {
+function takeOverProcess(message: Start, config: RuntimeConfig, lastWords: LastWords): void {
   giveHandlerEnvironment({
     timeZone: config.timeZone,
     functionId: message.state.function.id,
     revision: message.revision,
   });
-  captureOutput(log);
-  endOnCrash(log, flush);
+  captureOutput(lastWords.log);
+  endOnCrash(lastWords);
   hardenProcess();
   giveOwnUser();
   installWebGlobals();

@@ -10,7 +10,7 @@ import * as z from 'zod/mini';
 export const runtimeEnvironment = z.object({
   /** How long the artifact's top level may take, in seconds. */
   WHERRY_LOAD_TIMEOUT_SECONDS: z._default(z.coerce.number().check(z.gte(0.1), z.lte(600)), 30),
-  /** How long it still takes calls after it was told to go, in seconds: routers may not know it yet. */
+  /** How long it still takes calls after SIGTERM, in seconds: routers may not know it yet. */
   WHERRY_LAME_DUCK_SECONDS: z._default(z.coerce.number().check(z.gte(0), z.lte(600)), 1),
   TZ: z._default(z.string(), 'UTC'),
   /** In a pod: `host:port` of the operators' feed. Unset: the service that started this process hands it down. */

@@ -2,13 +2,12 @@ import { writeSync } from 'node:fs';
 import process from 'node:process';
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { lastWords } from '@wherry/service/start-error.ts';
-import { buildRuntime } from './build-runtime.ts';
 import { loadRuntimeConfig } from './config.ts';
 import { runBesideService } from './program/run-beside-service.ts';
 
 async function main(): Promise<void> {
   const config = loadRuntimeConfig();
-  if (config.pod === undefined) return runBesideService(buildRuntime({ clock, config }), clock);
+  if (config.pod === undefined) return runBesideService(config, clock);
   // What one machine does not need is not loaded there: TLS costs each process memory.
   const { runInPod } = await import('./program/run-in-pod.ts');
   await runInPod({ config, pod: config.pod, clock });

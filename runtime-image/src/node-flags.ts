@@ -1,4 +1,4 @@
-export interface RuntimeProcess {
+interface RuntimeProcess {
   /** The instance's share of memory in MiB; V8's heap gets what the rest of the process leaves. */
   memoryMiB: number;
   /** The one folder that the handler may read and write: its `/tmp`. */

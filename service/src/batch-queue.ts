@@ -1,12 +1,12 @@
 import { fairShare } from './fair-share.ts';
 
 /** A bound of both. */
-export interface Bounds {
+interface Bounds {
   items: number;
   bytes: number;
 }
 
-export interface BatchQueueOptions<T> {
+interface BatchQueueOptions<T> {
   /** What waits at most. */
   capacity: Bounds;
   /** What a batch holds at most. */
@@ -56,7 +56,7 @@ export class BatchQueue<T> {
     }
     this.#waiting.push(slot);
     this.#cost += this.#costOf(slot.bytes);
-    this.#makeRoom();
+    this.#evict();
   }
 
   /** The oldest items, as many as a batch holds; empty when none waits. */
@@ -78,7 +78,7 @@ export class BatchQueue<T> {
     const slots = items.map((item) => this.#slot(item));
     for (const { bytes } of slots) this.#cost += this.#costOf(bytes);
     this.#waiting = [...slots, ...this.#waiting];
-    this.#makeRoom();
+    this.#evict();
   }
 
   #slot(item: T): Slot<T> {
@@ -90,7 +90,7 @@ export class BatchQueue<T> {
     return Math.max(bytes, this.#leastCost);
   }
 
-  #makeRoom(): void {
+  #evict(): void {
     const { capacity, onDropped } = this.#options;
     if (this.#cost <= capacity.bytes && this.#waiting.length <= capacity.items) return;
     const costs = new Map<string, number>();

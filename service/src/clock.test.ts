@@ -3,13 +3,13 @@ import { systemClock } from './clock.ts';
 const SLACK_MS = 20;
 
 describe('systemClock', () => {
-  it('tells the wall clock, with a fraction, also after it was set', () => {
+  it('gives the wall clock, with a fraction, also after it was set', () => {
     /** Between a look before and one after; the monotonic clock, which gives the fraction, is read apart from the other. */
     const expectRight = (): void => {
       const before = Date.now();
-      const told = systemClock.now();
-      expect(told).toBeGreaterThanOrEqual(before - SLACK_MS);
-      expect(told).toBeLessThanOrEqual(Date.now() + SLACK_MS);
+      const reading = systemClock.now();
+      expect(reading).toBeGreaterThanOrEqual(before - SLACK_MS);
+      expect(reading).toBeLessThanOrEqual(Date.now() + SLACK_MS);
     };
     expectRight();
     const real = Date.now;

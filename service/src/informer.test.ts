@@ -36,7 +36,7 @@ describe('informer', () => {
     await write(store, 'a', 'two');
     await write(store, 'b', 'new');
     await store.delete('KeyGroup', 'a');
-    await clock.settle();
+    await clock.idle();
     expect(changes).toEqual(['a:one', 'a:two', 'b:new', 'a:gone']);
     expect(informer.list().map((group) => group.metadata.name)).toEqual(['b']);
     await informer.stop();
@@ -60,7 +60,7 @@ describe('informer', () => {
     ['the watch drops', (store: FakeResourceStore) => store.dropWatches()],
     ['history expires', (store: FakeResourceStore) => store.expireWatches()],
     ['the next watch is refused too', (store: FakeResourceStore) => (store.dropWatches(), store.failNext('watch'))],
-  ])('tells only the differences after %s', async (_name, fault) => {
+  ])('reports only the differences after %s', async (_name, fault) => {
     const { store, clock, informer, changes } = setUp();
     await write(store, 'kept', 'same');
     await write(store, 'changed', 'old');
@@ -84,7 +84,7 @@ describe('informer', () => {
     await informer.start();
     await write(store, 'a', 'one');
     await write(store, 'b', 'two');
-    await clock.settle();
+    await clock.idle();
     expect(changes).toEqual(['a:one', 'b:two']);
     expect(logger.lines.filter((line) => line.level === 'error')).toHaveLength(2);
     await informer.stop();
@@ -94,7 +94,7 @@ describe('informer', () => {
     const { store, clock, informer, changes } = setUp();
     store.failNext('list');
     const started = informer.start();
-    await clock.settle();
+    await clock.idle();
     await informer.stop();
     await started;
     await write(store, 'a', 'one');

@@ -2,9 +2,9 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
-import { createListWatchInformer, type ListWatchInformer } from './list-watch-informer.ts';
+import { ListWatchInformer } from './list-watch-informer.ts';
 
-export interface InformerOptions<K extends Kind> {
+interface InformerOptions<K extends Kind> {
   store: ResourceStore;
   kind: K;
   clock: Clock;
@@ -20,5 +20,5 @@ export function createInformer<K extends Kind>({ store, kind, clock, logger }: I
     list: () => store.list(kind),
     watch: (options: { resourceVersion: string; signal: AbortSignal }) => store.watch(kind, options),
   };
-  return createListWatchInformer<Resource<K>>({ source, name: kind, clock, logger });
+  return new ListWatchInformer<Resource<K>>({ source, name: kind, clock, logger });
 }

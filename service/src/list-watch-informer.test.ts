@@ -1,11 +1,6 @@
 import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import {
-  createListWatchInformer,
-  type Identified,
-  type ListWatchEvent,
-  type ListWatchInformer,
-} from './list-watch-informer.ts';
+import { type Identified, type ListWatchEvent, ListWatchInformer } from './list-watch-informer.ts';
 
 /** A source whose lists and watches the test writes by hand. */
 class HandSource {
@@ -46,7 +41,7 @@ let informer: ListWatchInformer<Identified>;
 beforeEach(() => {
   source = new HandSource();
   clock = new FakeClock();
-  informer = createListWatchInformer({ source, name: 'test', clock, logger: new FakeLogger() });
+  informer = new ListWatchInformer({ source, name: 'test', clock, logger: new FakeLogger() });
 });
 afterEach(() => informer.stop());
 
@@ -179,7 +174,7 @@ describe('informer: no hot loop', () => {
   it('stops at once though a list hangs', async () => {
     source.list = () => new Promise(() => undefined);
     const started = informer.start();
-    await clock.settle();
+    await clock.idle();
     await informer.stop();
     await started;
     expect(clock.pending).toBe(0);

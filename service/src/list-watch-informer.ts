@@ -1,16 +1,15 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { Backoff } from './backoff.ts';
 
-const FIRST_BACKOFF_MS = 100;
-const LAST_BACKOFF_MS = 10_000;
 /** While no list succeeds, the server is away: what was changed meanwhile shall not wait much longer than for it. */
-const LAST_BACKOFF_OF_LISTS_MS = 2000;
-/** A watch that has stood this long works: the next fault starts with a short wait again. */
-const STEADY_MS = 10_000;
+const LIST_RETRY = { firstMs: 100, lastMs: 2000 };
+/** A watch that has stood for ten seconds works: the next fault starts with a short wait again. */
+const WATCH_RETRY = { firstMs: 100, lastMs: 10_000, wellMs: 10_000 };
 /** How long `reach` leaves it to the watch before it has all listed again. */
 const REACH_PATIENCE_MS = 500;
 
-/** What tells objects, and states of one object, apart. */
+/** What distinguishes objects, and states of one object. */
 export interface Identified {
   metadata: { name: string; uid: string; resourceVersion: string };
 }
@@ -21,14 +20,14 @@ export type ListWatchEvent<T extends Identified> =
   | { type: 'bookmark'; resourceVersion: string };
 
 /** Where the objects come from. Both may reject at any time; a watch ends when its signal aborts. */
-export interface ListWatchSource<T extends Identified> {
+interface ListWatchSource<T extends Identified> {
   /** The newest state there is. */
   list(signal: AbortSignal): Promise<{ items: T[]; resourceVersion: string }>;
   /** Every change after the resourceVersion; what ends it is followed by a new list. */
   watch(options: { resourceVersion: string; signal: AbortSignal }): AsyncIterable<ListWatchEvent<T>>;
 }
 
-export interface ListWatchInformerOptions<T extends Identified> {
+interface ListWatchInformerOptions<T extends Identified> {
   source: ListWatchSource<T>;
   /** In its log lines. */
   name: string;
@@ -36,38 +35,7 @@ export interface ListWatchInformerOptions<T extends Identified> {
   logger: Logger;
 }
 
-export type ObjectCallback<T> = (name: string, object: T | undefined) => void;
-
-/**
- * A cache of all objects of a source, kept current by list and watch. It survives every error of either: it lists again
- * with backoff, and tells the differences as changes. Objects of the cache are shared: do not change them.
- */
-export interface ListWatchInformer<T> {
-  /** Resolves once the cache holds a first list; keeps trying until then. */
-  start(): Promise<void>;
-  /** Resolves when nothing of it runs any more. */
-  stop(): Promise<void>;
-  get(name: string): T | undefined;
-  list(): T[];
-  /** The newest state that the cache reflects; "0" before the first list. */
-  resourceVersion(): string;
-  /**
-   * Resolves when the cache reflects that state or a newer one. A watch that lags is left half a second, then all is
-   * listed again; what is listed then is the newest there is, and enough. Waits as long as no list succeeds.
-   */
-  reach(resourceVersion: string): Promise<void>;
-  /** Resolves when the cache reflects a list that began after this: the newest state, even where that is an older one. */
-  relist(): Promise<void>;
-  /** Calls back after each change of the cache, `undefined` for an object that is gone. Returns how to stop. */
-  onChange(callback: ObjectCallback<T>): () => void;
-}
-
-/** An informer over any source; `start` starts it. */
-export function createListWatchInformer<T extends Identified>(
-  options: ListWatchInformerOptions<T>,
-): ListWatchInformer<T> {
-  return new SourceInformer(options);
-}
+type ObjectCallback<T> = (name: string, object: T | undefined) => void;
 
 interface Waiter {
   /** Undefined: only a list is enough. */
@@ -77,7 +45,11 @@ interface Waiter {
   resolve: () => void;
 }
 
-class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
+/**
+ * A cache of all objects of a source, kept current by list and watch. It survives every error of either: it lists again
+ * with backoff, and reports the differences as changes. Objects of the cache are shared: do not change them.
+ */
+export class ListWatchInformer<T extends Identified> {
   readonly #source: ListWatchSource<T>;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -87,7 +59,8 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
   readonly #synced = Promise.withResolvers<undefined>();
   readonly #stopping = new AbortController();
   #version = '0';
-  #backoff = FIRST_BACKOFF_MS;
+  readonly #listRetries = new Backoff(LIST_RETRY);
+  readonly #watchRetries = new Backoff(WATCH_RETRY);
   #lists = 0;
   /** Whether the last attempt came as far as a list. */
   #hasListed = false;
@@ -102,11 +75,13 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
     this.#logger = logger.child({ informer: name });
   }
 
+  /** Resolves once the cache holds a first list; keeps trying until then. */
   start(): Promise<void> {
     this.#running ??= this.#run();
     return this.#synced.promise;
   }
 
+  /** Resolves when nothing of it runs any more. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#watching.abort();
@@ -124,16 +99,22 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
     return [...this.#cache.values()];
   }
 
+  /** The newest state that the cache reflects; "0" before the first list. */
   resourceVersion(): string {
     return this.#version;
   }
 
+  /**
+   * Resolves when the cache reflects that state or a newer one. A watch that lags is left half a second, then all is
+   * listed again; what is listed then is the newest there is, and enough. Waits as long as no list succeeds.
+   */
   async reach(resourceVersion: string): Promise<void> {
     const target = BigInt(resourceVersion);
     if (BigInt(this.#version) >= target) return;
     await this.#wait(target, REACH_PATIENCE_MS);
   }
 
+  /** Resolves when the cache reflects a list that began after this: the newest state, even where that is an older one. */
   relist(): Promise<void> {
     return this.#wait(undefined, 0);
   }
@@ -153,6 +134,7 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
     this.#waiters.delete(waiter);
   }
 
+  /** Calls back after each change of the cache, `undefined` for an object that is gone. Returns how to stop. */
   onChange(callback: ObjectCallback<T>): () => void {
     this.#callbacks.add(callback);
     return () => this.#callbacks.delete(callback);
@@ -167,12 +149,12 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
         await this.#listAndWatch();
       } catch (error) {
         if (signal.aborted) return;
-        this.#logger.warn({ err: error }, 'list or watch failed: it is tried again');
+        this.#logger.warn({ err: error }, 'list or watch failed; trying again');
       }
-      if (this.#clock.monotonic() - began >= STEADY_MS) this.#backoff = FIRST_BACKOFF_MS;
-      const backoff = Math.min(this.#backoff, this.#hasListed ? LAST_BACKOFF_MS : LAST_BACKOFF_OF_LISTS_MS);
-      await this.#clock.sleep(backoff * (0.5 + Math.random() / 2), signal).catch(() => undefined);
-      this.#backoff = Math.min(this.#backoff * 2, LAST_BACKOFF_MS);
+      const retryInMs = this.#hasListed
+        ? this.#watchRetries.failed(this.#clock.monotonic() - began)
+        : this.#listRetries.failed();
+      await this.#clock.sleep(retryInMs, signal).catch(() => undefined);
     }
   }
 
@@ -185,6 +167,7 @@ class SourceInformer<T extends Identified> implements ListWatchInformer<T> {
       this.#lists += 1;
       this.#replaceAll(await untilAborted(this.#source.list(signal), signal));
       this.#hasListed = true;
+      this.#listRetries.reset();
       if (this.#relist) continue;
       const watch = this.#source.watch({ resourceVersion: this.#version, signal: this.#watching.signal });
       for await (const event of watch) this.#apply(event);

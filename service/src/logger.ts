@@ -1,7 +1,7 @@
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { pino, type DestinationStream } from 'pino';
 
-export interface LoggerOptions {
+interface LoggerOptions {
   /** The program's name, in each line. */
   name: string;
   level?: 'debug' | 'info' | 'warn' | 'error' | 'silent';

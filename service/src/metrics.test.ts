@@ -3,11 +3,11 @@ import { createMetrics, createProgramMetrics } from './metrics.ts';
 describe('createMetrics', () => {
   it('prints counters, gauges and histograms with prefix, help and labels', async () => {
     const { metrics, registry } = createMetrics();
-    metrics.counter('calls_total', 'Calls.', ['code']).inc({ code: '200' }, 2);
-    const inflight = metrics.gauge('inflight', 'Running calls.');
+    metrics.counter({ type: 'counter', name: 'calls_total', help: 'Calls.', labels: ['code'] }).inc({ code: '200' }, 2);
+    const inflight = metrics.gauge({ type: 'gauge', name: 'inflight', help: 'Running calls.', labels: [] });
     inflight.inc();
     inflight.inc({}, -1);
-    metrics.histogram('duration_seconds', 'How long.').observe(0.02);
+    metrics.histogram({ type: 'histogram', name: 'duration_seconds', help: 'How long.', labels: [] }).observe(0.02);
     const text = await registry.metrics();
     expect(text).toContain('# HELP wherry_calls_total Calls.');
     expect(text).toContain('wherry_calls_total{code="200"} 2');
@@ -18,18 +18,20 @@ describe('createMetrics', () => {
 
   it('refuses a name that is made twice', () => {
     const { metrics } = createMetrics();
-    metrics.gauge('leader', 'One.');
-    expect(() => metrics.gauge('leader', 'Two.')).toThrow(/already been registered/);
+    metrics.gauge({ type: 'gauge', name: 'leader', help: 'One.', labels: [] });
+    expect(() => metrics.gauge({ type: 'gauge', name: 'leader', help: 'Two.', labels: [] })).toThrow(
+      /already been registered/,
+    );
   });
 
-  it('tells at each scrape what an observed gauge has then, and nothing of what it had', async () => {
+  it('exposes at each scrape what an observed gauge has then, and nothing of what it had', async () => {
     const { metrics, registry } = createMetrics();
     const revisions = new Map([
       ['f', 'one'],
       ['g', 'two'],
     ]);
     metrics
-      .gauge('info', 'Which.', ['name', 'revision'])
+      .gauge({ type: 'gauge', name: 'info', help: 'Which.', labels: ['name', 'revision'] })
       .observe(() => [...revisions].map(([name, revision]) => [{ name, revision }, 1]));
     expect(await registry.metrics()).toContain(
       'wherry_info{name="f",revision="one"} 1\nwherry_info{name="g",revision="two"} 1\n',
@@ -45,15 +47,15 @@ describe('createMetrics', () => {
       const series = metrics.series({ name });
       return {
         series,
-        calls: series.counter('calls_total', 'Calls.', [...NAME, 'code']),
-        seconds: series.histogram('seconds', 'How long.', NAME),
-        running: series.gauge('running', 'Now.', NAME),
+        calls: series.counter({ type: 'counter', name: 'calls_total', help: 'Calls.', labels: [...NAME, 'code'] }),
+        seconds: series.histogram({ type: 'histogram', name: 'seconds', help: 'How long.', labels: NAME }),
+        running: series.gauge({ type: 'gauge', name: 'running', help: 'Now.', labels: NAME }),
       };
     };
 
     it('of one metric stand together below its help, each with the labels of its group', async () => {
       const { metrics, registry } = createMetrics();
-      metrics.gauge('leader', 'One.').set(1);
+      metrics.gauge({ type: 'gauge', name: 'leader', help: 'One.', labels: [] }).set(1);
       for (const name of ['a', 'b']) {
         const { calls, seconds, running } = make(metrics, name);
         calls.inc({ code: '200' });
@@ -103,9 +105,9 @@ describe('createMetrics', () => {
     });
   });
 
-  it('tells of a program what every process has, too, beside its own figures', async () => {
+  it('exposes for a program what every process has, too, beside its own metrics', async () => {
     const { metrics, registry } = createProgramMetrics();
-    metrics.gauge('leader', 'One.');
+    metrics.gauge({ type: 'gauge', name: 'leader', help: 'One.', labels: [] });
     const text = await registry.metrics();
     expect(Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(1_000_000);
     expect(text).toMatch(/^process_cpu_seconds_total \S+$/m);

@@ -1,4 +1,12 @@
-import type { Counter, Gauge, Histogram, Labels, Metrics, Series } from '@wherry/core/ports/metrics.ts';
+import type {
+  Counter,
+  Gauge,
+  Histogram,
+  Labels,
+  MetricDefinition,
+  Metrics,
+  Series,
+} from '@wherry/core/ports/metrics.ts';
 import * as prometheus from 'prom-client';
 import { MetricsRegistry } from './metrics-registry.ts';
 
@@ -18,7 +26,7 @@ export function createMetrics(): { metrics: Metrics; registry: MetricsRegistry }
 }
 
 /**
- * The same for a program of its own: with what prom-client tells of every Node process (CPU, memory, event loop, garbage
+ * The same for a program of its own: with what prom-client exposes for every Node process (CPU, memory, event loop, garbage
  * collection), under its own names. Once in a process.
  */
 export function createProgramMetrics(): ReturnType<typeof createMetrics> {
@@ -36,16 +44,16 @@ function seriesIn(registry: MetricsRegistry, labels: Labels): Series {
 }
 
 function metricsIn(registry: prometheus.Registry, buckets: number[]): Pick<Metrics, 'counter' | 'gauge' | 'histogram'> {
-  const options = (name: string, help: string, labels: readonly string[] = []) => ({
+  const options = ({ name, help, labels }: MetricDefinition) => ({
     name: PREFIX + name,
     help,
     labelNames: [...labels],
     registers: [registry],
   });
   return {
-    counter: (name, help, labels) => counter(new prometheus.Counter(options(name, help, labels))),
-    gauge: (name, help, labels) => gauge(options(name, help, labels)),
-    histogram: (name, help, labels) => histogram(new prometheus.Histogram({ ...options(name, help, labels), buckets })),
+    counter: (definition) => counter(new prometheus.Counter(options(definition))),
+    gauge: (definition) => gauge(options(definition)),
+    histogram: (definition) => histogram(new prometheus.Histogram({ ...options(definition), buckets })),
   };
 }
 

@@ -12,13 +12,13 @@ export interface MountedValue<T> {
   stop(): void;
 }
 
-export interface MountedValueOptions<T> {
+interface MountedValueOptions<T> {
   first: T;
-  /** What is there now. @throws Error for a state that is not whole, or that must not follow the one in force. */
+  /** What is there now. @throws Error for a state that is not whole, or that must not follow the active one. */
   read: (current: T) => Promise<T>;
   isSame: (a: T, b: T) => boolean;
   onNews: (value: T) => void;
-  /** Told once of each: the last good state stays in force. */
+  /** Called once for each: the last good state stays active. */
   onProblem: (problem: string) => void;
   clock: Clock;
 }
@@ -34,21 +34,21 @@ export function watchMountedValue<T>({
   const callbacks = new Set<(value: T) => void>();
   let current = first;
   let stopped = false;
-  let told = '';
+  let reported = '';
   let cancel = (): void => undefined;
 
   async function look(): Promise<void> {
     try {
       const next = await read(current);
-      told = '';
+      reported = '';
       if (stopped || isSame(next, current)) return;
       current = next;
       onNews(next);
       for (const callback of callbacks) callback(next);
     } catch (error) {
       const problem = (error as Error).message;
-      if (problem !== told) onProblem(problem);
-      told = problem;
+      if (problem !== reported) onProblem(problem);
+      reported = problem;
     }
   }
 

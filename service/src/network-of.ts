@@ -1,4 +1,4 @@
-/** What callers are told apart by: an address, and of IPv6 its /64, which one caller usually holds as a whole. */
+/** What distinguishes callers: an address, and of IPv6 its /64, which one caller usually holds as a whole. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = (address.split('%')[0] ?? '').split('::');

@@ -1,4 +1,5 @@
 import process from 'node:process';
+import type { Clock } from '@wherry/core/ports/clock.ts';
 
 /**
  * One request to stop may come as several signals: a terminal's Ctrl-C and a service manager signal a whole group, and npm,
@@ -6,17 +7,24 @@ import process from 'node:process';
  */
 const SAME_REQUEST_MS = 1000;
 
-/** The first SIGTERM or SIGINT stops the program. Who asks again, later than a second after it, does not want to wait: it ends at once, with exit code 1. */
-export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
+/**
+ * The first SIGTERM or SIGINT stops the program. Who signals again, later than a second after it, does not want to wait: the
+ * program ends at once, with exit code 1.
+ * @param stop called once
+ */
+export function onStopSignal(
+  clock: Clock,
+  stop: (signal: NodeJS.Signals) => void,
+  signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'],
+): void {
   let first: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (first !== undefined) {
-      if (performance.now() - first > SAME_REQUEST_MS) process.exit(1);
+      if (clock.monotonic() - first > SAME_REQUEST_MS) process.exit(1);
       return;
     }
-    first = performance.now();
+    first = clock.monotonic();
     stop(signal);
   };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  for (const signal of signals) process.on(signal, onSignal);
 }

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
 
-/** Tells whether an address is in one of the networks. IPv4 inside IPv6, as dual-stack sockets give it, is IPv4. */
+/** Returns whether an address is in one of the networks. IPv4 inside IPv6, as dual-stack sockets give it, is IPv4. */
 export type TrustedNetworks = (address: string | undefined) => boolean;
 
 /**

@@ -1,7 +1,7 @@
 /** Questions to the service whose answers come later, a few at a time: each is held in memory on both sides. */
-export interface Answers<T> {
-  /** The same question, asked again, has the same answer. One that the service refuses never resolves: it ends the build. */
-  ask(key: string): Promise<T>;
+interface Answers<T> {
+  /** The same request, made again, has the same answer. One that the service refuses never resolves: it ends the build. */
+  request(key: string): Promise<T>;
   answer(key: string, value: T): void;
 }
 
@@ -21,7 +21,7 @@ export function createAnswers<T>(send: (key: string) => void, concurrency = 4): 
   }
 
   return {
-    ask(key) {
+    request(key) {
       const { promise, resolve } = Promise.withResolvers<T>();
       const others = waiting.get(key);
       if (others === undefined) {

@@ -162,7 +162,7 @@ describe('what a build makes', () => {
 describe('what a build refuses', () => {
   it.each([
     ["import a from 'lodash';", 'ImportNotFound', 15, 'import "npm:lodash"'],
-    ["import a from 'npm:lodash@git+https://x.test/a.git';", 'PackageRefused', 15, 'only packages of the registry'],
+    ["import a from 'npm:lodash@git+https://x.test/a.git';", 'PackageRefused', 15, 'only packages from the registry'],
     ["import a from 'https://x.test/a.ts';", 'ImportNotSupported', 15, 'not fetched from the network'],
     ["import a from 'jsr:@std/path';", 'ImportNotSupported', 15, 'not fetched from the network'],
     ["import a from './a.node';", 'ImportNotSupported', 15, 'native add-ons'],

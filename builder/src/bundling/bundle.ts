@@ -1,13 +1,13 @@
 import type { Message } from 'esbuild';
 import type { BuildInput } from '@wherry/core/ports/builder.ts';
-import type { LockedPackage, PackageLayout } from '../packages/package-room.ts';
+import type { LockedPackage, PackageLayout } from '../packages/package-registry.ts';
 import { TarballError, unpackTarball } from '../packages/unpack-tarball.ts';
-import type { BuildFailure, BuildOrder } from '../protocol.ts';
+import type { BuildFailureReport, BuildOrder } from '../protocol.ts';
 import { authorsPlace } from './authors-place.ts';
 import { describeErrors } from './describe-errors.ts';
 import { BuildProblem } from './failure.ts';
 import { isHandlerFile } from './loader-of.ts';
-import { fetchAsked, isAsk, readAsks } from './package-asks.ts';
+import { fetchRequired, isRequirement, collectRequirements } from './package-requirements.ts';
 import { packageFiles } from './package-files.ts';
 import { packageResolver } from './package-resolver.ts';
 import { preparedKey } from './prepared-packages.ts';
@@ -20,12 +20,12 @@ import { languageOptions, withoutComments, type LanguageOptions } from './ts-con
 import { virtualDisk } from './virtual-disk.ts';
 
 export type BundleResult = Outcome & { inputs: BuildInput[] };
-type Outcome = { artifact: string } | { failure: BuildFailure };
+type Outcome = { artifact: string } | { failure: BuildFailureReport };
 
 /**
  * Makes one ES module of a handler and all that it reaches. The same trees and locks give the same bytes.
  * It reads sources through `files` and packages through `tools` alone, and does not throw for what authors can cause.
- * @param onPackages told what packages are read with, before the first of them is.
+ * @param onPackages receives what packages are read with, before the first of them is.
  */
 export async function bundle(
   order: BuildOrder,
@@ -42,7 +42,7 @@ async function inputOf(
   order: BuildOrder,
   files: SourceFiles,
   tools: Tools,
-): Promise<PluginInput | { failure: BuildFailure }> {
+): Promise<PluginInput | { failure: BuildFailureReport }> {
   const missing = handlerProblem(order, files);
   if (missing !== undefined) return { failure: missing };
   const language = await readLanguage(order.source, files, tools);
@@ -51,16 +51,17 @@ async function inputOf(
 
 async function attempt(input: PluginInput, onPackages?: (input: PluginInput) => void): Promise<Outcome> {
   const { tools } = input;
-  // The first pass finds out which packages are asked for; where there are none, it is the last one.
+  // The first pass finds out which packages are required; where there are none, it is the last one.
   const first = await runPass(input);
   if (!('errors' in first)) return first;
-  const asks = await readAsks(first.errors, input.settingsOf);
+  const requirements = await collectRequirements(first.errors, input.settingsOf);
   // What else is wrong needs no packages.
-  if (asks === undefined) return { failure: describeErrors(first.errors.filter((error) => !isAsk(error))) };
-  const layouts = Object.keys(asks).length === 0 ? {} : await tools.packages.layouts(asks);
+  if (requirements === undefined)
+    return { failure: describeErrors(first.errors.filter((error) => !isRequirement(error))) };
+  const layouts = Object.keys(requirements).length === 0 ? {} : await tools.packages.layouts(requirements);
   const second = await withPackages(input, layouts);
   onPackages?.(second);
-  fetchAsked(first.errors, second.packages);
+  fetchRequired(first.errors, second.packages);
   const outcome = await runPass(second);
   return 'errors' in outcome ? { failure: await described(outcome.errors, second) } : outcome;
 }
@@ -113,8 +114,8 @@ async function withPackages(input: PluginInput, layouts: Record<string, PackageL
   return { ...input, packages, loaded, packagesKnown: true, resolver: packageResolver(virtualDisk(files, packages)) };
 }
 
-/** An error in a package is told at the import of the author's that leads to it. */
-async function described(errors: readonly Message[], input: PluginInput): Promise<BuildFailure> {
+/** An error in a package is reported at the import of the author's that leads to it. */
+async function described(errors: readonly Message[], input: PluginInput): Promise<BuildFailureReport> {
   const failure = describeErrors(errors);
   const place = await authorsPlace(errors[0], input);
   return place === undefined
@@ -122,7 +123,7 @@ async function described(errors: readonly Message[], input: PluginInput): Promis
     : { ...failure, location: place, message: `${place.file}:${place.line}:${place.column}: ${failure.message}` };
 }
 
-function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): BuildFailure | undefined {
+function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): BuildFailureReport | undefined {
   if (!files.hasSource(source)) {
     return { reason: 'SourceNotFound', message: `There is no source ${source}, or it has no code yet.` };
   }
@@ -140,7 +141,7 @@ async function readLanguage(
   source: string,
   files: SourceFiles,
   { esbuild }: Tools,
-): Promise<LanguageOptions | { failure: BuildFailure }> {
+): Promise<LanguageOptions | { failure: BuildFailureReport }> {
   const file = `${source}/tsconfig.json`;
   if (!files.has(file)) return languageOptions(undefined);
   const text = (await files.read(file)).toString('utf8');

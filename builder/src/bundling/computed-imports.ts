@@ -8,7 +8,7 @@ const COMPUTED = ['unsupported-dynamic-import', 'unsupported-require-call'];
 const ANY_REQUIRE = /^Converting "require" to "esm"/;
 
 /**
- * The imports of a file whose path is put together, as esbuild sees them. It is asked without `bundle`, when it neither
+ * The imports of a file whose path is put together, as esbuild sees them. It is called without `bundle`, when it neither
  * resolves anything nor expands such paths as globs on the disk. Other errors are left to the bundling.
  */
 export async function computedImports(

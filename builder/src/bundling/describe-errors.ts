@@ -1,6 +1,6 @@
 import type { Message } from 'esbuild';
 import type { SourceLocation } from '@wherry/core/ports/builder.ts';
-import type { BuildFailure } from '../protocol.ts';
+import type { BuildFailureReport } from '../protocol.ts';
 import type { Detail, FailureReason } from './failure.ts';
 import { withoutSuffixes } from './module-kind.ts';
 
@@ -14,7 +14,7 @@ export const COMPUTED_ADVICE =
   'import() and require() take only a path that is written out, since the function is one module. Import each file that may be needed by name, and choose among them';
 
 /** The failure that a build ends in: its first error, where it is, and how many more there are. */
-export function describeErrors(errors: readonly Message[]): BuildFailure {
+export function describeErrors(errors: readonly Message[]): BuildFailureReport {
   const [first] = errors;
   if (first === undefined) return { reason: 'BuildFailed', message: 'The code could not be built.' };
   const location = locationOf(first);

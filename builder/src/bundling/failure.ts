@@ -1,8 +1,8 @@
 import type { PartialMessage } from 'esbuild';
-import type { AskedSpecifier } from '../packages/package-room.ts';
-import type { BuildFailure } from '../protocol.ts';
+import type { RequiredSpecifier } from '../packages/package-registry.ts';
+import type { BuildFailureReport } from '../protocol.ts';
 
-export type FailureReason = BuildFailure['reason'];
+export type FailureReason = BuildFailureReport['reason'];
 
 /** An error that says its own reason; esbuild hands `detail` through and adds the place of the import. */
 export const refusal = (reason: FailureReason, text: string): PartialMessage => ({ text, detail: { reason } });
@@ -22,14 +22,14 @@ export class BuildProblem extends Error {
 export interface Detail {
   reason: FailureReason;
   /** The import needs packages of this source, which are not known yet. */
-  ask?: { source: string; specifier: string | undefined; name: string };
+  requirement?: { source: string; specifier: string | undefined; name: string };
 }
 
 /** An import that has no answer yet: with `npm:`, else by what the source's package.json says. */
-export const packageAsk = (ask: NonNullable<Detail['ask']>, text: string): PartialMessage => {
-  const detail: Detail = { reason: 'ImportNotFound', ask };
+export const packageRequirement = (requirement: NonNullable<Detail['requirement']>, text: string): PartialMessage => {
+  const detail: Detail = { reason: 'ImportNotFound', requirement };
   return { text, detail };
 };
 
-/** By source, the `npm:` specifiers that were asked for, each once. */
-export type PackageAsks = Record<string, AskedSpecifier[]>;
+/** By source, the required `npm:` specifiers, each once. */
+export type PackageRequirements = Record<string, RequiredSpecifier[]>;

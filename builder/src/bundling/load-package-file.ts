@@ -1,12 +1,12 @@
 import type { Loader, OnLoadResult, PartialMessage } from 'esbuild';
 import { nativeAddOnText } from './describe-errors.ts';
 import { refusal } from './failure.ts';
-import { tooLarge, type LoadRooms } from './load-source-file.ts';
+import { tooLarge, type LoadContext } from './load-source-file.ts';
 import { isCode, loaderOf } from './loader-of.ts';
 import { packageCode } from './package-code.ts';
 import type { PackageFiles } from './package-files.ts';
 
-export interface PackageLoadRooms extends LoadRooms {
+export interface PackageLoadContext extends LoadContext {
   packages: PackageFiles;
 }
 
@@ -14,16 +14,16 @@ export interface PackageLoadRooms extends LoadRooms {
 export async function loadPackageFile(
   path: string,
   attributes: Record<string, string>,
-  rooms: PackageLoadRooms,
+  context: PackageLoadContext,
 ): Promise<OnLoadResult> {
-  const bytes = await rooms.packages.read(path);
-  if (bytes.byteLength > rooms.maxBytes) return tooLarge(path, rooms.maxBytes);
+  const bytes = await context.packages.read(path);
+  if (bytes.byteLength > context.maxBytes) return tooLarge(path, context.maxBytes);
   const kind = loaderOf(path, attributes);
   const loader: Loader = 'problem' in kind ? 'js' : kind.loader;
   if (!isCode(loader)) return { contents: bytes, loader };
   const code = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  const safe = await packageCode({ path, code, loader }, rooms.tools.esbuild, rooms.language);
-  const addOn = safe.computed || code.includes('createRequire') ? addOnOf({ path, code }, rooms.packages) : undefined;
+  const safe = await packageCode({ path, code, loader }, context.tools.esbuild, context.language);
+  const addOn = safe.computed || code.includes('createRequire') ? addOnOf({ path, code }, context.packages) : undefined;
   return addOn === undefined ? { contents: safe.code, loader } : { errors: [addOn] };
 }
 

@@ -10,7 +10,7 @@ import type { Tools } from './tools.ts';
 import type { LanguageOptions } from './ts-config.ts';
 import { fileSourceMap, mayComputeImports } from './unsafe-code.ts';
 
-export interface LoadRooms {
+export interface LoadContext {
   files: SourceFiles;
   tools: Tools;
   language: LanguageOptions;
@@ -25,15 +25,15 @@ const SOURCE_MAP =
 export async function loadSourceFile(
   path: string,
   attributes: Record<string, string>,
-  rooms: LoadRooms,
+  context: LoadContext,
 ): Promise<OnLoadResult> {
   const kind = loaderOf(path, attributes);
   if ('problem' in kind) throw new Error(kind.problem);
-  if (rooms.files.sizeOf(path) > rooms.maxBytes) return tooLarge(path, rooms.maxBytes);
-  const bytes = await rooms.files.read(path);
+  if (context.files.sizeOf(path) > context.maxBytes) return tooLarge(path, context.maxBytes);
+  const bytes = await context.files.read(path);
   if (!isCode(kind.loader)) return { contents: bytes, loader: kind.loader };
   const code = bytes.toString('utf8');
-  const errors = await unsupported({ path, code, loader: kind.loader }, rooms);
+  const errors = await unsupported({ path, code, loader: kind.loader }, context);
   return errors.length > 0 ? { errors } : { contents: code, loader: kind.loader };
 }
 
@@ -44,7 +44,7 @@ export const tooLarge = (path: string, maxBytes: number): OnLoadResult => ({
 type Code = Parameters<typeof computedImports>[0];
 
 /** What would make esbuild read the disk by itself, or the function look for files that it will not have. */
-async function unsupported(file: Code, { tools, language }: LoadRooms): Promise<NonNullable<OnLoadResult['errors']>> {
+async function unsupported(file: Code, { tools, language }: LoadContext): Promise<NonNullable<OnLoadResult['errors']>> {
   const map = fileSourceMap(file.code);
   const found = map === null ? fileBeside(file.code) : { index: map.index, text: SOURCE_MAP };
   if (found !== undefined)

@@ -7,7 +7,7 @@ const CALL = /\bmodule\.require\((?!"[^"\\]*"\)|'[^'\\]*'\)|`[^`\\$]*`\))/g;
 
 /**
  * The code without `module.require()` of a path that is put together; undefined when it has none. esbuild takes such a
- * call for `require()` when it bundles, and only then: it does not tell of it beforehand. So it is looked for in the code
+ * call for `require()` when it bundles, and only then: it does not report it beforehand. So it is looked for in the code
  * as esbuild itself writes it, without comments, parentheses and escapes that could hide it.
  */
 export async function withoutModuleRequire(
@@ -23,7 +23,7 @@ export async function withoutModuleRequire(
     logLevel: 'silent',
     jsx: 'preserve',
   } as const;
-  // What does not parse is told by the bundling.
+  // What does not parse is reported by the bundling.
   const written = await esbuild.transform(file.code, options).then(
     ({ code }) => code,
     () => '',

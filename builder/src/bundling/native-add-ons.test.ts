@@ -1,6 +1,6 @@
 import * as esbuild from 'esbuild';
 import { bundleFiles } from '../testing/bundle-files.ts';
-import { FakePackageRoom } from '../testing/fake-package-room.ts';
+import { FakePackageRegistry } from '../testing/fake-package-registry.ts';
 import { runArtifact } from '../testing/run-artifact.ts';
 
 /*
@@ -15,7 +15,7 @@ const build = (code: string, options: { optional?: string[] } = {}): ReturnType<
   bundleFiles(
     'api/h.ts',
     { api: { 'h.ts': HANDLER } },
-    new FakePackageRoom({ 'node_modules/addon': { 'index.js': code } }, options),
+    new FakePackageRegistry({ 'node_modules/addon': { 'index.js': code } }, options),
   );
 
 it.each([
@@ -70,12 +70,12 @@ it('takes an optional package that would load one, and it throws only when it is
 it('an artifact that is given require by us may have code in which imports are put together', async () => {
   const code =
     "import fs from 'fs';\nexport default typeof fs.readFileSync + typeof load;\nfunction load(path) { return require('./' + path); }";
-  const room = new FakePackageRoom({
+  const registry = new FakePackageRegistry({
     'node_modules/addon': {
       'index.mjs': code,
       'package.json': '{"name":"addon","version":"1.0.0","main":"index.mjs"}',
     },
   });
-  const result = await bundleFiles('api/h.ts', { api: { 'h.ts': HANDLER } }, room);
+  const result = await bundleFiles('api/h.ts', { api: { 'h.ts': HANDLER } }, registry);
   expect(runArtifact('artifact' in result ? result.artifact : '')).toEqual({ value: 'functionfunction' });
 });

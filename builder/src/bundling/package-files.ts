@@ -1,7 +1,7 @@
-import type { LockedPackage, PackageLayout } from '../packages/package-room.ts';
+import type { LockedPackage, PackageLayout } from '../packages/package-registry.ts';
 
 /** What of a package.json steers how its files are read. */
-export interface PackageManifest {
+interface PackageManifest {
   type?: unknown;
   sideEffects?: unknown;
 }
@@ -10,8 +10,8 @@ export interface PackageManifest {
 export interface PackageFiles {
   /** Whether the source has a node_modules. */
   hasSource(source: string): boolean;
-  /** The folder that an `npm:` import of a source means, by `name` or `name@range`; undefined when none was asked for. */
-  folderAsked(source: string, asked: string): string | undefined;
+  /** The folder that an `npm:` import of a source means, by `name` or `name@range`; undefined when there is no such import. */
+  folderFor(source: string, spec: string): string | undefined;
   /** The folder of the package of this name that code in `folder` sees, found upwards as Node does. */
   find(name: string, folder: string): string | undefined;
   /** The package's folder in which a path lies, undefined for a path in none. */
@@ -31,7 +31,7 @@ interface Unpacked {
 
 type Load = (locked: LockedPackage) => Promise<ReadonlyMap<string, Uint8Array>>;
 
-/** @param load resolves with the files of a tarball by path in the package; it is asked once for each tarball. */
+/** @param load resolves with the files of a tarball by path in the package; it is called once for each tarball. */
 export function packageFiles(layouts: Record<string, PackageLayout>, load: Load): PackageFiles {
   const packages = new Map<string, LockedPackage>(
     Object.entries(layouts).flatMap(([source, layout]) =>
@@ -71,9 +71,9 @@ export function packageFiles(layouts: Record<string, PackageLayout>, load: Load)
 
   return {
     hasSource: (source) => Object.hasOwn(layouts, source),
-    folderAsked(source, asked) {
+    folderFor(source, spec) {
       const folders = Object.hasOwn(layouts, source) ? layouts[source]?.folders : undefined;
-      return folders !== undefined && Object.hasOwn(folders, asked) ? folders[asked] : undefined;
+      return folders !== undefined && Object.hasOwn(folders, spec) ? folders[spec] : undefined;
     },
     find(name, folder) {
       return [folder, ...above(folder)].map((one) => `${one}/node_modules/${name}`).find((one) => packages.has(one));
@@ -89,7 +89,7 @@ export function packageFiles(layouts: Record<string, PackageLayout>, load: Load)
     },
     async read(path) {
       const bytes = await bytesOf(path);
-      if (bytes === undefined) throw new Error('a file that is in no package was asked for');
+      if (bytes === undefined) throw new Error('a file that is in no package was requested');
       return bytes;
     },
     manifestOf: (file) => manifestAt(above(file)[0] ?? ''),

@@ -4,7 +4,7 @@ import type { PackageFiles } from './package-files.ts';
 import type { ImportStyle, PackageResolver } from './package-resolver.ts';
 
 /** Where an import in a package's code leads. */
-export type PackageResolution =
+type PackageResolution =
   | { file: string }
   | { builtin: string }
   /** Nowhere, but only who gets there finds out: a module that throws this when it is loaded. */
@@ -13,7 +13,7 @@ export type PackageResolution =
   | 'native'
   | { problem: string };
 
-export interface PackageRooms {
+export interface PackageImportContext {
   packages: PackageFiles;
   resolver: PackageResolver;
 }
@@ -30,7 +30,7 @@ const NATIVE_LOADERS = new Set([
   'pkg-prebuilds',
 ]);
 
-/** How an import asks for a module. */
+/** How an import requests a module. */
 export const styleOf = (kind: ImportKind): ImportStyle =>
   kind === 'require-call' || kind === 'require-resolve' ? 'require' : 'import';
 
@@ -41,16 +41,16 @@ export const packageName = (specifier: string): string | undefined =>
 /** @param importer the package's file in which the specifier stands. */
 export async function resolveInPackage(
   { specifier, importer, kind }: { specifier: string; importer: string; kind: ImportKind },
-  rooms: PackageRooms,
+  context: PackageImportContext,
 ): Promise<PackageResolution> {
   // What Node would answer when the code runs, it answers then.
   if (isBuiltin(specifier) || kind === 'require-resolve') return { builtin: specifier };
-  const found = await find(specifier, importer, styleOf(kind), rooms);
+  const found = await find(specifier, importer, styleOf(kind), context);
   const native = nativeAddOn(specifier, found);
-  const owner = describe(rooms.packages, importer);
+  const owner = describe(context.packages, importer);
   if (native) {
     const text = `${owner} is a native add-on, which cannot run here`;
-    return isOptional(rooms.packages, importer) ? { throws: text } : 'native';
+    return isOptional(context.packages, importer) ? { throws: text } : 'native';
   }
   if ('file' in found) return found;
   const text = `Cannot import ${JSON.stringify(specifier)} in ${owner}: ${found.problem}`;
@@ -61,7 +61,7 @@ async function find(
   specifier: string,
   importer: string,
   style: ImportStyle,
-  { packages, resolver }: PackageRooms,
+  { packages, resolver }: PackageImportContext,
 ): Promise<{ file: string } | { problem: string }> {
   const own = packages.folderOf(importer) ?? '';
   const folder = importer.slice(0, importer.lastIndexOf('/'));
@@ -81,7 +81,7 @@ export async function findPackage(
   specifier: string,
   folder: string,
   style: ImportStyle,
-  { packages, resolver }: PackageRooms,
+  { packages, resolver }: PackageImportContext,
 ): Promise<{ file: string } | { problem: string }> {
   const name = packageName(specifier) ?? specifier;
   const target = ownName(name, folder, packages) ?? packages.find(name, folder);
@@ -106,7 +106,7 @@ async function findRelative(
   specifier: string,
   folder: string,
   own: string,
-  { packages, resolver }: PackageRooms,
+  { packages, resolver }: PackageImportContext,
 ): Promise<{ file: string } | { problem: string }> {
   const path = join(folder, specifier);
   // Not even its neighbour in node_modules, nor the code of the author.
@@ -145,7 +145,7 @@ const isOptional = (packages: PackageFiles, file: string): boolean => {
 };
 
 /** `name 1.2.3`, for messages. */
-export function describe(packages: PackageFiles, path: string): string {
+function describe(packages: PackageFiles, path: string): string {
   const locked = packages.locked(packages.folderOf(path) ?? '');
   return locked === undefined ? path : `${locked.name} ${locked.version}`;
 }

@@ -2,7 +2,7 @@ import enhancedResolve from 'enhanced-resolve';
 import type { Resolver } from 'enhanced-resolve';
 import type { VirtualDisk } from './virtual-disk.ts';
 
-/** How a module is asked for: packages may have another file for each. */
+/** How a module is requested: packages may have another file for each. */
 export type ImportStyle = 'import' | 'require';
 
 export interface PackageResolver {

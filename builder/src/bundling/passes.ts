@@ -1,12 +1,12 @@
 import type { BuildOptions, BuildResult, Message, Metafile } from 'esbuild';
-import type { BuildFailure } from '../protocol.ts';
+import type { BuildFailureReport } from '../protocol.ts';
 import { exportAdvice } from './describe-errors.ts';
 import { finishArtifact } from './finish-artifact.ts';
 import { fileOf } from './module-kind.ts';
 import { sourcesPlugin, type PluginInput } from './sources-plugin.ts';
 
 /** What one run of esbuild came to. */
-export type PassOutcome = { artifact: string } | { failure: BuildFailure } | { errors: Message[] };
+type PassOutcome = { artifact: string } | { failure: BuildFailureReport } | { errors: Message[] };
 
 const OPTIONS = {
   entryPoints: ['handler'],

@@ -1,5 +1,5 @@
 import type { OnLoadResult } from 'esbuild';
-import type { PackageLayout } from '../packages/package-room.ts';
+import type { PackageLayout } from '../packages/package-registry.ts';
 import type { BuildOrder, WarmPackages } from '../protocol.ts';
 import { bundle } from './bundle.ts';
 import { preparedKey, type Preparation, type PreparedPackages } from './prepared-packages.ts';
@@ -62,12 +62,12 @@ function handlerOf(names: string[]): Record<string, string> {
   };
 }
 
-/** The files of packages that could be read; what could not is tried again by who asks for it. */
+/** The files of packages that could be read; a later request tries the others again. */
 async function readable(loaded: PluginInput['loaded']): Promise<PreparedPackages['loaded']> {
   const kept: [string, Promise<OnLoadResult>][] = [];
   for (const [key, result] of loaded) {
-    const settled = await result.catch(() => undefined);
-    if (key.startsWith('["package"') && settled?.contents !== undefined) kept.push([key, result]);
+    const read = await result.catch(() => undefined);
+    if (key.startsWith('["package"') && read?.contents !== undefined) kept.push([key, result]);
   }
   return new Map(kept);
 }

@@ -1,9 +1,9 @@
 import type { OnLoadResult } from 'esbuild';
-import type { PackageLayout } from '../packages/package-room.ts';
+import type { PackageLayout } from '../packages/package-registry.ts';
 import type { PackageFiles } from './package-files.ts';
 import type { LanguageOptions } from './ts-config.ts';
 
-/** Packages that are unpacked, and their files as esbuild gets them. A tarball is told by its content, whoever asks for it. */
+/** Packages that are unpacked, and their files as esbuild gets them. A tarball is identified by its content, whoever requests it. */
 export interface PreparedPackages {
   packages: PackageFiles;
   loaded: ReadonlyMap<string, Promise<OnLoadResult>>;

@@ -3,7 +3,7 @@ import { npmSpecifier, type NpmSpecifier } from '../packages/npm-specifier.ts';
 import type { FailureReason } from './failure.ts';
 import type { SourceFiles } from './source-files.ts';
 
-export type Resolution =
+type Resolution =
   | { file: string }
   | { builtin: string }
   /** An npm package, as `npm:` names it. */

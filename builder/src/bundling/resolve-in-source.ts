@@ -1,16 +1,16 @@
 import type { OnResolveResult, PartialMessage } from 'esbuild';
 import type { NpmSpecifier } from '../packages/npm-specifier.ts';
-import { packageAsk, refusal } from './failure.ts';
+import { packageRequirement, refusal } from './failure.ts';
 import { honoEntry } from './hono-files.ts';
 import { loaderOf } from './loader-of.ts';
-import { findPackage, packageName, styleOf, type PackageRooms } from './package-imports.ts';
+import { findPackage, packageName, styleOf, type PackageImportContext } from './package-imports.ts';
 import { resolveImport, sourceFile } from './resolve-import.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceSettings } from './source-settings.ts';
 import { mappedPaths } from './ts-config.ts';
 import type { ImportKind } from 'esbuild';
 
-export interface SourceImport {
+interface SourceImport {
   specifier: string;
   /** `<source>/<path>` of the file in which it stands. */
   importer: string;
@@ -18,10 +18,10 @@ export interface SourceImport {
   with: Record<string, string>;
 }
 
-export interface SourceRooms extends PackageRooms {
+export interface SourceImportContext extends PackageImportContext {
   files: SourceFiles;
   settingsOf: (source: string) => Promise<SourceSettings>;
-  /** Whether packages are known. Before that, what needs them is an error that asks for them. */
+  /** Whether packages are known. Before that, what needs them is an error that names them. */
   packagesKnown: boolean;
 }
 
@@ -29,16 +29,16 @@ type Found = { file: string } | { hono: string } | { builtin: string } | { error
 
 /** Where an import in an author's file leads. */
 export async function resolveInSource(
-  asked: SourceImport,
-  rooms: SourceRooms,
+  requested: SourceImport,
+  context: SourceImportContext,
 ): Promise<OnResolveResult & { file?: string }> {
-  const found = await find(asked, rooms);
+  const found = await find(requested, context);
   if ('errors' in found) return found;
   if ('builtin' in found) return { path: found.builtin, external: true };
   if ('hono' in found) return { path: found.hono, namespace: 'hono', sideEffects: false };
   // Said here, where esbuild adds the place of the import.
-  const kind = rooms.files.has(found.file) ? loaderOf(found.file, asked.with) : undefined;
-  if (kind !== undefined && 'problem' in kind) return refused(asked, kind.problem);
+  const kind = context.files.has(found.file) ? loaderOf(found.file, requested.with) : undefined;
+  if (kind !== undefined && 'problem' in kind) return refused(requested, kind.problem);
   return found;
 }
 
@@ -46,41 +46,41 @@ const refused = ({ specifier }: SourceImport, why: string): { errors: PartialMes
   errors: [refusal('ImportNotSupported', `Cannot import ${JSON.stringify(specifier)}: ${why}.`)],
 });
 
-async function find(asked: SourceImport, rooms: SourceRooms): Promise<Found> {
-  const found = resolveImport(asked.specifier, asked.importer, rooms.files);
+async function find(requested: SourceImport, context: SourceImportContext): Promise<Found> {
+  const found = resolveImport(requested.specifier, requested.importer, context.files);
   if ('refused' in found) return { errors: [refusal(found.refused, found.text)] };
-  if ('npm' in found) return findNpm(asked, found.npm, rooms);
-  return 'bare' in found ? findBare(asked, rooms) : found;
+  if ('npm' in found) return findNpm(requested, found.npm, context);
+  return 'bare' in found ? findBare(requested, context) : found;
 }
 
-async function findNpm(asked: SourceImport, npm: NpmSpecifier, rooms: SourceRooms): Promise<Found> {
-  const source = sourceOf(asked.importer);
-  if (!rooms.packagesKnown) return ask(asked, npm.name, asked.specifier);
-  const folder = rooms.packages.folderAsked(source, npm.asked);
-  if (folder === undefined) return notFound(asked, `the packages of source ${source} do not have it`);
-  return inPackage(asked, npm.subpath === '' ? folder : `${folder}/${npm.subpath}`, rooms);
+async function findNpm(requested: SourceImport, npm: NpmSpecifier, context: SourceImportContext): Promise<Found> {
+  const source = sourceOf(requested.importer);
+  if (!context.packagesKnown) return requirementOf(requested, npm.name, requested.specifier);
+  const folder = context.packages.folderFor(source, npm.spec);
+  if (folder === undefined) return notFound(requested, `the packages of source ${source} do not have it`);
+  return inPackage(requested, npm.subpath === '' ? folder : `${folder}/${npm.subpath}`, context);
 }
 
-async function findBare(asked: SourceImport, rooms: SourceRooms): Promise<Found> {
-  const { specifier } = asked;
-  const source = sourceOf(asked.importer);
-  const settings = await rooms.settingsOf(source);
-  const mapped = await inMapping(source, specifier, settings, rooms.files);
+async function findBare(requested: SourceImport, context: SourceImportContext): Promise<Found> {
+  const { specifier } = requested;
+  const source = sourceOf(requested.importer);
+  const settings = await context.settingsOf(source);
+  const mapped = await inMapping(source, specifier, settings, context.files);
   if (mapped !== undefined) return mapped;
-  if (specifier.startsWith('#')) return findPrivate(asked, settings, rooms);
+  if (specifier.startsWith('#')) return findPrivate(requested, settings, context);
   const name = packageName(specifier);
-  if (name === undefined) return notFound(asked, 'files are imported by relative paths that begin with ./ or ../');
+  if (name === undefined) return notFound(requested, 'files are imported by relative paths that begin with ./ or ../');
   const hono = honoEntry(specifier);
   // The platform's, unless the source has a Hono of its own.
   if (
     hono !== undefined &&
-    (rooms.packagesKnown ? rooms.packages.find('hono', source) : settings.listed('hono')) === undefined
+    (context.packagesKnown ? context.packages.find('hono', source) : settings.listed('hono')) === undefined
   )
     return { hono };
-  if (!rooms.packagesKnown) return ask(asked, name, undefined);
-  if (rooms.packages.find(name, source) === undefined)
-    return (await ofOwnName(asked, rooms)) ?? unlisted(asked, name, settings);
-  return inPackage(asked, specifier, rooms);
+  if (!context.packagesKnown) return requirementOf(requested, name, undefined);
+  if (context.packages.find(name, source) === undefined)
+    return (await ofOwnName(requested, context)) ?? unlisted(requested, name, settings);
+  return inPackage(requested, specifier, context);
 }
 
 async function inMapping(
@@ -97,53 +97,65 @@ async function inMapping(
 }
 
 /** `#name`, by `imports` of the source's package.json. */
-async function findPrivate(asked: SourceImport, settings: SourceSettings, rooms: SourceRooms): Promise<Found> {
-  const source = sourceOf(asked.importer);
-  if (!settings.hasManifest) return notFound(asked, `source ${source} has no package.json whose imports could name it`);
-  const found = await rooms.resolver.resolve(asked.specifier, source, styleOf(asked.kind));
-  if ('file' in found && isOf(source, found.file, rooms)) return found;
-  return rooms.packagesKnown
-    ? notFound(asked, 'problem' in found ? found.problem : 'it leads out of the source')
-    : ask(asked, asked.specifier, undefined);
+async function findPrivate(
+  requested: SourceImport,
+  settings: SourceSettings,
+  context: SourceImportContext,
+): Promise<Found> {
+  const source = sourceOf(requested.importer);
+  if (!settings.hasManifest)
+    return notFound(requested, `source ${source} has no package.json whose imports could name it`);
+  const found = await context.resolver.resolve(requested.specifier, source, styleOf(requested.kind));
+  if ('file' in found && isOf(source, found.file, context)) return found;
+  return context.packagesKnown
+    ? notFound(requested, 'problem' in found ? found.problem : 'it leads out of the source')
+    : requirementOf(requested, requested.specifier, undefined);
 }
 
 /** A source may import itself by the name in its package.json. */
 async function ofOwnName(
   { specifier, importer, kind }: SourceImport,
-  rooms: SourceRooms,
+  context: SourceImportContext,
 ): Promise<{ file: string } | undefined> {
   const source = sourceOf(importer);
-  const found = await rooms.resolver.resolve(specifier, source, styleOf(kind));
-  return 'file' in found && rooms.files.has(found.file) && isOf(source, found.file, rooms) ? found : undefined;
+  const found = await context.resolver.resolve(specifier, source, styleOf(kind));
+  return 'file' in found && context.files.has(found.file) && isOf(source, found.file, context) ? found : undefined;
 }
 
-const isOf = (source: string, file: string, { packages }: SourceRooms): boolean =>
+const isOf = (source: string, file: string, { packages }: SourceImportContext): boolean =>
   packages.folderOf(file) !== undefined || file.startsWith(`${source}/`);
 
-async function inPackage(asked: SourceImport, specifier: string, rooms: SourceRooms): Promise<Found> {
-  const found = await findPackage(specifier, sourceOf(asked.importer), styleOf(asked.kind), rooms);
-  return 'file' in found ? found : notFound(asked, found.problem);
+async function inPackage(requested: SourceImport, specifier: string, context: SourceImportContext): Promise<Found> {
+  const found = await findPackage(specifier, sourceOf(requested.importer), styleOf(requested.kind), context);
+  return 'file' in found ? found : notFound(requested, found.problem);
 }
 
-function unlisted(asked: SourceImport, name: string, settings: SourceSettings): Found {
-  const source = sourceOf(asked.importer);
+function unlisted(requested: SourceImport, name: string, settings: SourceSettings): Found {
+  const source = sourceOf(requested.importer);
   const field = settings.listed(name);
-  const advice = `or import ${JSON.stringify(`npm:${asked.specifier}`)}`;
+  const advice = `or import ${JSON.stringify(`npm:${requested.specifier}`)}`;
   if (field === 'devDependencies')
     return notFound(
-      asked,
+      requested,
       `${name} is among the devDependencies of ${source}/package.json. Move it to its dependencies`,
     );
   if (settings.hasManifest)
-    return notFound(asked, `${name} is not among the dependencies of ${source}/package.json. Add it there, ${advice}`);
-  return notFound(asked, `source ${source} has no package.json that lists ${name}. Add one, ${advice}`);
+    return notFound(
+      requested,
+      `${name} is not among the dependencies of ${source}/package.json. Add it there, ${advice}`,
+    );
+  return notFound(requested, `source ${source} has no package.json that lists ${name}. Add one, ${advice}`);
 }
 
-const ask = (asked: SourceImport, name: string, specifier: string | undefined): { errors: PartialMessage[] } => ({
+const requirementOf = (
+  requested: SourceImport,
+  name: string,
+  specifier: string | undefined,
+): { errors: PartialMessage[] } => ({
   errors: [
-    packageAsk(
-      { source: sourceOf(asked.importer), specifier, name },
-      `Cannot import ${JSON.stringify(asked.specifier)}: its packages are not known.`,
+    packageRequirement(
+      { source: sourceOf(requested.importer), specifier, name },
+      `Cannot import ${JSON.stringify(requested.specifier)}: its packages are not known.`,
     ),
   ],
 });

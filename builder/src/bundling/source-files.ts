@@ -12,7 +12,7 @@ export interface SourceFiles {
   otherCase(file: string): string | undefined;
   /** Bytes, from the manifest. */
   sizeOf(file: string): number;
-  /** Asks the service for the file, and counts it among the inputs. */
+  /** Requests the file of the service, and counts it among the inputs. */
   read(file: string): Promise<Buffer>;
   /** The files that were read so far, in order of their names. */
   inputs(): BuildInput[];
@@ -40,7 +40,7 @@ export function sourceFiles(trees: BuildOrder['trees'], fetchBlob: (digest: Dige
     sizeOf: (file) => files.get(file)?.size ?? 0,
     async read(file) {
       const entry = files.get(file);
-      if (entry === undefined) throw new Error('a file that is in no tree was asked for');
+      if (entry === undefined) throw new Error('a file that is in no tree was requested');
       const { source, path, digest } = entry;
       reached.set(file, { source, path, digest });
       return fetchBlob(digest);

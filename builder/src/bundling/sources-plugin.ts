@@ -1,14 +1,14 @@
 import type { OnLoadArgs, OnLoadResult, OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from 'esbuild';
 import { BuildProblem, refusal } from './failure.ts';
 import { honoImport, readHonoFile } from './hono-files.ts';
-import { loadPackageFile, type PackageLoadRooms } from './load-package-file.ts';
+import { loadPackageFile, type PackageLoadContext } from './load-package-file.ts';
 import { loadSourceFile } from './load-source-file.ts';
 import { fileOf, moduleName } from './module-kind.ts';
 import { resolveInPackage } from './package-imports.ts';
-import { resolveInSource, type SourceRooms } from './resolve-in-source.ts';
+import { resolveInSource, type SourceImportContext } from './resolve-in-source.ts';
 import { sideEffectsOf } from './side-effects.ts';
 
-export interface PluginInput extends SourceRooms, PackageLoadRooms {
+export interface PluginInput extends SourceImportContext, PackageLoadContext {
   /** `<source>/<path>`. */
   handler: string;
   /** What a file became, kept for the next pass. */
@@ -20,13 +20,13 @@ export interface PluginInput extends SourceRooms, PackageLoadRooms {
 /**
  * The virtual file system that esbuild bundles: it answers every import and every load, so that esbuild itself opens
  * no file (B2). Namespaces: `app` the sources, `package` their node_modules, `hono` the platform's JSX, `throws` modules
- * that cannot be had, `entry` the module that we write.
+ * that cannot be used, `entry` the module that we write.
  */
 export function sourcesPlugin(input: PluginInput): Plugin {
   return {
     name: 'sources',
     setup(build) {
-      build.onResolve({ filter: /.*/ }, (args) => resolve(args, input).catch(told));
+      build.onResolve({ filter: /.*/ }, (args) => resolve(args, input).catch(asErrors));
       build.onLoad({ filter: /.*/, namespace: 'entry' }, () => ({
         contents: entryModule(input.handler),
         loader: 'js',
@@ -44,7 +44,7 @@ export function sourcesPlugin(input: PluginInput): Plugin {
       }));
       // Whatever came past the namespaces above would be read from the disk.
       build.onLoad({ filter: /.*/ }, () => ({
-        errors: [refusal('BuildFailed', 'A file outside the sources was asked for.')],
+        errors: [refusal('BuildFailed', 'A file outside the sources was requested.')],
       }));
     },
   };
@@ -54,12 +54,12 @@ export function sourcesPlugin(input: PluginInput): Plugin {
 const entryModule = (handler: string): string => `export { default } from ${JSON.stringify(handler)};`;
 
 /** As an answer, an error has the place of the import; thrown, it would have one in our code. */
-function told(error: unknown): { errors: PartialMessage[] } {
+function asErrors(error: unknown): { errors: PartialMessage[] } {
   if (error instanceof BuildProblem) return { errors: [refusal(error.reason, error.message)] };
   throw error;
 }
 
-/** As CommonJS, which is loaded when it is asked for and not before. */
+/** As CommonJS, which is loaded on demand. */
 const throwing = (text: string): string =>
   `module.exports = {};\nthrow Object.assign(new Error(${JSON.stringify(`${text}.`)}), { code: "MODULE_NOT_FOUND" });\n`;
 

@@ -1,5 +1,5 @@
 import type * as Esbuild from 'esbuild';
-import type { AskedSpecifier, PackageLayout } from '../packages/package-room.ts';
+import type { RequiredSpecifier, PackageLayout } from '../packages/package-registry.ts';
 import type { Preparation } from './prepared-packages.ts';
 
 /** What a build uses of the installation and of the service. */
@@ -15,9 +15,9 @@ export interface Tools {
 }
 
 /** The service's side of npm packages. Where it fails, the service ends the build and says why. */
-export interface PackageService {
-  /** @param asks the sources that ask for packages, and the `npm:` specifiers that were reached in each. */
-  layouts(asks: Record<string, AskedSpecifier[]>): Promise<Record<string, PackageLayout>>;
+interface PackageService {
+  /** @param requirements the sources that require packages, and the `npm:` specifiers that were reached in each. */
+  layouts(requirements: Record<string, RequiredSpecifier[]>): Promise<Record<string, PackageLayout>>;
   /** The bytes of a tarball (gzip). */
   tarball(integrity: string): Promise<Uint8Array>;
 }

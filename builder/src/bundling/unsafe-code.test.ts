@@ -18,7 +18,7 @@ describe('mayComputeImports', () => {
     'a=>import(a)',
     'importé;import(x)',
     'import /**/ a from "a"',
-  ])('B2: asks esbuild about %j', (code) => {
+  ])('B2: calls esbuild for %j', (code) => {
     expect(mayComputeImports(code)).toBe(true);
   });
 

@@ -2,7 +2,7 @@
  * Two things in code make esbuild read the disk by itself, past every plugin; both are found before it bundles (B2).
  *
  * 1. `import()` and `require()` of a path that is put together: it expands them as globs. Whether code has one is
- *    esbuild's to say (it tells when it does not bundle); this only says whether it must be asked. No spelling passes:
+ *    esbuild's to say (it reports it when it does not bundle); this only says whether esbuild must be called. No spelling passes:
  *    `import` is a keyword, so it has no escapes, and what follows it in code without such calls is listed.
  */
 export const mayComputeImports = (code: string): boolean => /require|\\u|import(?!\s*[\w$*{'"]|\.meta\b)/.test(code);

@@ -32,13 +32,13 @@ export function virtualDisk(sources: SourceFiles, packages: PackageFiles): Virtu
   }
 
   return {
-    stat: (path, callback) => settle(stat(inside(path)), callback),
+    stat: (path, callback) => callBack(stat(inside(path)), callback),
     readJson: (path, callback) =>
-      settle(
+      callBack(
         read(inside(path)).then((bytes) => parseJson(bytes) as object),
         callback,
       ),
-    readFile: (path, callback) => settle(read(inside(path)), callback),
+    readFile: (path, callback) => callBack(read(inside(path)), callback),
     readlink: (path, callback) => callback(missing(path)),
     readdir: (path, callback) => callback(missing(path)),
   };
@@ -48,7 +48,7 @@ const inside = (path: string): string => path.replace(/^\/+/, '').replace(/\/+$/
 
 const missing = (path: string): Error => Object.assign(new Error(`there is no ${path}`), { code: 'ENOENT' });
 
-function settle<T>(promise: Promise<T>, callback: Callback<T>): void {
+function callBack<T>(promise: Promise<T>, callback: Callback<T>): void {
   promise.then(
     (value) => callback(null, value),
     (error: unknown) => callback(error as Error),

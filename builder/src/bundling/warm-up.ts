@@ -13,8 +13,8 @@ const LOCKED = { name: 'warm', version: '1.0.0', integrity: 'warm' };
 
 /**
  * Builds something made up, of all that builds are made of: a process that waits for its order has then done once what
- * the order asks for, and needs half the time.
- * @param wanted whether there is still time; asked between the rounds.
+ * the order requests, and needs half the time.
+ * @param wanted whether there is still time; called between the rounds.
  */
 export async function warmUp(
   { esbuild, honoFolder }: Pick<Tools, 'esbuild' | 'honoFolder'>,

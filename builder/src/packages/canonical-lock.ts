@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PackageLayout } from './package-room.ts';
+import type { PackageLayout } from './package-registry.ts';
 import type { InstallPlan, RootManifest } from './plan-install.ts';
 import { nameOfFolder, type LockEntry } from './check-lock.ts';
 
@@ -53,8 +53,7 @@ export function layoutOf(lock: string): PackageLayout {
         ...(optional === true && { optional }),
       };
   }
-  for (const [asked, folder] of Object.entries(wherry.folders))
-    layout.folders[asked] = folderOf(folder, layout.packages);
+  for (const [spec, folder] of Object.entries(wherry.folders)) layout.folders[spec] = folderOf(folder, layout.packages);
   return layout;
 }
 

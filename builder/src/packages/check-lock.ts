@@ -3,7 +3,7 @@ import { parseJson } from './check-manifest.ts';
 import { strongestIntegrity } from './integrity.ts';
 import { specProblem } from './npm-specifier.ts';
 import { packageFailure, placeOfKey } from './package-failure.ts';
-import type { PackageFailure } from './package-room.ts';
+import type { PackageFailure } from './package-registry.ts';
 
 const specs = z.record(z.string(), z.string()).exactOptional();
 const names = z.union([z.array(z.string()), z.boolean()]).exactOptional();
@@ -47,7 +47,7 @@ const VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
 
 /**
  * Reads an author's lock and refuses, by name, whatever is not a registry tarball with integrity (B3).
- * The addresses in it are not used: each version is asked from the configured registry, and must have the lock's integrity.
+ * The addresses in it are not used: each version is requested from the configured registry, and must have the lock's integrity.
  * Entries for development, and those that lie inside another package's tarball, are left out.
  */
 export function checkLock(
@@ -65,7 +65,7 @@ export function checkLock(
       return {
         failure: packageFailure(
           'PackageRefused',
-          `${file}: ${folder} cannot be had: ${problem}.`,
+          `${file}: ${folder} cannot be used: ${problem}.`,
           placeOfKey(file, text, folder),
         ),
       };
@@ -101,7 +101,7 @@ function readLock(
   return {
     failure: packageFailure(
       'ManifestInvalid',
-      `${file} is of version ${lockfileVersion}. Write it anew with npm 7 or later (npm install --package-lock-only).`,
+      `${file} is of version ${lockfileVersion}. Regenerate it with npm 7 or later (npm install --package-lock-only).`,
     ),
   };
 }
@@ -110,7 +110,7 @@ function entryProblem(folder: string, entry: ForeignEntry): string | undefined {
   if (entry.link === true) return 'it is a link to a folder';
   if (!FOLDER.test(folder)) return 'it is a folder of the project';
   const { version = '' } = entry;
-  if (!VERSION.test(version)) return `${JSON.stringify(version)} is no version`;
+  if (!VERSION.test(version)) return `${JSON.stringify(version)} is not a version`;
   return (
     addressProblem(entry.resolved) ??
     specProblem(entry.name ?? nameOfFolder(folder), version) ??
@@ -121,14 +121,14 @@ function entryProblem(folder: string, entry: ForeignEntry): string | undefined {
 
 function addressProblem(resolved: ForeignEntry['resolved']): string | undefined {
   if (typeof resolved !== 'string' || /^https?:\/\//i.test(resolved)) return undefined;
-  return `it comes from ${resolved.split(':')[0] ?? ''}:, and only packages of the registry are taken`;
+  return `it comes from ${resolved.split(':')[0] ?? ''}:, and only packages from the registry are accepted`;
 }
 
 function integrityProblem(integrity: string | undefined): string | undefined {
   if (integrity === undefined || integrity === '')
-    return 'the lock has no integrity for it. Write the lock anew (npm install --package-lock-only)';
+    return 'the lock has no integrity for it. Regenerate the lock (npm install --package-lock-only)';
   if (strongestIntegrity(integrity) !== undefined) return undefined;
-  return 'its integrity is no SHA-512. Write the lock anew (npm install --package-lock-only)';
+  return 'its integrity is not SHA-512. Regenerate the lock (npm install --package-lock-only)';
 }
 
 function dependencyProblem({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { specProblem } from './npm-specifier.ts';
 import { packageFailure, placeOfKey } from './package-failure.ts';
-import type { PackageFailure } from './package-room.ts';
+import type { PackageFailure } from './package-registry.ts';
 
 /** A longer manifest or lock is not read. */
-export const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
+const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
 
 const specs = z.record(z.string(), z.string()).default({});
 const manifestSchema = z.object({
@@ -80,13 +80,13 @@ function refusedIn(manifest: SourceManifest, workspaces: unknown): { key: string
   if (workspaces !== undefined) {
     return {
       key: 'workspaces',
-      text: '"workspaces" cannot be had. Make each a source of its own and import it by a relative path',
+      text: '"workspaces" cannot be used. Make each a source of its own and import it by a relative path',
     };
   }
   for (const kind of ['dependencies', 'optionalDependencies', 'peerDependencies'] as const) {
     for (const [name, spec] of Object.entries(manifest[kind])) {
       const problem = specProblem(name, spec);
-      if (problem !== undefined) return { key: name, text: `${name} in ${kind} cannot be had: ${problem}` };
+      if (problem !== undefined) return { key: name, text: `${name} in ${kind} cannot be used: ${problem}` };
     }
   }
   return refusedOverride(manifest.overrides);
@@ -109,10 +109,10 @@ function overrideProblem(key: string, spec: string, parent: string): string | un
   // `.` is the package that the object around it is about; `$name` is one of the dependencies, each checked itself.
   const name = (key === '.' ? parent : key).replace(/(?<=.)@.*$/s, '');
   const problem = spec.startsWith('$') ? undefined : specProblem(name, spec);
-  return problem && `${name} in overrides cannot be had: ${problem}`;
+  return problem && `${name} in overrides cannot be used: ${problem}`;
 }
 
-/** `$name` may speak of a development dependency, which is not installed: what it asks for takes its place. */
+/** `$name` may speak of a development dependency, which is not installed: what it requires takes its place. */
 function withoutReferences(value: unknown, development: unknown): unknown {
   if (typeof value === 'string') {
     const spec: unknown = value.startsWith('$')

@@ -7,7 +7,7 @@ export interface NpmSpecifier {
   /** What comes after the package, without the slash; empty for its main entry. */
   subpath: string;
   /** `name@range`, or the name alone: the key of `PackageLayout.folders`. */
-  asked: string;
+  spec: string;
 }
 
 /** `npm:`, then perhaps one slash (as Deno writes it), the name with its scope, the version, the subpath. */
@@ -20,8 +20,8 @@ export function npmSpecifier(specifier: string): NpmSpecifier | { problem: strin
   // An address instead of a version has slashes of its own.
   const [range, subpath] = version.endsWith(':') ? [`${version}/${rest}`, ''] : [decoded(version).trim(), rest];
   const problem = specProblem(name, range);
-  if (problem !== undefined) return { problem: `${specifier} cannot be had: ${problem}` };
-  return { name, range, subpath, asked: range === '' ? name : `${name}@${range}` };
+  if (problem !== undefined) return { problem: `${specifier} cannot be used: ${problem}` };
+  return { name, range, subpath, spec: range === '' ? name : `${name}@${range}` };
 }
 
 /**
@@ -32,10 +32,10 @@ export function specProblem(name: string, spec: string): string | undefined {
   try {
     const parsed = npa.resolve(name, spec, '/');
     if (parsed.registry) return undefined;
-    return `${JSON.stringify(spec)} is ${KINDS[parsed.type] ?? 'no version'}, and only packages of the registry are taken`;
+    return `${JSON.stringify(spec)} is ${KINDS[parsed.type] ?? 'no version'}, and only packages from the registry are accepted`;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EUNSUPPORTEDPROTOCOL') return (error as Error).message;
-    return `${JSON.stringify(spec)} is a protocol that only other package managers know, and only packages of the registry are taken`;
+    return `${JSON.stringify(spec)} is a protocol that only other package managers know, and only packages from the registry are accepted`;
   }
 }
 

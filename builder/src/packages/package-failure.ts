@@ -1,5 +1,5 @@
 import type { SourceLocation } from '@wherry/core/ports/builder.ts';
-import type { PackageFailure, PackageFailureReason } from './package-room.ts';
+import type { PackageFailure, PackageFailureReason } from './package-registry.ts';
 
 const HEALS: ReadonlySet<PackageFailureReason> = new Set([
   'RegistryUnavailable',

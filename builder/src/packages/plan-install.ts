@@ -8,15 +8,15 @@ import { npmSpecifier, type NpmSpecifier } from './npm-specifier.ts';
 export type RootManifest = Partial<SourceManifest>;
 
 export interface InstallPlan {
-  /** What package.json alone asks for; and that with what `npm:` specifiers ask for. */
+  /** What package.json alone requires; and that with what `npm:` specifiers require. */
   own: RootManifest;
   root: RootManifest;
-  /** Top-level folder by what was asked: see `PackageLayout`. */
+  /** Top-level folder by what was required: see `PackageLayout`. */
   folders: Record<string, string>;
 }
 
 /**
- * Makes dependencies of `npm:` specifiers. A package that is asked for in one way lies in the folder of its name;
+ * Makes dependencies of `npm:` specifiers. A package that is required in one way lies in the folder of its name;
  * of several ways, the manifest's own or else the first has that folder, and the others have folders made up for them.
  * A specifier without a version takes whichever is there. What the author's lock has in a folder stays there.
  */
@@ -25,8 +25,8 @@ export function planInstall(
   specifiers: readonly NpmSpecifier[],
   lock: Record<string, LockEntry> = {},
 ): InstallPlan {
-  const asked = [...new Map(specifiers.map((one) => [one.asked, one])).values()].sort((a, b) =>
-    a.asked < b.asked ? -1 : 1,
+  const distinct = [...new Map(specifiers.map((one) => [one.spec, one])).values()].sort((a, b) =>
+    a.spec < b.spec ? -1 : 1,
   );
   const { dependencies, optionalDependencies, peerDependencies } = manifest;
   const taken = new Map(Object.entries({ ...peerDependencies, ...dependencies, ...optionalDependencies }));
@@ -36,10 +36,10 @@ export function planInstall(
     taken.set(folder, spec);
     added.push([folder, spec]);
   };
-  // Those without a version come last: by then it is known whether anything else asks.
-  for (const { name, range, asked: key } of [
-    ...asked.filter(({ range }) => range !== ''),
-    ...asked.filter(({ range }) => range === ''),
+  // Those without a version come last: by then it is known whether anything else requires it.
+  for (const { name, range, spec: key } of [
+    ...distinct.filter(({ range }) => range !== ''),
+    ...distinct.filter(({ range }) => range === ''),
   ]) {
     const there = taken.get(name);
     const isFree = there === undefined && fits(lock[`node_modules/${name}`], name, range);
@@ -52,14 +52,14 @@ export function planInstall(
   return { own: withoutEmpty(manifest), root: withoutEmpty(root), folders: Object.fromEntries(folders) };
 }
 
-/** What was asked of a list of specifiers; unreadable ones are left out. */
+/** What a list of specifiers requires; unreadable ones are left out. */
 export const readSpecifiers = (specifiers: readonly { specifier: string }[]): NpmSpecifier[] =>
   specifiers.flatMap(({ specifier }) => {
     const read = npmSpecifier(specifier);
     return 'problem' in read ? [] : [read];
   });
 
-/** Whether what the author's lock has in the folder, if anything, is what is asked for. */
+/** Whether what the author's lock has in the folder, if anything, is what is required. */
 function fits(locked: LockEntry | undefined, name: string, range: string): boolean {
   if (locked === undefined) return true;
   const { name: lockedName = name, version = '' } = locked;
@@ -72,8 +72,8 @@ function fits(locked: LockEntry | undefined, name: string, range: string): boole
   }
 }
 
-const aliasFolder = (name: string, asked: string): string =>
-  `${name.replace(/^@/, '').replace('/', '.').toLowerCase()}-${sha256(asked).slice(0, 12)}`;
+const aliasFolder = (name: string, spec: string): string =>
+  `${name.replace(/^@/, '').replace('/', '.').toLowerCase()}-${sha256(spec).slice(0, 12)}`;
 
 const withoutEmpty = (manifest: SourceManifest): RootManifest =>
   Object.fromEntries(Object.entries(manifest).filter(([, value]) => Object.keys(value).length > 0));

@@ -6,16 +6,16 @@ import { createServer as createTlsServer } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { roomBench, type RoomBench } from './testing/room-bench.ts';
+import { registryBench, type RegistryBench } from './testing/registry-bench.ts';
 import { startTestRegistry, type TestRegistry } from './testing/test-registry.ts';
 
 /*
  * A registry of a company: behind a certificate of its own, or to be had through a proxy alone. Everything that an
- * install asks for has to go that way, the tarballs as well.
+ * install requests has to go that way, the tarballs as well.
  */
 
 let registry: TestRegistry;
-let bench: RoomBench | undefined;
+let bench: RegistryBench | undefined;
 const servers: Server[] = [];
 
 beforeAll(async () => {
@@ -41,21 +41,27 @@ async function listening(server: Server): Promise<number> {
 }
 
 /** Hands a request on to the real registry, which makes its tarballs' addresses of these headers. */
-function handOn(asked: IncomingMessage, answer: ServerResponse, more: Record<string, string> = {}): void {
-  const { pathname, search } = new URL(asked.url ?? '/', 'http://any');
+function forwardRequest(incoming: IncomingMessage, answer: ServerResponse, more: Record<string, string> = {}): void {
+  const { pathname, search } = new URL(incoming.url ?? '/', 'http://any');
   const target = new URL(pathname + search, registry.url);
-  const onward = request(target, { method: asked.method ?? 'GET', headers: { ...asked.headers, ...more } }, (got) => {
-    answer.writeHead(got.statusCode ?? 500, got.headers);
-    got.pipe(answer);
-  });
-  asked.pipe(onward);
+  const onward = request(
+    target,
+    { method: incoming.method ?? 'GET', headers: { ...incoming.headers, ...more } },
+    (got) => {
+      answer.writeHead(got.statusCode ?? 500, got.headers);
+      got.pipe(answer);
+    },
+  );
+  incoming.pipe(onward);
 }
 
 /** Resolves `outer` and fetches what it needs. */
-async function installs(room: RoomBench): Promise<string[]> {
-  const lock = await room.lock({ dependencies: { outer: '1.0.0' } });
-  const packages = Object.values(room.room.layout(lock).packages);
-  const tarballs = packages.map(({ integrity }) => room.room.tarball(integrity, lock, new AbortController().signal));
+async function installs(tested: RegistryBench): Promise<string[]> {
+  const lock = await tested.lock({ dependencies: { outer: '1.0.0' } });
+  const packages = Object.values(tested.packages.layout(lock).packages);
+  const tarballs = packages.map(({ integrity }) =>
+    tested.packages.tarball(integrity, lock, new AbortController().signal),
+  );
   expect((await Promise.all(tarballs)).every((bytes) => bytes.length > 0)).toBe(true);
   return packages.map(({ name }) => name).toSorted();
 }
@@ -74,20 +80,20 @@ describe('a registry with a certificate of its own', () => {
   });
   beforeEach(async () => {
     const certificate = { key: readFileSync(file('key.pem')), cert: readFileSync(file('cert.pem')) };
-    const server = createTlsServer(certificate, (asked, answer) =>
-      handOn(asked, answer, { 'x-forwarded-proto': 'https' }),
+    const server = createTlsServer(certificate, (incoming, answer) =>
+      forwardRequest(incoming, answer, { 'x-forwarded-proto': 'https' }),
     );
     url = `https://127.0.0.1:${await listening(server)}/`;
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it('is believed when the certificate is given', async () => {
-    bench = await roomBench({ registry: { url, ca: readFileSync(file('cert.pem'), 'utf8') } });
+    bench = await registryBench({ registry: { url, ca: readFileSync(file('cert.pem'), 'utf8') } });
     expect(await installs(bench)).toEqual(['inner', 'outer']);
   }, 60_000);
 
   it('is not believed without it, and the failure says so', async () => {
-    bench = await roomBench({ registry: { url } });
+    bench = await registryBench({ registry: { url } });
     expect(await bench.resolve({ dependencies: { outer: '1.0.0' } })).toMatchObject({
       ok: false,
       reason: 'RegistryUnavailable',
@@ -97,23 +103,23 @@ describe('a registry with a certificate of its own', () => {
 });
 
 describe('a registry behind a proxy', () => {
-  it('is asked through the proxy for everything: nothing else knows its name', async () => {
-    const asked: string[] = [];
+  it('gets every request through the proxy: nothing else knows its name', async () => {
+    const requests: string[] = [];
     const port = Number(new URL(registry.url).port);
     const proxy = createServer((question, answer) => {
-      asked.push(question.url ?? '');
-      handOn(question, answer);
+      requests.push(question.url ?? '');
+      forwardRequest(question, answer);
     });
     proxy.on('connect', (question: IncomingMessage, socket: Socket) => {
-      asked.push(question.url ?? '');
+      requests.push(question.url ?? '');
       const onward = connect(port, '127.0.0.1', () => socket.write('HTTP/1.1 200 Connection Established\r\n\r\n'));
       socket.pipe(onward).pipe(socket);
       for (const end of [socket, onward]) end.on('error', () => [socket, onward].forEach((one) => one.destroy()));
     });
     const url = 'http://registry.invalid:4873/';
-    bench = await roomBench({ registry: { url, proxy: `http://127.0.0.1:${await listening(proxy)}` } });
+    bench = await registryBench({ registry: { url, proxy: `http://127.0.0.1:${await listening(proxy)}` } });
     expect(await installs(bench)).toEqual(['inner', 'outer']);
-    expect(asked.length).toBeGreaterThan(0);
-    expect(asked.every((target) => target.includes('registry.invalid:4873'))).toBe(true);
+    expect(requests.length).toBeGreaterThan(0);
+    expect(requests.every((target) => target.includes('registry.invalid:4873'))).toBe(true);
   }, 60_000);
 });

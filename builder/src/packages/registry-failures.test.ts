@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { startMeddlingProxy, type MeddlingProxy } from './testing/meddling-proxy.ts';
-import { roomBench, type RoomBench } from './testing/room-bench.ts';
+import { registryBench, type RegistryBench } from './testing/registry-bench.ts';
 import { startTestRegistry, type TestRegistry } from './testing/test-registry.ts';
 
 const NEVER = new AbortController().signal;
@@ -10,7 +10,7 @@ const MANIFEST = { dependencies: { outer: '1.0.0' } };
 describe('createPackageRoom, when the registry fails', () => {
   let registry: TestRegistry;
   let proxy: MeddlingProxy;
-  let bench: RoomBench;
+  let bench: RegistryBench;
 
   beforeAll(async () => {
     registry = await startTestRegistry();
@@ -20,7 +20,7 @@ describe('createPackageRoom, when the registry fails', () => {
   afterAll(() => registry.stop());
   beforeEach(async () => {
     proxy = await startMeddlingProxy(registry.url);
-    bench = await roomBench({ registry: { url: proxy.url, token: 'canary-token' }, limits: { silenceMs: 1000 } });
+    bench = await registryBench({ registry: { url: proxy.url, token: 'canary-token' }, limits: { silenceMs: 1000 } });
   });
   afterEach(async () => {
     await bench.stop();
@@ -29,7 +29,7 @@ describe('createPackageRoom, when the registry fails', () => {
 
   async function tarball(): Promise<Buffer> {
     const lock = await bench.lock(MANIFEST);
-    return bench.room.tarball(bench.room.layout(lock).packages['node_modules/inner']!.integrity, lock, NEVER);
+    return bench.packages.tarball(bench.packages.layout(lock).packages['node_modules/inner']!.integrity, lock, NEVER);
   }
 
   it.each<[string, MeddlingProxy['meddle'], string]>([
@@ -59,7 +59,7 @@ describe('createPackageRoom, when the registry fails', () => {
       ok: false,
       reason: 'RegistryUnavailable',
       retry: true,
-      message: expect.stringContaining(`did not give inner: ${why}`),
+      message: expect.stringContaining(`did not deliver inner: ${why}`),
     });
     proxy.meddle = () => false;
     expect(await bench.resolve(MANIFEST)).toMatchObject({ ok: true });
@@ -79,12 +79,12 @@ describe('createPackageRoom, when the registry fails', () => {
     ['http://registry.invalid/', 'its name '],
     [undefined, 'it refuses connections (ECONNREFUSED)'],
   ])('says so when there is none at %s', async (url, why) => {
-    const offline = await roomBench({ registry: { url: url ?? (await closedPort()) } });
+    const offline = await registryBench({ registry: { url: url ?? (await closedPort()) } });
     expect(await offline.resolve(MANIFEST)).toMatchObject({
       ok: false,
       reason: 'RegistryUnavailable',
       retry: true,
-      message: expect.stringContaining(`api/package.json: The registry did not give outer: ${why}`),
+      message: expect.stringContaining(`api/package.json: The registry did not deliver outer: ${why}`),
       location: { file: 'api/package.json', line: 3, column: 5 },
     });
     await offline.stop();
@@ -103,7 +103,7 @@ describe('createPackageRoom, when the registry fails', () => {
 
   it('stops a tarball that is too large, without reading it to its end', async () => {
     await bench.stop();
-    bench = await roomBench({ registry: { url: proxy.url }, limits: { tarballBytes: 100_000 } });
+    bench = await registryBench({ registry: { url: proxy.url }, limits: { tarballBytes: 100_000 } });
     let sent = 0;
     proxy.meddle = (request, response) => {
       if (request.url?.endsWith('.tgz') !== true) return false;
@@ -130,7 +130,7 @@ describe('createPackageRoom, when the registry fails', () => {
     await elsewhere.stop();
   });
 
-  it('asks over the proxy that is configured', async () => {
+  it('sends requests over the configured proxy', async () => {
     const connections: string[] = [];
     const tunnel = createServer((socket) => {
       socket.once('data', (data) => {
@@ -141,7 +141,7 @@ describe('createPackageRoom, when the registry fails', () => {
     }).listen(0, '127.0.0.1');
     await once(tunnel, 'listening');
     const { port } = tunnel.address() as { port: number };
-    const behind = await roomBench({
+    const behind = await registryBench({
       registry: { url: 'https://registry.example/', proxy: `http://127.0.0.1:${port}` },
     });
     expect(await behind.resolve(MANIFEST)).toMatchObject({ ok: false, reason: 'RegistryUnavailable' });
@@ -152,20 +152,20 @@ describe('createPackageRoom, when the registry fails', () => {
 
   it('fetches once for all who want the same tarball, and one who leaves does not end it for the others', async () => {
     const lock = await bench.lock(MANIFEST);
-    const { integrity } = bench.room.layout(lock).packages['node_modules/inner']!;
+    const { integrity } = bench.packages.layout(lock).packages['node_modules/inner']!;
     const leaving = new AbortController();
-    const { promise: asked, resolve: beAsked } = Promise.withResolvers<void>();
+    const { promise: requested, resolve: onRequest } = Promise.withResolvers<void>();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     proxy.requests.length = 0;
     proxy.meddle = (request, response) => {
       if (request.url?.endsWith('.tgz') !== true || proxy.requests.length > 1) return false;
-      beAsked();
+      onRequest();
       void released.then(() => response.writeHead(302, { location: `${request.url}?again` }).end());
       return true;
     };
-    const first = bench.room.tarball(integrity, lock, leaving.signal);
-    const second = bench.room.tarball(integrity, lock, NEVER);
-    await asked;
+    const first = bench.packages.tarball(integrity, lock, leaving.signal);
+    const second = bench.packages.tarball(integrity, lock, NEVER);
+    await requested;
     leaving.abort(new Error('left'));
     await expect(first).rejects.toThrow('left');
     release();

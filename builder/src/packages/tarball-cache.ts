@@ -96,7 +96,7 @@ async function filesOf(directory: string): Promise<CachedFile[]> {
   return (await Promise.all(files)).flat();
 }
 
-/** Hexadecimal, since base64 has slashes and needs upper and lower case told apart. */
+/** Hexadecimal, since base64 has slashes and needs upper and lower case distinguished. */
 function fileName(integrity: string): string {
   const [algorithm = '', base64 = ''] = integrity.split(/-(.*)/s);
   return `${algorithm}-${Buffer.from(base64, 'base64').toString('hex')}`;

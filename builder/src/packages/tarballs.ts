@@ -1,12 +1,13 @@
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
-import type { Installer } from './install/installer.ts';
+import type { Installer } from './npm/installer.ts';
 import { matchesIntegrity } from './integrity.ts';
 import { packageFailure } from './package-failure.ts';
-import { PackageError, type LockedPackage } from './package-room.ts';
+import { PackageError, type LockedPackage } from './package-registry.ts';
 import type { TarballCache } from './tarball-cache.ts';
 
-/** Tarballs from the cache, else from the registry; either way they have the integrity that was asked for. */
-export interface Tarballs {
+/** Tarballs from the cache, else from the registry; either way they have the requested integrity. */
+interface Tarballs {
   /** @throws PackageError, or the signal's reason. */
   get(wanted: LockedPackage, signal: AbortSignal): Promise<Buffer>;
   stop(): Promise<void>;
@@ -21,11 +22,7 @@ export function createTarballs({
   installer: Installer;
   metrics: Metrics;
 }): Tarballs {
-  const counter = metrics.counter(
-    'npm_tarballs_total',
-    'Tarballs of npm packages that builds asked for, by where they came from.',
-    ['from'],
-  );
+  const counter = metrics.counter(METRICS.npmTarballs);
   const stopping = new AbortController();
   const running = new Map<string, Promise<Buffer>>();
 
@@ -33,9 +30,9 @@ export function createTarballs({
     const kept = await cache.read(integrity);
     counter.inc({ from: kept === undefined ? 'registry' : 'cache' });
     if (kept !== undefined) return kept;
-    const answer = await installer.ask({ type: 'tarball', name, version, integrity }, stopping.signal);
+    const answer = await installer.request({ type: 'tarball', name, version, integrity }, stopping.signal);
     if ('failure' in answer) throw new PackageError(packageFailure(answer.failure.reason, answer.failure.message));
-    // The process that fetched it has looked already, but handles what strangers send.
+    // The process that fetched it has looked already, but handles untrusted input.
     if (!('bytes' in answer) || !matchesIntegrity(answer.bytes, integrity)) {
       throw new PackageError(
         packageFailure('PackageCorrupt', `${name}@${version} does not have the integrity ${integrity}.`),
@@ -64,7 +61,7 @@ export function createTarballs({
       );
     },
     async stop() {
-      stopping.abort(new Error('the room of packages is stopping'));
+      stopping.abort(new Error('the package registry is stopping'));
       await Promise.allSettled(running.values());
     },
   };

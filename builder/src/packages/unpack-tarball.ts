@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib';
 import { Header, type HeaderData } from 'tar/header';
 import { Pax } from 'tar/pax';
 
-export interface UnpackLimits {
+interface UnpackLimits {
   files: number;
   /** Of the whole tarball, unpacked. */
   bytes: number;

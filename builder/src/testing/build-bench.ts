@@ -8,7 +8,7 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { TreeManifest } from '@wherry/core/trees/tree.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { createProcessBuilder, type ProcessBuilderOptions } from '../create-process-builder.ts';
-import { FakePackageRoom } from './fake-package-room.ts';
+import { FakePackageRegistry } from './fake-package-registry.ts';
 
 /** By source and path. */
 export type Sources = Record<string, Record<string, string | Uint8Array>>;
@@ -18,9 +18,9 @@ export interface BuildBench {
   content: FakeContentStore;
   /** From now on blobs are not given out, until the returned function is called. */
   holdBlobs(): () => void;
-  /** How many blobs were asked for so far: one that asks has started, and its time runs. */
-  asked(): number;
-  /** Gives a request the locks that an earlier build used, as whoever asks for builds does. */
+  /** How many blobs were requested so far: a build that requests one has started, and its time runs. */
+  requestCount(): number;
+  /** Gives a request the locks that an earlier build used, as a client of the builder does. */
   withLocks(request: BuildRequest, result: BuildResult): Promise<BuildRequest>;
   request(handler: string, sources: Sources): Promise<BuildRequest>;
   build(handler: string, sources: Sources, signal?: AbortSignal): Promise<BuildResult>;
@@ -30,17 +30,17 @@ export interface BuildBench {
 export function buildBench(options: Partial<ProcessBuilderOptions> = {}): BuildBench {
   const content = new FakeContentStore({ clock: systemClock });
   let held: Promise<void> | undefined;
-  let asked = 0;
+  let requestCount = 0;
   const store: ContentStore = Object.assign(Object.create(content) as ContentStore, {
     async get(digest: string) {
-      asked += 1;
+      requestCount += 1;
       await held;
       return content.get(digest);
     },
   });
   const builder = createProcessBuilder({
     content: store,
-    packages: async () => new FakePackageRoom(),
+    packages: async () => new FakePackageRegistry(),
     clock: systemClock,
     logger: new FakeLogger(),
     metrics: new FakeMetrics(),
@@ -55,7 +55,7 @@ export function buildBench(options: Partial<ProcessBuilderOptions> = {}): BuildB
       held = promise;
       return resolve;
     },
-    asked: () => asked,
+    requestCount: () => requestCount,
     async withLocks(request, result) {
       const locks = new Map<string, KnownLock[]>();
       for (const [source, { asks, lock }] of result.locks ?? []) {
@@ -105,20 +105,28 @@ function processes(): ProcessInfo[] {
     });
 }
 
-/** Leaders of the building processes that run now, as children of this process; others that lead a group are none. */
+/** Node's processes of the builds that run now, as children of this process. */
 export const buildLeaders = (): number[] =>
-  processes().flatMap(({ pid, parent, group }) =>
-    parent === process.pid && pid === group && builds(pid) ? [pid] : [],
-  );
+  ownLeaders().filter((pid) => argumentsOf(pid).some((argument) => argument.endsWith('/esbuild/lib/main.js')));
 
-function builds(pid: number): boolean {
+/** Those and esbuild's, of which each build has one too. Each leads a process group. */
+export const buildProcesses = (): number[] => [
+  ...buildLeaders(),
+  ...ownLeaders().filter((pid) => argumentsOf(pid).includes('--ping')),
+];
+
+/** Children of this process that lead a group. */
+const ownLeaders = (): number[] =>
+  processes().flatMap(({ pid, parent, group }) => (parent === process.pid && pid === group ? [pid] : []));
+
+function argumentsOf(pid: number): string[] {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').includes('--allow-child-process');
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
   } catch {
-    return false;
+    return [];
   }
 }
 
-/** Who lives in a process group. */
-export const groupMembers = (group: number): number[] =>
-  processes().flatMap((one) => (one.group === group ? [one.pid] : []));
+/** Who lives in process groups. */
+export const groupMembers = (...groups: number[]): number[] =>
+  processes().flatMap((one) => (groups.includes(one.group) ? [one.pid] : []));

@@ -3,9 +3,9 @@ import { sha256 } from '@wherry/core/trees/tree.ts';
 import { installation } from '../build-program.ts';
 import { bundle, type BundleResult } from '../bundling/bundle.ts';
 import { sourceFiles } from '../bundling/source-files.ts';
-import type { PackageLayout } from '../packages/package-room.ts';
+import type { PackageLayout } from '../packages/package-registry.ts';
 import type { BuildOrder } from '../protocol.ts';
-import { FakePackageRoom, type Packages } from './fake-package-room.ts';
+import { FakePackageRegistry, type Packages } from './fake-package-registry.ts';
 
 /** By source and path. */
 export type SourceTexts = Record<string, Record<string, string>>;
@@ -14,9 +14,9 @@ export type SourceTexts = Record<string, Record<string, string>>;
 export async function bundleFiles(
   handler: string,
   sources: SourceTexts,
-  packages: Packages | FakePackageRoom = {},
+  packages: Packages | FakePackageRegistry = {},
 ): Promise<BundleResult> {
-  const room = packages instanceof FakePackageRoom ? packages : new FakePackageRoom(packages);
+  const registry = packages instanceof FakePackageRegistry ? packages : new FakePackageRegistry(packages);
   const blobs = new Map(
     Object.values(sources).flatMap((files) => Object.values(files).map((text) => [sha256(text), Buffer.from(text)])),
   );
@@ -35,20 +35,20 @@ export async function bundleFiles(
   return bundle(order, sourceFiles(trees, read), {
     esbuild,
     honoFolder: installation().honoFolder,
-    packages: serviceOf(room),
+    packages: serviceOf(registry),
   });
 }
 
-function serviceOf(room: FakePackageRoom): Parameters<typeof bundle>[2]['packages'] {
+function serviceOf(registry: FakePackageRegistry): Parameters<typeof bundle>[2]['packages'] {
   return {
-    async layouts(asks) {
+    async layouts(requirements) {
       const layouts: Record<string, PackageLayout> = {};
-      for (const [source, specifiers] of Object.entries(asks)) {
-        const resolved = await room.resolve({ source, specifiers });
-        if (resolved.ok) layouts[source] = room.layout(resolved.lock);
+      for (const [source, specifiers] of Object.entries(requirements)) {
+        const resolved = await registry.resolve({ source, specifiers });
+        if (resolved.ok) layouts[source] = registry.layout(resolved.lock);
       }
       return layouts;
     },
-    tarball: (integrity) => room.tarball(integrity),
+    tarball: (integrity) => registry.tarball(integrity),
   };
 }

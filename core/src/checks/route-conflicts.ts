@@ -39,7 +39,7 @@ function decide(rivals: FunctionResource[]): [name: string, RouteDecision][] {
 }
 
 /** A definition that is about to be written. `name` is the `metadata.name` of the function that it changes. */
-export interface RouteCandidate {
+interface RouteCandidate {
   name?: string;
   route: string;
   methods: readonly Method[];

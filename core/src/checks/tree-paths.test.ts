@@ -22,7 +22,7 @@ describe('treePathProblem', () => {
   });
 
   it.each([
-    [['a', 'b', 'a'], 'a stands twice'],
+    [['a', 'b', 'a'], 'a appears twice'],
     [['lib/a/b.ts', 'x', 'lib/a'], 'lib/a is a file, so lib/a/b.ts cannot be one'],
     [['a', 'a-b', 'a.b', 'a/b'], 'a is a file, so a/b cannot be one'],
   ])('says what clashes in %j', (paths, problem) => {

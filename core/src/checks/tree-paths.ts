@@ -8,7 +8,7 @@ export function treePathProblem(paths: Iterable<string>): string | undefined {
   const sorted = Array.from(paths, (path) => path.replaceAll('/', '\0')).sort();
   for (const [index, path] of sorted.entries()) {
     const next = sorted[index + 1];
-    if (next === path) return `${show(path)} stands twice`;
+    if (next === path) return `${show(path)} appears twice`;
     if (next?.startsWith(`${path}\0`) === true) return `${show(path)} is a file, so ${show(next)} cannot be one`;
   }
   return undefined;

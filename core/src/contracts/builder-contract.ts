@@ -3,7 +3,7 @@ import type { ContentStore } from '../ports/content-store.ts';
 import { sha256, type TreeManifest } from '../trees/tree.ts';
 
 /** A builder to test, and the store that it reads blobs from. */
-export interface BuilderHarness {
+interface BuilderHarness {
   builder: Builder;
   content: ContentStore;
   stop(): Promise<void>;

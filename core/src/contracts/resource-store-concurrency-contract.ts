@@ -9,9 +9,9 @@ const codeOf = (error: unknown) => (isDomainError(error) ? error.code : error);
 /** Optimistic writes of many callers at once. */
 export function concurrencyContract(store: () => ResourceStore): void {
   const outcomes = async <T>(calls: Promise<T>[]) => {
-    const settled = await Promise.allSettled(calls);
-    const won = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-    const lost = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    const results = await Promise.allSettled(calls);
+    const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    const lost = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     return { won, lost };
   };
 

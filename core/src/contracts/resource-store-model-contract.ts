@@ -42,7 +42,7 @@ interface Known {
 /** The outcome of a step: the object's new state, or that it is gone, or the refusal. */
 type Outcome = Known | 'gone' | ErrorCode;
 
-/** Written last: where it comes by, a watch has told all. */
+/** Written last: where it arrives, a watch has delivered all. */
 const END = 'z-end';
 /** From here a watch starts with what there is. */
 const NOTHING = { resourceVersion: '0', objects: new Map<string, Resource>() };
@@ -201,7 +201,7 @@ async function replay(store: ResourceStore, start: Point): Promise<Map<string, R
   return new Map([...objects].sort());
 }
 
-/** The outcome in the model's terms. The states of one uid, told apart by resourceVersion, are its writes. */
+/** The outcome in the model's terms. The states of one uid, distinguished by resourceVersion, are its writes. */
 function outcomeOf(outcome: Resource | 'done' | ErrorCode, after: Resource | undefined, states: Resource[]): Outcome {
   if (typeof outcome === 'string' && outcome !== 'done') return outcome;
   if (after === undefined) return 'gone';

@@ -41,7 +41,7 @@ export function validationContract(store: () => ResourceStore): void {
   it.each([
     ['an empty list', { methods: [] }, 'spec.methods'],
     ['an unknown value', { methods: ['GET', 'BREW'] }, 'spec.methods[1]'],
-    ['a figure out of bounds', { timeoutSeconds: 0 }, 'spec.timeoutSeconds'],
+    ['a number out of bounds', { timeoutSeconds: 0 }, 'spec.timeoutSeconds'],
     ['a wrong type', { enabled: 'yes' }, 'spec.enabled'],
     ['a missing field', { handler: undefined }, 'spec.handler'],
     ['an unknown field', { colour: 'blue' }, 'spec.colour'],

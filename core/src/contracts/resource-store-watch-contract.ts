@@ -5,11 +5,11 @@ type GroupEvent = Exclude<WatchEvent<'KeyGroup'>, { type: 'bookmark' }>;
 
 const versions = (events: GroupEvent[]) => events.map((event) => event.object.metadata.resourceVersion);
 
-/** What a watch tells. Expiry cannot be brought about alike in all stores: each proves it beside this suite. */
+/** What a watch delivers. Expiry cannot be brought about alike in all stores: each proves it beside this suite. */
 export function watchContract(store: () => ResourceStore): void {
   const now = async () => (await store().list('KeyGroup')).resourceVersion;
 
-  it('tells each change of the kind after a resourceVersion, in order and once', async () => {
+  it('delivers each change of the kind after a resourceVersion, in order and once', async () => {
     await store().create(group('before'));
     const resourceVersion = await now();
     const a = await store().create(group('a'));
@@ -41,7 +41,7 @@ export function watchContract(store: () => ResourceStore): void {
     expect(await take(store(), 'KeyGroup', { resourceVersion, count: 1 })).toEqual([{ type: 'added', object: b }]);
   });
 
-  it('tells of changes that come while it waits, to every watcher', async () => {
+  it('delivers changes that come while it waits, to every watcher', async () => {
     const resourceVersion = await now();
     const watchers = [1, 2, 3].map(() => take(store(), 'KeyGroup', { resourceVersion, count: 2 }));
     const a = await store().create(group('a'));
@@ -67,7 +67,7 @@ export function watchContract(store: () => ResourceStore): void {
     expect(await store().get('KeyGroup', 'a')).toEqual(created);
   });
 
-  it('goes on without gap or repeat from any resourceVersion that it told', async () => {
+  it('goes on without gap or repeat from any resourceVersion that it delivered', async () => {
     const resourceVersion = await now();
     let object = await store().create(group('a'));
     for (let i = 0; i < 9; i += 1) object = await store().update(described(object, `change ${i}`));
@@ -104,7 +104,7 @@ export function watchContract(store: () => ResourceStore): void {
     ]);
   });
 
-  it('tells the marking of a held object as modified, and its end as deleted', async () => {
+  it('delivers the marking of a held object as modified, and its end as deleted', async () => {
     const created = await store().create({ ...group('a'), metadata: { name: 'a', finalizers: ['wherry.dev/hold'] } });
     await store().delete('KeyGroup', 'a');
     const marked = (await store().get('KeyGroup', 'a'))!;
@@ -125,7 +125,7 @@ export function watchContract(store: () => ResourceStore): void {
     expect(await late.next()).toMatchObject({ done: true });
   });
 
-  it('tells nothing more once the signal has aborted, though changes lie ready', async () => {
+  it('delivers nothing more once the signal has aborted, though changes lie ready', async () => {
     const resourceVersion = await now();
     for (const name of ['a', 'b', 'c']) await store().create(group(name));
     const stop = new AbortController();

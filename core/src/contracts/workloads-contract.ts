@@ -132,7 +132,7 @@ export function workloadsContract(make: () => Promise<WorkloadsHarness>): void {
     expect(after!.id).not.toBe(before!.id);
   });
 
-  it('tells each watcher of changes, until it stops', async () => {
+  it('notifies each watcher of changes, until it stops', async () => {
     const desired = await good();
     const seen: string[] = [];
     const late: string[] = [];

@@ -3,7 +3,7 @@
  * not in the ring. `not_authentic`: changed, moved, or of another ring. `no_envelope`: the field refers to a Kubernetes
  * Secret instead.
  */
-export type EnvelopeErrorCode = 'malformed' | 'unknown_format' | 'unknown_key' | 'not_authentic' | 'no_envelope';
+type EnvelopeErrorCode = 'malformed' | 'unknown_format' | 'unknown_key' | 'not_authentic' | 'no_envelope';
 
 /** A confidential value that does not open. The message never holds any of it, nor of the envelope. */
 export class EnvelopeError extends Error {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { testKeyRing } from '../fakes/test-key-ring.ts';
-import { EnvelopeError, isEnvelopeError } from './envelope-error.ts';
+import { isEnvelopeError } from './envelope-error.ts';
 import { createKeyRing } from './key-ring.ts';
-import { keyVersionOf, open, seal, type EnvelopeBinding } from './envelope.ts';
+import { open, seal, type EnvelopeBinding } from './envelope.ts';
 
 const ring = testKeyRing(1, 2);
 const here: EnvelopeBinding = { kind: 'ApiKey', namespace: 'wherry', name: 'key-1', field: 'spec.value' };
@@ -36,7 +36,6 @@ describe('an envelope', () => {
         expect(bytes.readUInt32BE()).toBe(2);
       }),
     );
-    expect(keyVersionOf(seal(ring, here, 'x'))).toBe(2);
   });
 
   it('E1: has a salt and a nonce of its own each time', () => {
@@ -174,7 +173,6 @@ describe('E3: what is not whole gives a typed error and no plaintext', () => {
     ['wherry2.AAAAAQ', 'unknown_format'],
   ])('%j is %s', (envelope, code) => {
     expect(codeOf(() => open(ring, here, envelope))).toBe(code);
-    expect(() => keyVersionOf(envelope)).toThrow(EnvelopeError);
   });
 
   it('E3: a version that the ring does not hold, named in the error', () => {
@@ -190,7 +188,7 @@ describe('E3: what is not whole gives a typed error and no plaintext', () => {
 
   it('E5: a retired key still opens what it sealed', () => {
     const old = seal(testKeyRing(1), here, 'secret');
-    expect(keyVersionOf(old)).toBe(1);
+    expect(bytesOf(old).readUInt32BE()).toBe(1);
     expect(open(ring, here, old)).toBe('secret');
   });
 });

@@ -76,14 +76,6 @@ export function open(keyRing: KeyRing, binding: EnvelopeBinding, envelope: strin
   return plaintext.toString('utf8');
 }
 
-/**
- * The key version that an envelope was made with, read without opening it: what a rotation has still to do.
- * @throws EnvelopeError when it is no envelope.
- */
-export function keyVersionOf(envelope: string): number {
-  return decode(envelope).readUInt32BE();
-}
-
 function decode(envelope: string): Buffer {
   if (!envelope.startsWith(PREFIX)) {
     const known = /^wherry\d+\./.test(envelope);

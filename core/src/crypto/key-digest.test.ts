@@ -9,6 +9,23 @@ describe('keyDigest', () => {
     expect(keyDigest(testDigestKey(), 'wh_value')).toBe(expected);
   });
 
+  it('R6: is the HMAC that node:crypto makes, of every value under every key, in any order', () => {
+    const secret = fc.uint8Array({ minLength: 32, maxLength: 32 });
+    const value = fc.oneof(
+      fc.stringMatching(/^[a-zA-Z0-9_-]{16,256}$/),
+      fc.string({ unit: 'binary', maxLength: 1200 }),
+      // Lone surrogates too.
+      fc.array(fc.nat(0xffff), { minLength: 330, maxLength: 350 }).map((units) => String.fromCharCode(...units)),
+    );
+    fc.assert(
+      fc.property(secret, fc.array(value, { minLength: 1, maxLength: 4 }), (bytes, values) => {
+        const digestKey = createDigestKey(bytes);
+        for (const text of values)
+          expect(keyDigest(digestKey, text)).toBe(createHmac('sha256', bytes).update(text).digest('base64url'));
+      }),
+    );
+  });
+
   it('differs for another value and under another key', () => {
     const other = createDigestKey(new Uint8Array(32).fill(8));
     const digests = [keyDigest(testDigestKey(), 'a'), keyDigest(testDigestKey(), 'b'), keyDigest(other, 'a')];

@@ -7,7 +7,7 @@ const MAX_VERSION = 0xffff_ffff;
 
 /**
  * A ring of master keys; the highest version is the current one. The secrets are copied.
- * @throws RangeError when there is no key, one is not 32 bytes, or a version is no whole number from 1 or stands twice.
+ * @throws RangeError when there is no key, one is not 32 bytes, or a version is not a whole number from 1 or appears twice.
  */
 export function createKeyRing(keys: { version: number; secret: Uint8Array }[]): KeyRing {
   const byVersion = new Map<number, KeyObject>();
@@ -15,7 +15,7 @@ export function createKeyRing(keys: { version: number; secret: Uint8Array }[]): 
     if (!Number.isInteger(version) || version < 1 || version > MAX_VERSION) {
       throw new RangeError(`encryption key version ${version} must be a whole number from 1 to ${MAX_VERSION}`);
     }
-    if (byVersion.has(version)) throw new RangeError(`encryption key version ${version} must stand once`);
+    if (byVersion.has(version)) throw new RangeError(`encryption key version ${version} must be given once`);
     if (secret.byteLength !== MASTER_KEY_BYTES) {
       throw new RangeError(
         `encryption key version ${version} must be ${MASTER_KEY_BYTES} bytes (it has ${secret.byteLength})`,

@@ -14,7 +14,7 @@ describe('FakeBuilder', () => {
     return { builder: new FakeBuilder({ content }), content, stop: async () => undefined };
   });
 
-  it('builds without a content store, and records what it was asked', async () => {
+  it('builds without a content store, and records its requests', async () => {
     const builder = new FakeBuilder();
     expect(await builder.build(request, never)).toMatchObject({ ok: true, inputs: [{ path: 'hello.ts' }] });
     expect(builder.requests).toEqual([request]);

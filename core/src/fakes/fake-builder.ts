@@ -14,7 +14,7 @@ const SYNTAX_ERROR = /'[^']*' '/;
  * reads the files too, follows their relative imports and sees one kind of syntax error.
  */
 export class FakeBuilder implements Builder {
-  /** What was asked for, in order. */
+  /** The requests, in order. */
   readonly requests: BuildRequest[] = [];
   readonly #content: ContentStore | undefined;
   readonly #answers = new Map<string, Answer>();

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { FakeClock } from './fake-clock.ts';
 
 describe('FakeClock', () => {
@@ -46,5 +47,16 @@ describe('FakeClock', () => {
     await expect(sleep).rejects.toThrow('enough');
     await expect(clock.sleep(10, abort.signal)).rejects.toThrow('enough');
     expect(clock.pending).toBe(0);
+  });
+
+  it('waits for files that are being read, however many turns that takes', async () => {
+    const clock = new FakeClock();
+    let read = 0;
+    clock.after(10, () => void readAll());
+    async function readAll(): Promise<void> {
+      for (; read < 50; read += 1) await readFile(import.meta.filename);
+    }
+    await clock.advance(10);
+    expect(read).toBe(50);
   });
 });

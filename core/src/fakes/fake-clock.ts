@@ -1,3 +1,4 @@
+import process from 'node:process';
 import type { Clock } from '../ports/clock.ts';
 
 interface Timer {
@@ -5,8 +6,11 @@ interface Timer {
   callback: () => void;
 }
 
-/** How often `advance` lets the event loop turn before and after each timer. */
+/** How often `idle` lets the event loop turn without any file being read or written. */
 const TURNS = 3;
+
+/** As Node names the calls of `fs` that are under way. */
+const isFileCall = (resource: string): boolean => resource.startsWith('FSReq') || resource === 'CloseReq';
 
 /** A clock that stands still until a test advances it. */
 export class FakeClock implements Clock {
@@ -58,14 +62,23 @@ export class FakeClock implements Clock {
   /** Runs the timers of the next `ms` milliseconds in order, those that they start included; promises settle in between. */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
-    await this.settle();
+    await this.idle();
     for (let timer = this.#next(end); timer !== undefined; timer = this.#next(end)) {
       this.#timers.delete(timer);
       this.#moveTo(timer.due);
       timer.callback();
-      await this.settle();
+      await this.idle();
     }
     this.#moveTo(end);
+  }
+
+  /** Advances by a tenth of a second at a time, until the promise is resolved or rejected. @returns its value. */
+  async advanceUntil<T>(promise: Promise<T>): Promise<T> {
+    let isOver = false;
+    const end = (): void => void (isOver = true);
+    promise.then(end, end);
+    while (!isOver) await this.advance(100);
+    return promise;
   }
 
   /** Moves the wall clock alone, as an administrator or NTP does; timers do not notice. */
@@ -73,10 +86,14 @@ export class FakeClock implements Clock {
     this.#wall += ms;
   }
 
-  /** Lets whatever is ready go on, without any time going by. */
-  async settle(): Promise<void> {
+  /**
+   * Lets whatever is ready go on, without any time going by. Files count as ready, however slow the disk is: what waits for
+   * one goes on before this resolves. A peer's answer does not: a test awaits that itself.
+   */
+  async idle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn += 1) {
-      // eslint-disable-next-line no-restricted-globals -- a turn of the event loop: nothing else drains all promises
+      if (process.getActiveResourcesInfo().some(isFileCall)) turn = -1;
+      // A turn of the event loop: nothing else drains all promises.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }

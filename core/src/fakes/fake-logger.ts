@@ -1,6 +1,6 @@
 import type { Logger } from '../ports/logger.ts';
 
-export interface LoggedLine {
+interface LoggedLine {
   level: 'debug' | 'info' | 'warn' | 'error';
   fields: Record<string, unknown>;
   message: string;

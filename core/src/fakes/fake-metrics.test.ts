@@ -4,7 +4,7 @@ import { FakeMetrics } from './fake-metrics.ts';
 describe('FakeMetrics', () => {
   it('gives counters, gauges and histograms back, by labels', () => {
     const metrics = new FakeMetrics();
-    const calls = metrics.counter('calls', 'Calls.', ['code', 'method']);
+    const calls = metrics.counter({ type: 'counter', name: 'calls', help: 'Calls.', labels: ['code', 'method'] });
     calls.inc({ code: '200', method: 'GET' });
     calls.inc({ code: '200', method: 'GET' }, 2);
     calls.inc({ code: '500', method: 'GET' });
@@ -13,19 +13,19 @@ describe('FakeMetrics', () => {
       metrics.value('calls', { code: '200' }),
       metrics.value('calls', { code: '404' }),
     ]).toEqual([4, 3, 0]);
-    const running = metrics.gauge('running', 'Running.');
+    const running = metrics.gauge({ type: 'gauge', name: 'running', help: 'Running.', labels: [] });
     running.set(5);
     running.inc({}, -2);
     expect(metrics.value('running')).toBe(3);
-    metrics.histogram('seconds', 'Seconds.').observe(0.5);
+    metrics.histogram({ type: 'histogram', name: 'seconds', help: 'Seconds.', labels: [] }).observe(0.5);
     expect(metrics.observations('seconds')).toEqual([0.5]);
   });
 
   it('is as strict as the real one', () => {
     const metrics = new FakeMetrics();
-    const calls = metrics.counter('calls', 'Calls.', ['code']);
+    const calls = metrics.counter({ type: 'counter', name: 'calls', help: 'Calls.', labels: ['code'] });
     expect(() => calls.inc({ path: '/a' })).toThrow('has no label path');
-    expect(() => metrics.gauge('calls', 'Again.')).toThrow('made twice');
+    expect(() => metrics.gauge({ type: 'gauge', name: 'calls', help: 'Again.', labels: [] })).toThrow('made twice');
     expect(() => metrics.value('call')).toThrow('no metric call');
   });
 });

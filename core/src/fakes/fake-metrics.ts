@@ -1,6 +1,6 @@
-import type { Counter, Gauge, Histogram, Labels, Metrics, Series } from '../ports/metrics.ts';
+import type { Counter, Gauge, Histogram, Labels, MetricDefinition, Metrics, Series } from '../ports/metrics.ts';
 
-export interface Sample {
+interface Sample {
   labels: Labels;
   values: number[];
 }
@@ -15,23 +15,23 @@ interface Family {
 export class FakeMetrics implements Metrics {
   readonly #families = new Map<string, Family>();
 
-  counter(name: string, _help: string, labels: readonly string[] = []): Counter {
-    return counterOf(this.#make(name, labels));
+  counter(definition: MetricDefinition<'counter'>): Counter {
+    return counterOf(this.#make(definition));
   }
 
-  gauge(name: string, _help: string, labels: readonly string[] = []): Gauge {
-    const sampleOf = this.#make(name, labels);
-    return { ...gaugeOf(sampleOf), observe: (read) => void (this.#familyOf(name).read = read) };
+  gauge(definition: MetricDefinition<'gauge'>): Gauge {
+    const sampleOf = this.#make(definition);
+    return { ...gaugeOf(sampleOf), observe: (read) => void (this.#familyOf(definition.name).read = read) };
   }
 
-  histogram(name: string, _help: string, labels: readonly string[] = []): Histogram {
-    return histogramOf(this.#make(name, labels));
+  histogram(definition: MetricDefinition<'histogram'>): Histogram {
+    return histogramOf(this.#make(definition));
   }
 
   series(bound: Labels): Series {
     const made = new Set<string>();
     const own = new Set<Sample>();
-    const make = (name: string, labels: readonly string[] = []): SampleOf => {
+    const make = ({ name, labels }: MetricDefinition): SampleOf => {
       if (made.has(name)) throw new Error(`metric ${name} is made twice`);
       made.add(name);
       const { samples } = this.#familyOf(name);
@@ -46,14 +46,14 @@ export class FakeMetrics implements Metrics {
     };
     let removed = false;
     return {
-      counter: (name, _help, labels) => counterOf(make(name, labels)),
-      gauge: (name, _help, labels) => ({
-        ...gaugeOf(make(name, labels)),
+      counter: (definition) => counterOf(make(definition)),
+      gauge: (definition) => ({
+        ...gaugeOf(make(definition)),
         observe: () => {
           throw new Error('observe a gauge of no series');
         },
       }),
-      histogram: (name, _help, labels) => histogramOf(make(name, labels)),
+      histogram: (definition) => histogramOf(make(definition)),
       remove: () => {
         removed = true;
         for (const { samples } of this.#families.values())
@@ -82,9 +82,9 @@ export class FakeMetrics implements Metrics {
     );
   }
 
-  #make(name: string, known: readonly string[]): SampleOf {
+  #make({ name, labels }: MetricDefinition): SampleOf {
     if (this.#families.has(name)) throw new Error(`metric ${name} is made twice`);
-    return finder(name, known, this.#familyOf(name).samples);
+    return finder(name, labels, this.#familyOf(name).samples);
   }
 
   #familyOf(name: string): Family {

@@ -31,7 +31,7 @@ describe('FakeResourceStore: the levers', () => {
     expect(store.writes).toBe(3);
   });
 
-  it('tells running and new watches that their state expired; a list heals', async () => {
+  it('reports to running and new watches that their state expired; a list heals', async () => {
     const store = new FakeResourceStore();
     const { resourceVersion } = await store.list('KeyGroup');
     const running = take(store, 'KeyGroup', { resourceVersion, count: 1 });

@@ -6,7 +6,7 @@ import { applyCreate, applyDelete, applyStatus, applyUpdate } from '../store/tra
 import type { Change, Preconditions, WriteStamp } from '../store/transitions.ts';
 import { Bell, watchChanges } from '../store/watch-changes.ts';
 
-export type StoreOperation = 'get' | 'list' | 'create' | 'update' | 'updateStatus' | 'delete' | 'watch';
+type StoreOperation = 'get' | 'list' | 'create' | 'update' | 'updateStatus' | 'delete' | 'watch';
 
 /** A ResourceStore in memory, with levers for the faults that a real one has. */
 export class FakeResourceStore implements ResourceStore {
@@ -36,7 +36,7 @@ export class FakeResourceStore implements ResourceStore {
     this.#failures.set(operation, [...(this.#failures.get(operation) ?? []), error]);
   }
 
-  /** Forgets all history: running watches, and new ones from an older state, are told `Expired:`. */
+  /** Forgets all history: running watches, and new ones from an older state, end with `Expired:`. */
   expireWatches(): void {
     this.#newest += 1;
     this.#oldest = this.#newest;

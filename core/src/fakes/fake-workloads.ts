@@ -8,26 +8,26 @@ import type {
 } from '../ports/workloads.ts';
 
 /** A call that runs in an instance. */
-export interface FakeCall {
+interface FakeCall {
   finish(): void;
   /** `cut` when the instance died first. */
   ended: Promise<'answered' | 'cut'>;
 }
 
-interface Instance extends ObservedInstance {
+interface FakeInstance extends ObservedInstance {
   calls: Set<(end: 'answered' | 'cut') => void>;
 }
 
 interface Running {
   desired: DesiredWorkload;
-  instances: Instance[];
+  instances: FakeInstance[];
   failure?: WorkloadFailure;
   waiting?: string;
 }
 
 /** Workloads without processes: a test says which instances get ready, fail and die. */
 export class FakeWorkloads implements Workloads {
-  /** What was asked for, in order. */
+  /** The requests, in order. */
   readonly requests: ({ ensure: DesiredWorkload } | { remove: string })[] = [];
   /** With `automatic`: false for instances that come from now on not to get ready by themselves. */
   startsAtOnce = true;
@@ -58,7 +58,7 @@ export class FakeWorkloads implements Workloads {
     this.requests.push({ remove: name });
     const running = this.#running.get(name);
     // Calls that still run hold on to their instance alone: nothing lists it any more, and they finish.
-    if (running !== undefined && this.#running.delete(name)) this.#tell(running);
+    if (running !== undefined && this.#running.delete(name)) this.#notify(running);
   }
 
   list(): ObservedWorkload[] {
@@ -94,7 +94,7 @@ export class FakeWorkloads implements Workloads {
     for (const instance of running.instances.filter(({ ready }) => !ready).slice(0, count)) this.#start(instance);
     delete running.failure;
     delete running.waiting;
-    this.#tell(running);
+    this.#notify(running);
   }
 
   /** No instance of the workload gets ready, for this reason. */
@@ -102,7 +102,7 @@ export class FakeWorkloads implements Workloads {
     const running = this.#find(name);
     running.failure = failure;
     for (const instance of running.instances) instance.ready = false;
-    this.#tell(running);
+    this.#notify(running);
   }
 
   /** Something keeps the workload's instances from starting; `markReady` ends it. */
@@ -110,7 +110,7 @@ export class FakeWorkloads implements Workloads {
     const running = this.#find(name);
     running.waiting = waiting;
     for (const instance of running.instances) instance.ready = false;
-    this.#tell(running);
+    this.#notify(running);
   }
 
   /** With `automatic`: workloads of this revision fail. */
@@ -125,7 +125,7 @@ export class FakeWorkloads implements Workloads {
       if (dead === undefined) continue;
       for (const end of dead.calls) end('cut');
       running.instances = running.instances.filter((instance) => instance !== dead);
-      this.#tell(running);
+      this.#notify(running);
       this.#fill(running.desired.name);
       return;
     }
@@ -150,11 +150,11 @@ export class FakeWorkloads implements Workloads {
       this.#count += 1;
       running.instances.push({ id: `${name}-${this.#count}`, ready: false, calls: new Set() });
     }
-    this.#tell(running);
-    if (this.#automatic && this.startsAtOnce) queueMicrotask(() => this.#settle(running));
+    this.#notify(running);
+    if (this.#automatic && this.startsAtOnce) queueMicrotask(() => this.#finishStart(running));
   }
 
-  #settle(running: Running): void {
+  #finishStart(running: Running): void {
     const { name, revision } = running.desired;
     if (!this.#running.has(name)) return;
     const failure = this.#broken.get(revision);
@@ -162,7 +162,7 @@ export class FakeWorkloads implements Workloads {
     else this.fail(name, failure);
   }
 
-  #start(instance: Instance): void {
+  #start(instance: FakeInstance): void {
     instance.address = { path: `/run/fake/${instance.id}.sock` };
     instance.ready = true;
   }
@@ -173,7 +173,7 @@ export class FakeWorkloads implements Workloads {
     return running;
   }
 
-  #tell({ desired }: Running): void {
+  #notify({ desired }: Running): void {
     for (const watcher of this.#watchers) watcher(desired.name, desired.functionName);
   }
 }

@@ -13,7 +13,7 @@ export function feedToken(feedKey: KeyObject, functionUid: string): string {
 
 /**
  * Whether the token is that function's, under any of the keys: the current one, and the previous one while the pods
- * still hold tokens of it. The time it takes tells nothing of the right token.
+ * still hold tokens of it. The time it takes says nothing of the right token.
  */
 export function isFeedToken(token: string, functionUid: string, feedKeys: readonly KeyObject[]): boolean {
   const given = Buffer.from(token);

@@ -89,6 +89,7 @@ describe('feed messages', () => {
     ['runtimeUp', { type: 'loaded', address: { path: '/run/i1.sock' } }],
     ['runtimeUp', { type: 'failed', reason: 'LoadError', message: 'it throws' }],
     ['runtimeUp', { type: 'logs', entries: [log], dropped: 3 }],
+    ['runtimeUp', { type: 'logs', entries: [], dropped: 1_000_000, following: 10_000 }],
   ])('%s takes %j as it was sent', (way, message) => {
     expect(schemas[way].parse(JSON.parse(JSON.stringify(message)))).toEqual(message);
   });
@@ -104,6 +105,18 @@ describe('feed messages', () => {
     ['a hello from no state', 'hello', { ...hello, resourceVersion: '' }],
     ['a hello from a negative state', 'hello', { ...hello, resourceVersion: '-1' }],
     ['a hello from a state longer than any', 'hello', { ...hello, resourceVersion: '9'.repeat(41) }],
+    ['S8: fewer than no dropped entries', 'runtimeUp', { type: 'logs', entries: [], dropped: -1 }],
+    ['S8: more dropped entries than there can be', 'runtimeUp', { type: 'logs', entries: [], dropped: 1_000_001 }],
+    [
+      'S8: more dropped entries of a router than there can be',
+      'routerUp',
+      { type: 'logs', entries: [], dropped: Number.MAX_SAFE_INTEGER },
+    ],
+    [
+      'S8: more last entries than a runtime keeps',
+      'runtimeUp',
+      { type: 'logs', entries: [], dropped: 0, following: 10_001 },
+    ],
     ['an unknown type', 'routerDown', { type: 'reset' }],
     ['a message for somebody else', 'routerUp', { type: 'heartbeat', version: 1, resourceVersion: '1' }],
     ['a snapshot without keys', 'routerDown', { ...snapshot, keys: undefined }],

@@ -11,7 +11,7 @@ export const HEARTBEAT_SECONDS = 2;
 const address = z.union([z.strictObject({ path: z.string() }), z.strictObject({ host: z.string(), port: z.int() })]);
 
 /** An instance that takes calls. */
-export const routerInstanceSchema = z.strictObject({
+const routerInstanceSchema = z.strictObject({
   id: z.string(),
   revision: z.string(),
   address,
@@ -50,7 +50,7 @@ export const routerFunctionSchema = z.strictObject({
   failure: z.nullable(
     z.strictObject({
       code: z.enum(['handler_not_found', 'handler_syntax_error', 'handler_export_error', 'handler_load_error']),
-      /** For callers; empty where they are not told more than the code. */
+      /** For callers; empty where they get no more than the code. */
       message: z.string(),
     }),
   ),
@@ -58,7 +58,7 @@ export const routerFunctionSchema = z.strictObject({
 export type RouterFunction = z.infer<typeof routerFunctionSchema>;
 
 /** An API key; one that lets nobody in, too: its value reaches no handler (R6). */
-export const routerKeySchema = z.strictObject({
+const routerKeySchema = z.strictObject({
   /** HMAC-SHA256 of the value under the digest key, base64url. The router never holds the value. */
   digest: z.string(),
   id: z.string(),
@@ -136,6 +136,12 @@ export const routerDownSchema = z.discriminatedUnion('type', [
 ]);
 export type RouterDown = z.infer<typeof routerDownSchema>;
 
+/** Dropped entries that one message may report; a sender with more reports the rest in its next one. */
+export const MAX_DROPPED = 1_000_000;
+/** Entries that a runtime keeps while they wait: it cannot announce more. */
+export const MAX_FOLLOWING = 10_000;
+
+const droppedEntries = z.int().check(z.gte(0), z.lte(MAX_DROPPED));
 const logEntry = z.strictObject({
   functionName: z.string(),
   requestId: z.string(),
@@ -159,12 +165,12 @@ export const routerUpSchema = z.discriminatedUnion('type', [
     functions: z.record(z.string(), z.strictObject({ inFlight: z.int(), waiting: z.int() })),
   }),
   /** Log entries, and how many were dropped since the last message of these. */
-  z.strictObject({ type: z.literal('logs'), entries: z.array(logEntry), dropped: z.int() }),
+  z.strictObject({ type: z.literal('logs'), entries: z.array(logEntry), dropped: droppedEntries }),
 ]);
 export type RouterUp = z.infer<typeof routerUpSchema>;
 
-/** What a runtime tells its handler about the function. */
-export const runtimeFunctionSchema = z.strictObject({
+/** What a runtime gives its handler of the function. */
+const runtimeFunctionSchema = z.strictObject({
   id: z.string(),
   namespace: z.string(),
   name: z.string(),
@@ -178,7 +184,7 @@ export const runtimeFunctionSchema = z.strictObject({
 export type RuntimeFunction = z.infer<typeof runtimeFunctionSchema>;
 
 /** A secret that this function may see: its scope, and whose it is for scopes group and key. */
-export const runtimeSecretSchema = z.strictObject({
+const runtimeSecretSchema = z.strictObject({
   name: z.string(),
   value: z.string(),
   scope: z.enum(['global', 'function', 'group', 'key']),
@@ -198,7 +204,7 @@ export type RuntimeState = z.infer<typeof runtimeState>;
 export const runtimeDownSchema = z.discriminatedUnion('type', [
   /**
    * First on a connection: what this process is for. It loads the artifact, listens, and reports. One that connects again
-   * is told again, takes the state and the token alone, and reports again.
+   * is sent `start` again, takes the state and the token alone, and reports again.
    */
   z.strictObject({
     type: z.literal('start'),
@@ -224,6 +230,13 @@ export const runtimeUpSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('failed'), reason: z.enum(['ExportError', 'LoadError']), message: z.string() }),
   /** Its answer to each heartbeat: a runtime whose event loop is blocked gives none, and is killed for it (S3). */
   z.strictObject({ type: z.literal('alive') }),
-  z.strictObject({ type: z.literal('logs'), entries: z.array(logEntry), dropped: z.int() }),
+  z.strictObject({
+    type: z.literal('logs'),
+    entries: z.array(logEntry),
+    /** Since the last message of these. */
+    dropped: droppedEntries,
+    /** Once a process ends: how many entries follow on this connection. Those of them that do not arrive were lost. */
+    following: z.optional(z.int().check(z.gte(0), z.lte(MAX_FOLLOWING))),
+  }),
 ]);
 export type RuntimeUp = z.infer<typeof runtimeUpSchema>;

@@ -1,8 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 
+/** Each character of a key's value. */
+export const KEY_CHARACTER = /[a-zA-Z0-9_-]/;
+
+/** Characters of the shortest and of the longest key. */
+export const KEY_MIN_LENGTH = 16;
+export const KEY_MAX_LENGTH = 256;
+
 /** What every key's value looks like. */
-export const KEY_VALUE = /^[a-zA-Z0-9_-]{16,256}$/;
+export const KEY_VALUE = new RegExp(`^${KEY_CHARACTER.source}{${KEY_MIN_LENGTH},${KEY_MAX_LENGTH}}$`);
 
 /** A key's value that a person brings along. */
 export const keyValueSchema = z.string().regex(KEY_VALUE, 'must be 16 to 256 letters, digits, dashes and underscores');

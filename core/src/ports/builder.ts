@@ -8,13 +8,13 @@ export interface BuildRequest {
   path: string;
   /** Every source that relative imports may reach, by name: the handler's own too. */
   trees: ReadonlyMap<string, TreeManifest>;
-  /** What earlier builds settled on, by source, newest first: blobs of the content store. */
+  /** What earlier builds resolved, by source, newest first: blobs of the content store. */
   locks?: ReadonlyMap<string, readonly KnownLock[]>;
 }
 
-/** The packages of a source that answered what was asked for once, and answer it again. */
+/** The packages of a source that satisfied the requirements once, and satisfy them again. */
 export interface KnownLock {
-  /** Digest of what was asked for: the dependencies of package.json, its lock, the `npm:` specifiers that a handler reaches. */
+  /** Digest of the requirements: the dependencies of package.json, its lock, the `npm:` specifiers that a handler reaches. */
   asks: Digest;
   /** Digest of the lock's text. */
   lock: Digest;
@@ -58,8 +58,8 @@ export type BuildFailureReason = Extract<
   | PackageFailureReason
 >;
 
-/** Why npm packages could not be had. */
-export type PackageFailureReason = Extract<
+/** Why npm packages could not be fetched. */
+type PackageFailureReason = Extract<
   Reason,
   | 'ManifestInvalid'
   | 'LockOutdated'
@@ -75,12 +75,12 @@ export type PackageFailureReason = Extract<
 
 /**
  * A build ends in one of these two; it rejects only when the build could not be tried (then it is tried again).
- * `locks`: by source, what the packages of the sources that ask for some were taken from. Whoever asked for the build
+ * `locks`: by source, what the packages of the sources that require some were taken from. Whoever requested the build
  * keeps them and names them in later requests, so that the same trees make the same artifact.
  */
 export type BuildResult = BuildSuccess | BuildFailure;
 
-export interface BuildSuccess {
+interface BuildSuccess {
   ok: true;
   artifact: Uint8Array;
   revision: Digest;
@@ -88,7 +88,7 @@ export interface BuildSuccess {
   locks?: ReadonlyMap<string, UsedLock>;
 }
 
-export interface BuildFailure {
+interface BuildFailure {
   ok: false;
   reason: BuildFailureReason;
   message: string;

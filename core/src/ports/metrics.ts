@@ -15,16 +15,27 @@ export interface Histogram {
   observe(value: number, labels?: Labels): void;
 }
 
-/** Makes metrics; names come without the prefix `wherry_`. One name is made once a program, or once in each group of series. */
+export type MetricType = 'counter' | 'gauge' | 'histogram';
+
+/** A metric as `core/src/metrics/metrics.ts` lists it. */
+export interface MetricDefinition<T extends MetricType = MetricType> {
+  readonly type: T;
+  /** Without the prefix `wherry_`. */
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+/** Makes metrics. One name is made once a program, or once in each group of series. */
 export interface Metrics {
   /**
    * Metrics of one thing that comes and goes. All its series have these labels, which each of its metrics names among its
    * own; they are removed together, and what is recorded after that goes nowhere.
    */
   series(labels: Labels): Series;
-  counter(name: string, help: string, labels?: readonly string[]): Counter;
-  gauge(name: string, help: string, labels?: readonly string[]): Gauge;
-  histogram(name: string, help: string, labels?: readonly string[]): Histogram;
+  counter(definition: MetricDefinition<'counter'>): Counter;
+  gauge(definition: MetricDefinition<'gauge'>): Gauge;
+  histogram(definition: MetricDefinition<'histogram'>): Histogram;
 }
 
 export interface Series extends Pick<Metrics, 'counter' | 'gauge' | 'histogram'> {

@@ -49,7 +49,7 @@ export interface ObservedWorkload {
   waiting?: string;
 }
 
-/** Runs instances. Everything is idempotent; what is observed is told by `watch` and read by `list`. */
+/** Runs instances. Everything is idempotent; `watch` notifies of what is observed, and `list` reads it. */
 export interface Workloads {
   /** Brings the workload to this state and keeps it there: instances that die are replaced with backoff. */
   ensure(desired: DesiredWorkload): Promise<void>;

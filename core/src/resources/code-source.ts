@@ -27,7 +27,7 @@ const gitSchema = z.strictObject({
     .meta({ maxLength: 40 })
     .describe('Which commit to read, by its full id.')
     .optional(),
-  authToken: confidentialSchema.describe('The token that the repository asks for.').optional(),
+  authToken: confidentialSchema.describe('The token that the repository requires.').optional(),
 });
 
 const syncSchema = z.strictObject({
@@ -76,18 +76,18 @@ export const codeSourceSpecSchema = z
   });
 export type CodeSourceSpec = z.infer<typeof codeSourceSpecSchema>;
 
-/** How many locks a source keeps: handlers of one source may each ask for other packages. */
+/** How many locks a source keeps: handlers of one source may each require other packages. */
 export const MAX_SOURCE_LOCKS = 128;
 
 const lockSchema = z.strictObject({
-  asks: digestSchema.describe('Digest of what was asked for.'),
+  asks: digestSchema.describe('Digest of the requirements.'),
   lock: digestSchema.describe('The blob of the answer.'),
 });
 
 export const codeSourceStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
-  tree: digestSchema.describe('Digest of the tree in force: of spec.manual.tree, or of the last good sync.').optional(),
+  tree: digestSchema.describe('Digest of the active tree: of spec.manual.tree, or of the last good sync.').optional(),
   shortTree: textSchema(0, 12).describe('Its first 12 digits, for people.').optional(),
   commit: textSchema(0, 64).describe('The commit that the tree was read from.').optional(),
   lastSyncStartedAt: timeSchema.describe('When the repository was last begun to be read, RFC 3339.').optional(),
@@ -95,10 +95,6 @@ export const codeSourceStatusSchema = z.strictObject({
   lastSyncError: textSchema(0, 4096).describe('Why the last reading failed.').optional(),
   files: z.int().min(0).describe('How many files the tree has.').optional(),
   bytes: z.int().min(0).describe('How large they are together.').optional(),
-  locks: z
-    .array(lockSchema)
-    .max(MAX_SOURCE_LOCKS)
-    .describe('Which packages builds settled on, newest first.')
-    .optional(),
+  locks: z.array(lockSchema).max(MAX_SOURCE_LOCKS).describe('Which packages builds resolved, newest first.').optional(),
 });
 export type CodeSourceStatus = z.infer<typeof codeSourceStatusSchema>;

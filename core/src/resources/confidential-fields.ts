@@ -6,8 +6,7 @@ import type { Kind, Resource } from './kinds.ts';
 
 /**
  * Every confidential field of every kind, by its path in the object, which is also the `field` of its envelope's
- * binding. Encryption, rotation, redaction and export walk this one list; a test fails when a schema holds a
- * confidential field that is not in it.
+ * binding. A test fails when a schema holds a confidential field that is not in this list.
  */
 export const CONFIDENTIAL_FIELDS = {
   Function: [],
@@ -23,13 +22,13 @@ export type ConfidentialField<K extends Kind = Kind> = (typeof CONFIDENTIAL_FIEL
 export const REDACTED = '***REDACTED***';
 
 /** What the functions below need to know of an object, so that they also take one that is not stored yet. */
-export interface ConfidentialOwner<K extends Kind = Kind> {
+interface ConfidentialOwner<K extends Kind = Kind> {
   kind: K;
   metadata: { namespace: string; name: string };
 }
 
 /** Where the envelope of an object's field belongs. */
-export function bindingOf<K extends Kind>(owner: ConfidentialOwner<K>, field: ConfidentialField<K>): EnvelopeBinding {
+function bindingOf<K extends Kind>(owner: ConfidentialOwner<K>, field: ConfidentialField<K>): EnvelopeBinding {
   return { kind: owner.kind, namespace: owner.metadata.namespace, name: owner.metadata.name, field };
 }
 
@@ -60,32 +59,11 @@ export function openConfidential<K extends Kind>(
 /** The confidential values that an object holds now. */
 export function confidentialValues<K extends Kind>(
   resource: Resource<K>,
-): { field: ConfidentialField<K>; value: Confidential; binding: EnvelopeBinding }[] {
+): { field: ConfidentialField<K>; value: Confidential }[] {
   return fieldsOf(resource.kind).flatMap((field) => {
     const value = read(resource, field);
-    return value === undefined ? [] : [{ field, value, binding: bindingOf(resource, field) }];
+    return value === undefined ? [] : [{ field, value }];
   });
-}
-
-/** A copy of the object in which each confidential value that it holds is replaced. */
-export function mapConfidential<K extends Kind>(
-  resource: Resource<K>,
-  replace: (value: Confidential, field: ConfidentialField<K>) => Confidential,
-): Resource<K> {
-  const copy = structuredClone(resource);
-  for (const field of fieldsOf(resource.kind)) {
-    const path = field.split('.');
-    const last = path.pop() ?? '';
-    const parent = step(copy, path);
-    const value = parent?.[last];
-    if (parent !== undefined && value !== undefined) parent[last] = replace(value, field) as Node;
-  }
-  return copy;
-}
-
-/** A copy of the object for logs and readers: no envelope is left in it. References to Secrets stay. */
-export function redact<K extends Kind>(resource: Resource<K>): Resource<K> {
-  return mapConfidential(resource, (value) => (value.encrypted === undefined ? value : { encrypted: REDACTED }));
 }
 
 function fieldsOf<K extends Kind>(kind: K): readonly ConfidentialField<K>[] {

@@ -12,11 +12,11 @@ export interface ValueProblem {
   message: string;
 }
 
-export type ValueRead = { value: string; problem?: never } | { value?: never; problem: ValueProblem };
+type ValueRead = { value: string; problem?: never } | { value?: never; problem: ValueProblem };
 
 /** Reads confidential fields, whichever form they have: an envelope in the object, or a reference to a Secret. */
 export interface ConfidentialReader {
-  /** Never throws for what is in the object or in a Secret: that is a problem to tell. */
+  /** Never throws for what is in the object or in a Secret: that is a problem to report. */
   read<K extends Kind>(resource: Resource<K>, field: ConfidentialField<K>): ValueRead;
 }
 
@@ -66,7 +66,7 @@ function follow(secrets: ReferencedSecrets, { name, key }: Reference, field: str
   if (value === undefined || value === '') {
     const what =
       value === '' ? `The key "${key}" of the Secret "${name}" is empty` : `The Secret "${name}" has no key "${key}"`;
-    return problem('SecretKeyNotFound', `${what}, to which ${field} refers: write it there, or mend the reference.`);
+    return problem('SecretKeyNotFound', `${what}, to which ${field} refers: write it there, or fix the reference.`);
   }
   return { value };
 }
@@ -74,7 +74,7 @@ function follow(secrets: ReferencedSecrets, { name, key }: Reference, field: str
 /** A Secret is not checked when it is written. A key that is short would be guessed, one with a line break never matched. */
 function asKeyValue(value: string, { name, key }: Reference, field: string): ValueRead {
   if (keyValueSchema.safeParse(value).success) return { value };
-  const message = `The key "${key}" of the Secret "${name}", to which ${field} refers, is no key value: it must be 16 to 256 letters, digits, dashes and underscores, without a line break at its end.`;
+  const message = `The key "${key}" of the Secret "${name}", to which ${field} refers, is not a key value: it must be 16 to 256 letters, digits, dashes and underscores, without a line break at its end.`;
   return problem('Invalid', message);
 }
 

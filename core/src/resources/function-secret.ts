@@ -4,11 +4,10 @@ import { inKubernetes } from './kubernetes-rule.ts';
 import { conditionsSchema, nameSchema, observedGenerationSchema } from './meta.ts';
 import { textSchema } from './text.ts';
 
-export const SECRET_SCOPES = ['global', 'function', 'group', 'key'] as const;
-export type SecretScope = (typeof SECRET_SCOPES)[number];
+const SECRET_SCOPES = ['global', 'function', 'group', 'key'] as const;
 
 /** Which field names the owner of a secret of each scope; a global one has none. */
-export const SCOPE_FIELD = { function: 'function', group: 'keyGroup', key: 'apiKey' } as const;
+const SCOPE_FIELD = { function: 'function', group: 'keyGroup', key: 'apiKey' } as const;
 type OwnedScope = keyof typeof SCOPE_FIELD;
 
 const fieldsSchema = z.strictObject({
@@ -16,7 +15,7 @@ const fieldsSchema = z.strictObject({
     .string()
     .regex(/^[a-zA-Z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, dashes and underscores')
     .meta({ maxLength: 128 })
-    .describe('The name by which handlers ask for it.'),
+    .describe('The name by which handlers read it.'),
   scope: z
     .enum(SECRET_SCOPES)
     .describe('Who sees it: all functions, one function, or calls with a key of one group or with one key.'),
@@ -27,7 +26,7 @@ const fieldsSchema = z.strictObject({
   value: confidentialSchema.describe('The value that handlers get.'),
 });
 
-/** A secret has the owner that its scope asks for, and no other. */
+/** A secret has the owner that its scope requires, and no other. */
 export const functionSecretSpecSchema = (['function', 'group', 'key'] as const)
   .flatMap(ownerRules)
   .reduce((schema, { check, ...rule }) => schema.refine(check, rule), fieldsSchema);

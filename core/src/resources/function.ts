@@ -72,7 +72,9 @@ export const resourcesSchema = z.strictObject({
     .max(64_000)
     .nullable()
     .default(null)
-    .describe('CPU of an instance, thousandths of a core; null: no limit.'),
+    .describe(
+      'CPU of an instance in a cluster, thousandths of a core: requested for it, and its limit. Null: 5 are requested, and there is no limit.',
+    ),
 });
 
 /** `<source name>/<path in the source>`; the file need not exist yet. */

@@ -5,7 +5,7 @@ export interface CelRule {
   message?: string;
 }
 
-/** How Kubernetes is told a rule that zod checks with code: in CEL, or by keywords of an OpenAPI schema. */
+/** How Kubernetes gets a rule that zod checks with code: in CEL, or by keywords of an OpenAPI schema. */
 export interface KubernetesRule {
   cel?: readonly CelRule[];
   keywords?: Readonly<Record<string, unknown>>;

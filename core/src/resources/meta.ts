@@ -27,7 +27,7 @@ export const observedGenerationSchema = z
   .min(-1)
   .describe('The metadata.generation that this status judges; -1: none yet.');
 
-export const conditionSchema = z.strictObject({
+const conditionSchema = z.strictObject({
   type: textSchema(1, 64).describe('What is judged: Ready, for one.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
   reason: textSchema(1, 128).describe('A constant for programs.'),
@@ -43,7 +43,7 @@ export const conditionsSchema = z
     message: 'must not repeat a type',
     params: inKubernetes({ keywords: { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] } }),
   })
-  .describe('What became of the object, one condition a type.');
+  .describe('The state of the object, one condition for each type.');
 
 /** Annotations that survive export and restore, in milliseconds since 1970 UTC. */
 export const CREATED_AT = 'wherry.dev/created-at';

@@ -43,7 +43,7 @@ describe('parseRoute', () => {
     ['/:', 'must hold segments'],
     ['/:1a', 'must hold segments'],
     ['/:a-b', 'must hold segments'],
-    ['/:id/:id', ':id stands twice'],
+    ['/:id/:id', ':id appears twice'],
     ['/a?b', 'must hold segments'],
     ['/a#b', 'must hold segments'],
     ['/a b', 'must hold segments'],

@@ -20,7 +20,7 @@ export function parseRoute(pattern: string): RouteSegment[] {
   const segments = parts.map((part, index) => parseSegment(part, index === parts.length - 1));
   const names = segments.flatMap((segment) => (segment.kind === 'parameter' ? [segment.name] : []));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new RangeError(`must name each parameter once (:${twice} stands twice)`);
+  if (twice !== undefined) throw new RangeError(`must name each parameter once (:${twice} appears twice)`);
   return segments;
 }
 

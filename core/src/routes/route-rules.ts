@@ -16,7 +16,7 @@ const BEYOND_ASCII = [
 ].join('|');
 
 /**
- * What `parseRoute` asks of a pattern, in CEL. Both refuse the same patterns: a test tries drawn ones with `parseRoute`
+ * What `parseRoute` requires of a pattern, in CEL. Both refuse the same patterns: a test tries drawn ones with `parseRoute`
  * and a real kube-apiserver.
  */
 export const ROUTE_RULES: readonly CelRule[] = [

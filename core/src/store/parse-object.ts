@@ -37,7 +37,7 @@ const sentSchema = z.strictObject({
 });
 
 /** Any object that a caller sends: typed by TypeScript, but checked as if it were not. */
-export interface SentObject<K extends Kind> {
+interface SentObject<K extends Kind> {
   kind: K;
   metadata: { name: string };
   spec?: unknown;

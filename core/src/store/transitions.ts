@@ -31,7 +31,7 @@ export interface Preconditions {
 
 /*
  * The four writes of a ResourceStore as pure functions from the stored object to the next one: the stores only read,
- * ask, and write the answer down. Each throws the DomainError of its port. `undefined` means that nothing differs, and
+ * call them, and write the answer down. Each throws the DomainError of its port. `undefined` means that nothing differs, and
  * nothing is written. The order of the checks is that of kube-apiserver: an object is validated before its name is
  * found taken, but its resourceVersion is compared before the rest of it is validated.
  */

@@ -3,7 +3,7 @@ import type { WatchEvent } from '../ports/resource-store.ts';
 import type { Kind, Resource } from '../resources/kinds.ts';
 
 /** A bounded log of changes, as a watch reads it. Every read is of one moment. */
-export interface ChangeLog<K extends Kind> {
+interface ChangeLog<K extends Kind> {
   /** The newest resourceVersion of the store, and the oldest from which every later change is still there. */
   bounds(): { oldest: number; newest: number };
   /** The current objects, and the state that they are. */
@@ -80,8 +80,8 @@ function* untilAborted<T>(items: T[], signal: AbortSignal): Generator<T, void> {
   }
 }
 
-/** What a watch from too old a state is told. The prefix is part of the port's contract. */
-export function expired(resourceVersion: number): DomainError {
+/** What a watch from too old a state ends with. The prefix is part of the port's contract. */
+function expired(resourceVersion: number): DomainError {
   return conflict(`Expired: the changes after resourceVersion ${resourceVersion} are no longer kept: list again`);
 }
 

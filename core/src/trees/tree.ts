@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { digestSchema, type Digest } from '../resources/meta.ts';
 
-export const treeEntrySchema = z.strictObject({
+const treeEntrySchema = z.strictObject({
   /** Relative, `/`-separated, as `checks/file-path.ts` takes it. */
   path: z.string().min(1).max(1024),
   digest: digestSchema,

@@ -52,7 +52,7 @@ it.each<[string, FieldSet, FieldSet, string]>([
     field({ 'x-kubernetes-list-type': 'set' }),
     'spec.a has x-kubernetes-list-type "set", was none',
   ],
-])('tells of %s', (_what, before, after, problem) => {
+])('reports %s', (_what, before, after, problem) => {
   expect(narrowings(before, after)).toEqual([problem]);
 });
 

@@ -50,7 +50,7 @@ export function narrowings(before: FieldSet, after: FieldSet): string[] {
   return [...kept, ...added.map(([path]) => `${path} is new and required`)];
 }
 
-/** A required field of a new object asks nothing of those who do not write that object. */
+/** A required field of a new object requires nothing of those who do not write that object. */
 function hasParent(path: string, before: FieldSet): boolean {
   return before[path.slice(0, path.lastIndexOf('.'))] !== undefined;
 }

@@ -10,7 +10,7 @@ export const ADVICE =
   `or serve a new version of the API beside ${VERSION}. Only where nobody can have such an object: node crds/src/take-snapshots.ts --narrow`;
 
 /** Where the accepted fields of a kind are written down. */
-export function snapshotFile(kind: Kind): string {
+function snapshotFile(kind: Kind): string {
   return path.join(import.meta.dirname, '../../snapshots', VERSION, `${KINDS[kind].plural}.json`);
 }
 

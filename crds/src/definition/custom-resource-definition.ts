@@ -54,7 +54,7 @@ function rootSchema(kind: Kind): object {
       metadata: { type: 'object' },
       spec: { description: 'What is wanted.', ...spec },
       // Until the operator has seen it, an object is not what its conditions say: kstatus reads so.
-      status: { description: 'What the operator made of it.', default: { observedGeneration: -1 }, ...status },
+      status: { description: 'What the operator observed.', default: { observedGeneration: -1 }, ...status },
     },
   };
 }

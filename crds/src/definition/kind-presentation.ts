@@ -11,7 +11,7 @@ export interface PrinterColumn {
 }
 
 /** What of a kind's definition and page is not in its schemas. */
-export interface KindPresentation {
+interface KindPresentation {
   singular: string;
   /** One sentence. */
   description: string;
@@ -27,7 +27,7 @@ const condition = (type: ConditionType, part: 'status' | 'reason'): string =>
 const READY: PrinterColumn = {
   name: 'Ready',
   type: 'string',
-  description: 'Whether the object is in force as it is written.',
+  description: 'Whether the current generation is active.',
   jsonPath: condition('Ready', 'status'),
 };
 const REASON: PrinterColumn = {
@@ -125,7 +125,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       { name: 'Type', type: 'string', description: 'manual or git.', jsonPath: '.spec.type' },
       READY,
       REASON,
-      { name: 'Tree', type: 'string', description: 'Digest of the tree in force.', jsonPath: '.status.shortTree' },
+      { name: 'Tree', type: 'string', description: 'Digest of the active tree.', jsonPath: '.status.shortTree' },
       { name: 'Commit', type: 'string', description: 'The commit that it was read from.', jsonPath: '.status.commit' },
       { name: 'Synced', type: 'date', description: 'When it was last read.', jsonPath: '.status.lastSyncAt' },
       { name: 'Files', type: 'integer', jsonPath: '.status.files', priority: 1 },
@@ -171,9 +171,9 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
   },
   FunctionSecret: {
     singular: 'functionsecret',
-    description: 'A value that handlers ask for by name: seen by all functions, by one, or in calls with certain keys.',
+    description: 'A value that handlers read by name: seen by all functions, by one, or in calls with certain keys.',
     columns: [
-      { name: 'Name', type: 'string', description: 'The name by which handlers ask for it.', jsonPath: '.spec.name' },
+      { name: 'Name', type: 'string', description: 'The name by which handlers read it.', jsonPath: '.spec.name' },
       { name: 'Scope', type: 'string', jsonPath: '.spec.scope' },
       READY,
       REASON,

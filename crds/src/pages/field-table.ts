@@ -26,7 +26,7 @@ function rowsOf(schema: StructuralSchema, path: string): string[][] {
   });
 }
 
-/** Fields of entries have rows of their own; entries that are texts are told of here. */
+/** Fields of entries have rows of their own; entries that are texts are described here. */
 function meaningOf({ description = '', items }: StructuralSchema): string {
   const form = items?.type === 'string' && items.description !== undefined ? ` Each: ${items.description}` : '';
   return prose(`${description}${form}`);
@@ -37,7 +37,7 @@ function typeOf({ type, items, nullable }: StructuralSchema): string {
   return nullable === true ? `${name} or null` : name;
 }
 
-/** Of an object its fields tell. */
+/** An object is described by its fields. */
 function defaultOf(schema: StructuralSchema): string {
   if (schema.nullable === true && schema.default === undefined) return code('null');
   return schema.default === undefined || schema.type === 'object' ? '' : code(JSON.stringify(schema.default));
@@ -68,7 +68,7 @@ function range(least: number | undefined, most: number | undefined, unit: string
 }
 
 /** A sentence, of which Markdown shall see no marks. */
-export function prose(text: string): string {
+function prose(text: string): string {
   return text.replaceAll('<', '&lt;').replaceAll(/[*_]/g, String.raw`\$&`);
 }
 

@@ -47,13 +47,13 @@ describe('the pages in docs/spec', () => {
     expect(silent.map(([name]) => name)).toEqual([]);
   });
 
-  it('tell of the conditions and reasons of docs/reference/conditions.md, each with a kind', () => {
-    const told = ALL_KINDS.flatMap((kind) =>
+  it('list the conditions and reasons of docs/reference/conditions.md, each with a kind', () => {
+    const documented = ALL_KINDS.flatMap((kind) =>
       Object.entries(KIND_PRESENTATIONS[kind].conditions).flatMap(([type, reasons]) =>
         reasons.map((reason) => `${type}: ${reason}`),
       ),
     );
-    expect([...new Set(told)].sort()).toEqual(documentedReasons().sort());
-    expect(told.every((line) => CONDITION_TYPES.some((type) => line.startsWith(`${type}: `)))).toBe(true);
+    expect([...new Set(documented)].sort()).toEqual(documentedReasons().sort());
+    expect(documented.every((line) => CONDITION_TYPES.some((type) => line.startsWith(`${type}: `)))).toBe(true);
   });
 });

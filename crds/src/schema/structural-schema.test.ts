@@ -77,7 +77,7 @@ describe('structuralSchema', () => {
     ['an open object', z.strictObject({ a: z.object({}).loose() }), 'spec.a: the object must be closed'],
     ['an open map', z.strictObject({ a: z.record(text, text) }), 'spec.a'],
     ['a union', z.strictObject({ a: z.union([text, z.int()]) }), 'spec.a: anyOf'],
-    ['a figure with an open end', z.strictObject({ a: z.int().gt(1) }), 'spec.a: exclusiveMinimum'],
+    ['a number with an open end', z.strictObject({ a: z.int().gt(1) }), 'spec.a: exclusiveMinimum'],
     ['a pattern with flags', z.strictObject({ a: text.regex(/a/i, 'must be') }), 'a: a pattern has flags'],
     ['what RE2 does not know', z.strictObject({ a: text.regex(/^(?!a)/, 'must be') }), 'look-around'],
   ])('refuses %s', (_what, schema, problem) => {

@@ -10,7 +10,7 @@ export interface ValidationRule {
 }
 
 /** What the refinements of one schema, without those of its fields, come to in Kubernetes. */
-export interface Refinements {
+interface Refinements {
   rules: ValidationRule[];
   keywords: Record<string, unknown>;
 }

@@ -36,7 +36,7 @@ export async function makeContexts(folder: string): Promise<ProgramImage[]> {
 }
 
 /** All images of our programs in one archive, as `docker save` writes it. */
-export interface ImageArchive {
+interface ImageArchive {
   archive: string;
   names: string[];
 }

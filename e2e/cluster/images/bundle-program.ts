@@ -23,7 +23,7 @@ export async function bundleProgram(image: ProgramImage, folder: string): Promis
     output: path.join(folder, 'main.js'),
   });
   for (const [name, input] of workers) await bundle(image, { input, output: path.join(folder, `${name}.js`) });
-  // Node tells ES modules from CommonJS by this file alone.
+  // Node distinguishes ES modules from CommonJS by this file alone.
   await writeManifest(image, folder);
   for (const name of image.packages ?? []) {
     await cp(path.join(root, 'node_modules', name), path.join(folder, 'node_modules', name), {

@@ -30,8 +30,8 @@ export const programImages: readonly ProgramImage[] = [
   { name: 'runtime', part: 'runtime-image', format: 'cjs' },
 ];
 
-/** The images' tag: what the chart asks for by default. */
-export function imageTag(): string {
+/** The images' tag: what the chart uses by default. */
+function imageTag(): string {
   const chart = readFileSync(path.join(root, 'charts/wherry/Chart.yaml'), 'utf8');
   const version = /^appVersion: "?([^"\s]+)"?$/m.exec(chart)?.[1];
   if (version === undefined) throw new Error('charts/wherry/Chart.yaml has no appVersion');

@@ -7,7 +7,7 @@ import { packImage } from '../node-image/pack-image.ts';
 import { sharedLibraries } from '../node-image/shared-libraries.ts';
 
 /** An image with Node and what it loads, and nothing else: the form of gcr.io/distroless/nodejs24-debian12:nonroot. */
-export interface BaseImage {
+interface BaseImage {
   name: string;
   archive: string;
 }

@@ -18,9 +18,9 @@ describe('the way to a Service', () => {
   it('leads to the address that it has now: refused at the old one, or without an answer there', async () => {
     const server = await listen('hello');
     let host = 'first.invalid';
-    let asked = 0;
+    let requests = 0;
     const lookUp = async (): Promise<string> => {
-      asked++;
+      requests++;
       return host;
     };
     // What is at no address: the one refuses, the other says nothing.
@@ -35,9 +35,9 @@ describe('the way to a Service', () => {
     await expect(way()).rejects.toThrow('nothing is at first.invalid');
     host = '127.0.0.1';
     expect(await said(await way())).toBe('hello');
-    asked = 0;
+    requests = 0;
     expect(await said(await way())).toBe('hello');
-    expect(asked).toBe(0);
+    expect(requests).toBe(0);
 
     host = 'silent.invalid';
     const other = followService(reach, lookUp, server.port);

@@ -156,7 +156,7 @@ export function machineOf(
   };
   return {
     start,
-    connect: (address) => ask(options.socket, { connect: address }).then(({ socket }) => socket),
+    connect: (address) => requestRelay(options.socket, { connect: address }).then(({ socket }) => socket),
     async publish(there, ours) {
       const path = `${options.socket}.${Math.random().toString(36).slice(2, 8)}`;
       const server = createServer({ allowHalfOpen: true }, (socket) =>
@@ -164,7 +164,7 @@ export function machineOf(
       );
       server.listen(path);
       await once(server, 'listening');
-      const { socket, port } = await ask(options.socket, { listen: there, socket: path });
+      const { socket, port } = await requestRelay(options.socket, { listen: there, socket: path });
       const close = async (): Promise<void> => {
         socket.destroy();
         server.close();
@@ -174,7 +174,7 @@ export function machineOf(
   };
 }
 
-async function ask(path: string, order: RelayOrder): Promise<{ socket: Socket; port: number }> {
+async function requestRelay(path: string, order: RelayOrder): Promise<{ socket: Socket; port: number }> {
   const socket = connect({ path, allowHalfOpen: true });
   await once(socket, 'connect');
   sendLine(socket, order);

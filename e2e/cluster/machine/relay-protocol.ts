@@ -46,7 +46,7 @@ export function join(one: Socket, other: Socket): void {
   }
 }
 
-/** An abrupt end stays one where it can be told. */
+/** An abrupt end stays one where that can be known. */
 export function reset(socket: Socket): void {
   if (socket.remoteFamily === undefined) socket.destroy();
   else socket.resetAndDestroy();

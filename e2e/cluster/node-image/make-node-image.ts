@@ -10,7 +10,7 @@ import { debianRelease, makeNodeFileSystem } from './node-file-system.ts';
 import { makeSystemImages } from './system-images.ts';
 
 /** A node image for kind as one tar of its file system, and the name that it shall have. */
-export interface NodeImage {
+interface NodeImage {
   archive: string;
   name: string;
 }

@@ -57,7 +57,7 @@ provisioner: kubernetes.io/no-provisioner
 volumeBindingMode: WaitForFirstConsumer
 `;
 
-/** "kind export logs" asks this much of crictl, which has no place on the Go module proxy. */
+/** "kind export logs" requires this much of crictl, which has no place on the Go module proxy. */
 const CRICTL = '#!/bin/sh\n[ "$1" = images ] && exec ctr -n k8s.io images ls\nexit 1\n';
 
 /** Debian's release on this machine, such as `bookworm`: the node gets the same. @throws Error on another system */

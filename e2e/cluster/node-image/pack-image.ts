@@ -16,7 +16,7 @@ export interface ImageConfig {
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' };
 
 /** This machine's processor, as Go and Docker call it. */
-export function goArchitecture(): string {
+function goArchitecture(): string {
   return ARCHITECTURES[process.arch] ?? process.arch;
 }
 

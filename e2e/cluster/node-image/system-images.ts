@@ -18,7 +18,7 @@ interface Places {
 }
 
 /**
- * Makes the images of what kubeadm starts as pods, under the names that it asks for, from our programs: nothing here can
+ * Makes the images of what kubeadm starts as pods, under the names that it requires, from our programs: nothing here can
  * reach the registry that has the published ones.
  */
 export async function makeSystemImages(places: Places): Promise<void> {

@@ -5,7 +5,7 @@ import { TABLE, translatePolicies } from './translate-policies.ts';
 
 /** Stands in for the agent of a network plugin that enforces NetworkPolicies, on a cluster of one node that has none. */
 export interface PolicyEnforcement {
-  /** Brings policies, pods and namespaces as they are now in force. */
+  /** Brings policies, pods and namespaces as they are now into effect. */
   refresh(): Promise<void>;
   /** Takes all rules away. */
   remove(): Promise<void>;
@@ -18,7 +18,7 @@ interface Item {
   status?: { podIP?: string; phase?: string };
 }
 
-/** Nothing is in force before the first `refresh`. */
+/** Nothing is enforced before the first `refresh`. */
 export function enforcePolicies(cluster: Cluster): PolicyEnforcement {
   const onNode = async (args: readonly string[], input?: string): Promise<void> => {
     const node = `${kindName(cluster.name)}-control-plane`;

@@ -23,14 +23,31 @@ export async function findOrBuildPrograms(set: ProgramSet): Promise<string> {
   if (given !== undefined && given !== '' && missingIn(given, set).length === 0) return given;
   const folder = programsFolder();
   if (missingIn(folder, set).length > 0) {
-    await requireGo();
+    await requireGo('or name a folder that has the Kubernetes programs in KUBEBUILDER_ASSETS');
     await withLock(`programs-${path.basename(folder)}`, 'it builds the Kubernetes programs', () =>
       buildAll(folder, set),
     );
   }
-  // Who looks for the newest folder finds the one that was asked for last.
+  // Who looks for the newest folder finds the one that was requested last.
   utimesSync(folder, new Date(), new Date());
   return folder;
+}
+
+/**
+ * A program that does not belong to a set, from a folder of its own in the cache; built there in seconds the first time.
+ * @returns its absolute path
+ * @throws Error that says what is missing
+ */
+export async function findOrBuildProgram(program: GoProgram): Promise<string> {
+  const texts = [process.arch, ...buildFlags(program.module)];
+  const folder = cacheFolder(program.name, digestOf({ texts, files: moduleFiles(program.module) }));
+  const file = path.join(folder, program.name);
+  if (!isExecutable(file)) {
+    await requireGo();
+    mkdirSync(folder, { recursive: true });
+    await build(program, folder);
+  }
+  return file;
 }
 
 /** Where the programs of this tree lie in the cache, built or not. */
@@ -41,14 +58,16 @@ export function programsFolder(): string {
 }
 
 function missingIn(folder: string, set: ProgramSet): GoProgram[] {
-  return programsOf(set).filter(({ name }) => {
-    try {
-      accessSync(path.join(folder, name), constants.X_OK);
-      return false;
-    } catch {
-      return true;
-    }
-  });
+  return programsOf(set).filter(({ name }) => !isExecutable(path.join(folder, name)));
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function buildAll(folder: string, set: ProgramSet): Promise<void> {
@@ -89,11 +108,10 @@ function buildFlags(module: string): string[] {
   return ['-trimpath', '-buildvcs=false', '-ldflags', ['-s', '-w', ...versions].join(' ')];
 }
 
-async function requireGo(): Promise<void> {
+/** @param otherwise what else would do */
+async function requireGo(otherwise?: string): Promise<void> {
   const found = await runProgram('go', ['version']).catch(() => undefined);
   if (found?.code === 0) return;
-  throw new Error(
-    'The Kubernetes programs are built with Go, and there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl), ' +
-      'or name a folder that has them in KUBEBUILDER_ASSETS.',
-  );
+  const choices = ['install Go 1.26 or later (https://go.dev/dl)', ...(otherwise === undefined ? [] : [otherwise])];
+  throw new Error(`Programs of the tests are built with Go, and there is no \`go\` in PATH: ${choices.join(', ')}.`);
 }

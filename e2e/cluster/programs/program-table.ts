@@ -25,6 +25,13 @@ const forCluster: readonly GoProgram[] = [
   { name: 'kind', module: 'kind', package: 'sigs.k8s.io/kind' },
 ];
 
+/** Checks the workflows of `.github`. */
+export const actionlint: GoProgram = {
+  name: 'actionlint',
+  module: 'actionlint',
+  package: 'github.com/rhysd/actionlint/cmd/actionlint',
+};
+
 function ofKubernetes(name: string): GoProgram {
   return { name, module: 'kubernetes', package: `k8s.io/kubernetes/cmd/${name}` };
 }
@@ -51,7 +58,7 @@ export function moduleFiles(module: string): string[] {
 }
 
 /** The version of a Go module that a go.mod here requires, such as `v1.34.4`. */
-export function pinnedVersion(module: string, required: string): string {
+function pinnedVersion(module: string, required: string): string {
   const text = readFileSync(path.join(moduleFolder(module), 'go.mod'), 'utf8');
   const line = text.split('\n').find((candidate) => candidate.includes(`${required} v`) && !candidate.includes('=>'));
   const version = /\s(v\S+)/.exec(line ?? '')?.[1];

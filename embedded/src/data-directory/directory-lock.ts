@@ -12,7 +12,7 @@ const lockSchema = z.object({ pid: z.int().min(1), startTime: z.string().optiona
 /** What `wherry.lock` says, as JSON: which process holds the folder, and where its sockets are. */
 export type LockRecord = ProcessIdentity & { run?: string | undefined };
 
-export interface DirectoryLock {
+interface DirectoryLock {
   /** What a holder that was killed has left behind. */
   stale: LockRecord | undefined;
   /** Writes `wherry.lock`. */
@@ -49,7 +49,7 @@ export function lockDirectory(folder: string): DirectoryLock {
 const WHAT_TO_DO = 'stop it first, or choose another folder with WHERRY_DATA_DIR';
 
 /** What a lock file says; undefined where there is none, or none that can be read. */
-export function readLock(file: string): LockRecord | undefined {
+function readLock(file: string): LockRecord | undefined {
   try {
     return lockSchema.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data;
   } catch {

@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { KeyFile } from '@wherry/service/keys/keys-json.ts';
-import { loadKeyFile, writeKeyFile } from './key-file.ts';
+import { serializeKeysJson, type KeyFile } from '@wherry/service/keys/keys-json.ts';
+import { loadKeyFile } from './key-file.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 
 let folder: string;
@@ -79,6 +79,13 @@ describe('loadKeyFile', () => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
+  it('makes the file where a crash in the middle of its making left half of one', () => {
+    writeFileSync(`${file}.tmp`, 'half', { mode: 0o644 });
+    load(true);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(['keys.json']);
+  });
+
   it('makes other keys in another directory', () => {
     const first = load(true);
     rmSync(file);
@@ -87,7 +94,7 @@ describe('loadKeyFile', () => {
   });
 
   it('reads every version of the ring; the highest is current', () => {
-    writeKeyFile(file, sample());
+    writeFileSync(file, serializeKeysJson(sample()), { mode: 0o600 });
     const { keyRing, digestKey, versions } = load();
     expect(keyRing.current().version).toBe(2);
     expect(keyRing.get(1)?.export()).toEqual(Buffer.alloc(32, 1));
@@ -118,7 +125,7 @@ describe('loadKeyFile', () => {
     ['with a version twice', JSON.stringify(sample({ keys: [sample().keys[1], sample().keys[1]] }))],
     ['of another format', JSON.stringify(sample({ format: 2 }))],
     ['with an unknown field', JSON.stringify(sample({ extra: 1 }))],
-  ])('E4: refuses a file %s, even on a first start, leaves it as it is, and tells no secret', (_what, text) => {
+  ])('E4: refuses a file %s, even on a first start, leaves it as it is, and shows no secret', (_what, text) => {
     writeFileSync(file, text, { mode: 0o600 });
     for (const create of [false, true]) {
       const message = refusal(create);
@@ -134,27 +141,12 @@ describe('loadKeyFile', () => {
   });
 
   it('closes a file that is open to others, with a warning', () => {
-    writeKeyFile(file, sample());
+    writeFileSync(file, serializeKeysJson(sample()), { mode: 0o600 });
     load();
     expect(warnings).toEqual([]);
     chmodSync(file, 0o644);
     load();
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(warnings).toEqual([{ file, mode: '644' }]);
-  });
-});
-
-describe('writeKeyFile', () => {
-  it('replaces the file in one step and refuses to write what would not load', () => {
-    writeKeyFile(file, sample());
-    const text = readFileSync(file, 'utf8');
-    expect(() => writeKeyFile(file, sample({ current: 9 }))).toThrow('highest');
-    expect(readFileSync(file, 'utf8')).toBe(text);
-    // What a crash in the middle of a write leaves beside it does not disturb the next.
-    writeFileSync(`${file}.tmp`, 'half', { mode: 0o644 });
-    writeKeyFile(file, sample({ digestKey: secret(4) }));
-    expect(load().digestKey.export()).toEqual(Buffer.alloc(32, 4));
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(folder)).toEqual(['keys.json']);
   });
 });

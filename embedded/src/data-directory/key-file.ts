@@ -17,7 +17,7 @@ import { StartError } from '@wherry/service/start-error.ts';
 import { codeOf, reasonOf } from './error-facts.ts';
 import { writeDurably } from './write-durably.ts';
 
-export interface LoadedKeys {
+interface LoadedKeys {
   keyRing: KeyRing;
   digestKey: KeyObject;
   /** The versions of the ring, with the time of their making (RFC 3339). */
@@ -46,11 +46,6 @@ export function loadKeyFile(
 }
 
 const RESTORE = 'restore it from a backup (to start over, move the whole data directory away)';
-
-/** Puts a key file in place in one step, on disk when it returns. */
-export function writeKeyFile(file: string, keys: KeyFile): void {
-  writeDurably(file, serializeKeysJson(keyFileSchema.parse(keys)));
-}
 
 function readIfThere(file: string): string | undefined {
   try {

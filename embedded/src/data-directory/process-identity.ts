@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A process, told apart from a later one that got its pid. */
+/** A process, distinguished from a later one that got its pid. */
 export interface ProcessIdentity {
   pid: number;
   /** When it began, in the kernel's ticks since boot; absent where there is no /proc. */

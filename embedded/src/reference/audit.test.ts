@@ -15,9 +15,9 @@ describe('docs/reference/audit.md', () => {
     );
     expect(columnOf(rows, 'Action')).toEqual([...requests.keys(), ...own].sort());
     for (const row of rows.filter(({ Action }) => !Action?.startsWith('audit.'))) {
-      const told = (row['When'] ?? '').match(/[A-Z]{3,} \/[^`?, ]+/g) ?? [];
+      const documented = (row['When'] ?? '').match(/[A-Z]{3,} \/[^`?, ]+/g) ?? [];
       const declared = requests.get(row['Action'] as `${string}.${string}`) ?? [];
-      expect([row['Action'], told.sort()]).toEqual([
+      expect([row['Action'], documented.sort()]).toEqual([
         row['Action'],
         declared.map(({ method, path }) => `${method.toUpperCase()} ${path.replace('{*', '{')}`).sort(),
       ]);

@@ -55,14 +55,14 @@ describe('docs/reference/config.md', () => {
     expect(columnOf(readReferenceTable('config.md', heading), 'Variable')).toEqual(variables.sort());
   });
 
-  it.each(programs)('$heading: tells the defaults that are in force', ({ heading, defaults }) => {
-    const told = Object.fromEntries(
+  it.each(programs)('$heading: lists the defaults that are active', ({ heading, defaults }) => {
+    const documented = Object.fromEntries(
       readReferenceTable('config.md', heading).map((row) => [row['Variable'], row['Default']]),
     );
     const constant = Object.entries(defaults).filter(([, value]) =>
       ['string', 'number', 'boolean'].includes(typeof value),
     );
     expect(constant.length).toBeGreaterThan(0);
-    expect(told).toMatchObject(Object.fromEntries(constant.map(([name, value]) => [name, String(value)])));
+    expect(documented).toMatchObject(Object.fromEntries(constant.map(([name, value]) => [name, String(value)])));
   });
 });

@@ -21,8 +21,8 @@ describe('docs/reference/errors.md', () => {
     expect(columnOf(rows, 'Code')).toEqual(codes.sort());
   });
 
-  it.each(Object.entries({ management, router, runtime }))('tells the statuses of the %s', (_program, statuses) => {
-    const told = Object.fromEntries(rows.map((row) => [row['Code'], Number(row['Status'])]));
-    expect(told).toMatchObject(statuses);
+  it.each(Object.entries({ management, router, runtime }))('lists the statuses of the %s', (_program, statuses) => {
+    const documented = Object.fromEntries(rows.map((row) => [row['Code'], Number(row['Status'])]));
+    expect(documented).toMatchObject(statuses);
   });
 });

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT } from './reference-table.ts';
 
-export interface ProductSource {
+interface ProductSource {
   /** `router`, `operator` ... */
   part: string;
   /** Relative to the root. */

@@ -5,7 +5,7 @@ import path from 'node:path';
 export const ROOT = path.join(import.meta.dirname, '../../..');
 
 /** A row of a table: its cells by the names of their columns. Code marks around a whole cell are taken off. */
-export type Row = Record<string, string>;
+type Row = Record<string, string>;
 
 /**
  * The rows of the one table of a page in docs/reference, or of one section of it.

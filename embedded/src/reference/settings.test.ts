@@ -9,14 +9,14 @@ describe('docs/reference/settings.md', () => {
     expect(columnOf(rows, 'Setting')).toEqual(Object.keys(SETTINGS).sort());
   });
 
-  it('tells their defaults', () => {
+  it('lists their defaults', () => {
     const defaults = Object.entries(SETTINGS).map(([name, definition]) => [name, definition.default]);
     expect(Object.fromEntries(rows.map((row) => [row['Setting'], row['Default']]))).toEqual(
       Object.fromEntries(defaults),
     );
   });
 
-  it('says truly which have an effect: those that some part asks for by name', () => {
+  it('says truly which have an effect: those that some part reads by name', () => {
     const text = productSources()
       .filter(({ file }) => file !== 'core/src/settings-definitions.ts')
       .map((source) => source.text)

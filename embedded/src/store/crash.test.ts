@@ -66,14 +66,14 @@ async function inspect(data: string, acknowledged: number, model: FakeResourceSt
   expect(await stateOf(store)).toEqual(await stateOf(model));
   const count = Math.min(step, 50);
   const options = { resourceVersion: String(step + 1 - count), count };
-  const told = async (from: FakeResourceStore | typeof store) =>
+  const changesOf = async (from: FakeResourceStore | typeof store) =>
     (await take(from, 'KeyGroup', options)).map(({ type, object }) => [
       type,
       object.metadata.resourceVersion,
       object.spec,
       object.status,
     ]);
-  expect(await told(store)).toEqual(await told(model));
+  expect(await changesOf(store)).toEqual(await changesOf(model));
   await store.close();
   directory.release();
   return step;

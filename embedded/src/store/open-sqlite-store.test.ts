@@ -115,7 +115,7 @@ describe('The store on SQLite: the file', () => {
 });
 
 describe('The store on SQLite: the history for watches', () => {
-  it('tells a watch from too old a state that it expired, and one at its end nothing of the kind', async () => {
+  it('ends a watch from too old a state as expired, and one at its end nothing of the kind', async () => {
     const store = await open(5);
     const versions: string[] = [];
     let object = await store.create(group('team', '0'));
@@ -130,12 +130,11 @@ describe('The store on SQLite: the history for watches', () => {
     await store.close();
   });
 
-  it('tells a reader that falls behind the history, instead of leaving a gap', async () => {
+  it('reports to a reader that it fell behind the history, instead of leaving a gap', async () => {
     const store = await open(5);
     const { resourceVersion } = await store.list('KeyGroup');
-    const events = store
-      .watch('KeyGroup', { resourceVersion, signal: new AbortController().signal })
-      [Symbol.asyncIterator]();
+    const watch = store.watch('KeyGroup', { resourceVersion, signal: new AbortController().signal });
+    const events = watch[Symbol.asyncIterator]();
     await store.create(group('a'));
     expect(await events.next()).toMatchObject({ value: { type: 'added' } });
     for (let i = 0; i < 10; i += 1) await store.create(group(`b-${i}`));
@@ -156,7 +155,7 @@ describe('The store on SQLite: the history for watches', () => {
     await store.close();
   });
 
-  it('tells a watch from a state that this file never had (of a lost copy, say) to list again', async () => {
+  it('makes a watch from a state that this file never had (of a lost copy, say) list again', async () => {
     const store = await open();
     const error = await refusal(take(store, 'KeyGroup', { resourceVersion: '1000', count: 1 }), 'conflict');
     expect(error.message).toMatch(/^Expired:/);

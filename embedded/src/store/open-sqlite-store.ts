@@ -3,12 +3,12 @@ import { MIGRATIONS } from './object-table.ts';
 import { openDatabase } from './open-database.ts';
 import { SqliteStore } from './sqlite-store.ts';
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** The database; created where it does not exist. */
   file: string;
   namespace: string;
   clock: Pick<Clock, 'now'>;
-  /** How many changes are kept for watches; 10,000 by default. A watch further behind is told `Expired:`. */
+  /** How many changes are kept for watches; 10,000 by default. A watch further behind ends with `Expired:`. */
   history?: number;
 }
 

@@ -1,12 +1,12 @@
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Instance, type InstanceOptions } from '@wherry/runtime/conformance/start-instance.ts';
+import { TestInstance, type TestInstanceOptions } from '@wherry/runtime/conformance/start-instance.ts';
 import { bundleRuntime } from './bundle-runtime.ts';
 
 let outputDirectory: string;
 let bundle: string;
-const instances: Instance[] = [];
+const instances: TestInstance[] = [];
 
 beforeAll(async () => {
   outputDirectory = await mkdtemp(path.join(tmpdir(), 'wherry-bundle-'));
@@ -17,8 +17,8 @@ afterEach(async () => {
 });
 afterAll(() => rm(outputDirectory, { recursive: true, force: true }));
 
-async function started(artifact: string, options: Partial<InstanceOptions> = {}): Promise<Instance> {
-  const instance = new Instance({ ...options, artifact, main: bundle });
+async function started(artifact: string, options: Partial<TestInstanceOptions> = {}): Promise<TestInstance> {
+  const instance = new TestInstance({ ...options, artifact, main: bundle });
   instances.push(instance);
   expect(await instance.start()).toMatchObject({ type: 'loaded' });
   return instance;

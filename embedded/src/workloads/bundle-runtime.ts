@@ -3,7 +3,7 @@ import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs
 import { fileURLToPath } from 'node:url';
 import path from 'node:path';
 
-export interface BundleRuntimeOptions {
+interface BundleRuntimeOptions {
   /** Where bundles are kept, one a digest of what they were made from. Made when it is not there. */
   outputDirectory: string;
 }

@@ -2,7 +2,7 @@ import { lstat, opendir } from 'node:fs/promises';
 import path from 'node:path';
 
 /** What a folder may hold; what stays open after it was deleted does not count. */
-export interface FolderLimit {
+interface FolderLimit {
   bytes: number;
   /** Files and folders, so that looking stays cheap. */
   entries: number;

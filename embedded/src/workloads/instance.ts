@@ -7,10 +7,10 @@ import type { InstanceLimits } from './instance-limits.ts';
 import { privateMemoryMiB } from './process-table.ts';
 import type { RuntimeProcess } from './runtime-process.ts';
 
-export type InstanceState = 'starting' | 'ready' | 'draining' | 'ended';
+type InstanceState = 'starting' | 'ready' | 'draining' | 'ended';
 
 /** Why an instance ended: by itself, or what it was killed for. */
-export type EndCause = 'exit' | 'failed' | 'memory' | 'disk' | 'blocked' | 'start' | 'drained';
+type EndCause = 'exit' | 'failed' | 'memory' | 'disk' | 'blocked' | 'start' | 'drained';
 
 export interface InstanceEnd {
   cause: EndCause;
@@ -20,11 +20,11 @@ export interface InstanceEnd {
   readyMs: number | undefined;
 }
 
-export interface InstanceOptions {
+interface InstanceOptions {
   feed: RuntimeFeed;
   clock: Clock;
   limits: InstanceLimits;
-  /** After each change of its state but the last, which `ended` tells. */
+  /** After each change of its state but the last, which `ended` reports. */
   onChange: () => void;
 }
 

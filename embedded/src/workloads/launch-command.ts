@@ -2,7 +2,7 @@ import { runtimeNodeFlags } from '@wherry/runtime/node-flags.ts';
 import { SETPRIV_OPTIONS } from './find-setpriv.ts';
 
 /** What a child process is started with. */
-export interface LaunchOptions {
+interface LaunchOptions {
   node: string;
   bundle: string;
   /** The only folder that its code may read and write. */
@@ -14,7 +14,7 @@ export interface LaunchOptions {
   timeZone: string;
 }
 
-export interface LaunchCommand {
+interface LaunchCommand {
   command: string;
   args: string[];
   env: Record<string, string>;
@@ -22,7 +22,7 @@ export interface LaunchCommand {
 
 /**
  * The command line and the whole environment of a runtime. `WHERRY_FUNCTION` and `WHERRY_REVISION` are set by the
- * runtime itself when it is told what it is for: a pre-started one does not know yet.
+ * runtime itself when it gets its function: a pre-started one does not know yet.
  */
 export function launchCommand(options: LaunchOptions): LaunchCommand {
   const guard = options.setpriv === undefined ? [] : [options.setpriv, ...SETPRIV_OPTIONS];

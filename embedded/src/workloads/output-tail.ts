@@ -6,7 +6,7 @@ const KEPT_BYTES = 8 * 1024;
 const PAUSE_MS = 10;
 
 /** The last of what a process wrote. It is only ever shown, never parsed (S6). */
-export interface OutputTail {
+interface OutputTail {
   text(): string;
   /** Resolves when all is read. */
   ended: Promise<void>;

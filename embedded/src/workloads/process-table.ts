@@ -15,7 +15,7 @@ export function privateMemoryMiB(pid: number): number | undefined {
 }
 
 /**
- * Tells a process from a later one with the same pid, after a restart of the machine too: its boot and its start in
+ * Distinguishes a process from a later one with the same pid, after a restart of the machine too: its boot and its start in
  * clock ticks since then. Undefined where it is gone (a zombie is), and on systems without /proc.
  */
 export function processBirth(pid: number): string | undefined {

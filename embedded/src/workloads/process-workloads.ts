@@ -1,3 +1,4 @@
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
@@ -38,16 +39,17 @@ export function createProcessWorkloads(options: ProcessWorkloadsOptions): Worklo
   const { clock, logger, metrics } = options;
   const limits = { ...INSTANCE_LIMITS, ...options.limits };
   const supply = createSupply(options);
-  const replicas = metrics.gauge('replicas', 'Runtime processes by state.', ['state']);
+  const replicas = metrics.gauge(METRICS.runtimeProcesses);
   const workloads = new WorkloadSet({
     obtain: supply.obtain,
     starts: createStartQueue(clock),
     feed: options.runtimeFeed,
     clock,
+    random: Math.random,
     logger,
     limits,
-    coldStarts: metrics.counter('cold_starts_total', 'Instances that were told what to run.'),
-    deaths: metrics.counter('instance_deaths_total', 'Instances that ended unasked, by cause.', ['cause']),
+    coldStarts: metrics.counter(METRICS.coldStarts),
+    deaths: metrics.counter(METRICS.instanceDeaths),
   });
   const cancelChecks = repeat(clock, limits.checkMs, (elapsedMs) => {
     workloads.check(elapsedMs, replicas);

@@ -11,23 +11,23 @@ class StalledClock extends FakeClock implements Clock {
 }
 
 describe('repeat', () => {
-  it('tells the time that passed, again and again, until it is stopped', async () => {
+  it('reports the time that passed, again and again, until it is stopped', async () => {
     const clock = new FakeClock();
-    const told: number[] = [];
-    const stop = repeat(clock, 250, (elapsed) => void told.push(elapsed));
+    const reported: number[] = [];
+    const stop = repeat(clock, 250, (elapsed) => void reported.push(elapsed));
     await clock.advance(250);
     await clock.advance(250);
     stop();
     await clock.advance(1000);
-    expect(told).toEqual([250, 250]);
+    expect(reported).toEqual([250, 250]);
   });
 
   it('does not count the time in which this process was stalled', async () => {
     const clock = new StalledClock();
-    const told: number[] = [];
-    repeat(clock, 250, (elapsed) => void told.push(elapsed));
+    const reported: number[] = [];
+    repeat(clock, 250, (elapsed) => void reported.push(elapsed));
     clock.late = 60_000;
     await clock.advance(250);
-    expect(told).toEqual([500]);
+    expect(reported).toEqual([500]);
   });
 });

@@ -3,8 +3,8 @@ import { restartDelay } from './restart-delay.ts';
 
 describe('restartDelay', () => {
   it('replaces the first one at once, then waits longer and longer, up to 30 s', () => {
-    const delays = Array.from({ length: 12 }, (_, index) => restartDelay(index + 1, false, 0.5));
-    expect(delays).toEqual([0, 200, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000]);
+    const delays = Array.from({ length: 12 }, (_, index) => restartDelay(index + 1, false, 0));
+    expect(delays).toEqual([0, 250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000]);
   });
 
   it('S3: never waits so long for what had been ready that it is not back within 5 s', () => {
@@ -15,8 +15,8 @@ describe('restartDelay', () => {
     );
   });
 
-  it('spreads by 20 % to either side', () => {
-    expect(restartDelay(4, false, 0)).toBeCloseTo(800);
-    expect(restartDelay(4, false, 1)).toBeCloseTo(1200);
+  it('takes up to half off by chance, of the longest wait too', () => {
+    expect(restartDelay(4, false, 1)).toBe(500);
+    expect(restartDelay(100, true, 1)).toBe(1250);
   });
 });

@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import { spawnChild } from '@wherry/service/spawn-child.ts';
 import type { ProcessExit } from './exit-message.ts';
 import { findSetpriv } from './find-setpriv.ts';
 import { launchCommand } from './launch-command.ts';
@@ -12,7 +12,7 @@ import { outputTail } from './output-tail.ts';
 import type { InstanceFolder, RunDirectory } from './run-directory.ts';
 import type { UidPool } from './uid-pool.ts';
 
-/** A runtime that runs. It is nobody's until its channel is attached to the feed, which tells it what it is for. */
+/** A runtime that runs. It is nobody's until its channel is attached to the feed, which gives it a function. */
 export interface RuntimeProcess {
   readonly pid: number | undefined;
   readonly folder: InstanceFolder;
@@ -30,7 +30,7 @@ export interface Launcher {
   launch(memoryMiB: number): RuntimeProcess;
 }
 
-export interface LauncherOptions {
+interface LauncherOptions {
   run: RunDirectory;
   /** Undefined: instances run as the service's own user. */
   uids: UidPool | undefined;
@@ -40,6 +40,8 @@ export interface LauncherOptions {
 /** Under memory pressure the kernel ends instances before the service. */
 const OOM_SCORE = '500';
 const OUTPUT_WITHIN_MS = 500;
+const REMOVALS = 30;
+const REMOVE_AGAIN_MS = 1000;
 
 /** Starts runtimes: each as its own user where that is possible, in its own folder, with the feed as its fd 3. */
 export function createLauncher({ run, uids, clock }: LauncherOptions): Launcher {
@@ -49,7 +51,7 @@ export function createLauncher({ run, uids, clock }: LauncherOptions): Launcher 
   function spawnIn(folder: InstanceFolder, memoryMiB: number, uid: number | undefined): ChildProcess {
     const temporaryFolder = folder.temporary;
     const { command, args, env } = launchCommand({ ...run, temporaryFolder, memoryMiB, setpriv, timeZone });
-    return spawn(command, args, {
+    return spawnChild(command, args, {
       cwd: temporaryFolder,
       env,
       // A handler's output is captured inside; what is left for stderr is what Node says when it dies.
@@ -62,17 +64,36 @@ export function createLauncher({ run, uids, clock }: LauncherOptions): Launcher 
 
   function launchAs(uid: number | undefined, memoryMiB: number): RuntimeProcess {
     const folder = run.createFolder(uid);
-    const child = spawnIn(folder, memoryMiB, uid);
+    let child: ChildProcess;
+    try {
+      child = spawnIn(folder, memoryMiB, uid);
+    } catch (error) {
+      void cleanUp(folder, undefined);
+      throw error;
+    }
     if (child.pid !== undefined) {
       run.record(folder, child.pid);
       exposeToOom(child.pid);
     }
     const { channel, exited } = watchChild(child, clock);
-    const gone = exited.then(async () => {
-      await run.removeFolder(folder);
-      if (uid !== undefined) uids?.give(uid);
-    });
+    const gone = exited.then(() => cleanUp(folder, uid));
     return { pid: child.pid, folder, memoryMiB, channel, exited, gone, kill: (signal) => void child.kill(signal) };
+  }
+
+  /**
+   * The next instance of the user must find nothing of this one. What cannot be removed is tried again for a while: a file
+   * descriptor may be missing. What stays keeps its user, and is removed when the service starts.
+   */
+  async function cleanUp(folder: InstanceFolder, uid: number | undefined): Promise<void> {
+    for (let attempt = 1; attempt <= REMOVALS; attempt += 1) {
+      try {
+        await run.removeFolder(folder);
+        if (uid !== undefined) uids?.give(uid);
+        return;
+      } catch {
+        await clock.sleep(REMOVE_AGAIN_MS);
+      }
+    }
   }
 
   return {

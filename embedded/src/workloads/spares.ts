@@ -2,8 +2,8 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Launcher, RuntimeProcess } from './runtime-process.ts';
 
-/** Runtimes started ahead of need: one that is told what it is for answers many times sooner than a new process. */
-export interface Spares {
+/** Runtimes started ahead of need: one that gets its function then answers many times sooner than a new process. */
+interface Spares {
   /** Undefined where none is at hand; another one is on its way then. */
   take(): RuntimeProcess | undefined;
   count(): number;

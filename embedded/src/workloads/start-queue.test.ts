@@ -3,7 +3,7 @@ import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { createStartQueue } from './start-queue.ts';
 
 const AT_ONCE = Math.max(2, availableParallelism());
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('createStartQueue', () => {
   it('lets as many start at once as there are processors, in order', async () => {
@@ -14,7 +14,7 @@ describe('createStartQueue', () => {
     expect(started).toHaveLength(AT_ONCE);
     ends[0]!.resolve();
     ends[1]!.reject(new Error('one that fails ends its turn, too'));
-    await settle();
+    await nextTurn();
     expect(started).toEqual(ends.map((_, index) => index));
   });
 

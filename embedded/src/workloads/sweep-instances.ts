@@ -11,7 +11,7 @@ export const INSTANCES = 'i';
 
 const GONE_WITHIN_MS = 2000;
 
-export const recordSchema = z.object({ pid: z.int().min(2), birth: z.string() });
+const recordSchema = z.object({ pid: z.int().min(2), birth: z.string() });
 
 /**
  * Ends what a service that died has left behind in its run directory: instances that still run, and their folders.

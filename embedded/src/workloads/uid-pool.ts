@@ -7,7 +7,7 @@ const CANDIDATES = [
   { first: 61_184, count: 3000 },
 ] as const;
 
-export interface UidRange {
+interface UidRange {
   first: number;
   count: number;
 }

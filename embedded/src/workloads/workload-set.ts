@@ -68,7 +68,7 @@ export class WorkloadSet implements Workloads {
     await Promise.all(this.#leaving.values());
   }
 
-  /** Tells later, so that a listener may call back into here. */
+  /** Notifies later, so that a listener may call back into here. */
   #changed(name: string, functionName: string): void {
     queueMicrotask(() => {
       for (const listener of this.#listeners) {

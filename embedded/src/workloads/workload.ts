@@ -17,6 +17,8 @@ export interface WorkloadParts {
   starts: StartQueue;
   feed: RuntimeFeed;
   clock: Clock;
+  /** 0 to 1, as Math.random: spreads restarts. */
+  random: () => number;
   logger: Logger;
   limits: InstanceLimits;
   coldStarts: Counter;
@@ -113,7 +115,7 @@ export class Workload {
 
   #adopt(process: RuntimeProcess): Promise<void> {
     const { name, functionName, revision } = this.#desired;
-    const settled = Promise.withResolvers<undefined>();
+    const started = Promise.withResolvers<undefined>();
     const identity = {
       instanceId: `${name}-${process.folder.id}`,
       workload: name,
@@ -122,14 +124,14 @@ export class Workload {
       listen: { path: process.folder.socket },
     };
     const onChange = (): void => {
-      settled.resolve(undefined);
+      started.resolve(undefined);
       this.#changed(instance);
     };
     const instance = new Instance(process, identity, { ...this.#parts, onChange });
     this.#instances.add(instance);
     this.#parts.coldStarts.inc();
     const leaving = instance.ended.then(async (end) => {
-      settled.resolve(undefined);
+      started.resolve(undefined);
       this.#instances.delete(instance);
       if (end.cause === 'drained') this.#onChange();
       else this.#died(end);
@@ -138,7 +140,7 @@ export class Workload {
     });
     this.#leaving.add(leaving);
     this.#onChange();
-    return settled.promise;
+    return started.promise;
   }
 
   #changed(instance: Instance): void {
@@ -160,7 +162,7 @@ export class Workload {
   }
 
   #fillLater(end: InstanceEnd): void {
-    const delay = restartDelay(this.#deathsInRow, end.readyMs !== undefined, Math.random());
+    const delay = restartDelay(this.#deathsInRow, end.readyMs !== undefined, this.#parts.random());
     if (delay === 0) {
       this.#fill();
       return;

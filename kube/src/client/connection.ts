@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { KubeConfig } from '@kubernetes/client-node';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { unavailable } from './status-error.ts';
 
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
@@ -12,9 +12,11 @@ const CONNECT_LIMIT_MS = 5000;
 /** Shorter than the API server keeps a connection, so that it is us who close one. */
 const KEEP_ALIVE_MS = 20_000;
 
-/** TLS material and headers as client-node finds them. */
+/** TLS material, headers and proxy as client-node finds them. */
 interface Credentials {
   headers: Record<string, string>;
+  /** `http://`, `https://` or `socks5://`; empty for none. */
+  proxyUrl: string;
   tls: {
     ca?: unknown;
     cert?: unknown;
@@ -28,7 +30,7 @@ interface Credentials {
 
 interface Loaded {
   headers: Record<string, string>;
-  agent: Agent;
+  agent: Dispatcher;
 }
 
 export interface SentRequest {
@@ -49,7 +51,7 @@ export class Connection {
   readonly #origin: string;
   readonly #prefix: string;
   #loaded: { at: number; credentials: Promise<Loaded> } | undefined;
-  #agent: { agent: Agent; tls: string } | undefined;
+  #agent: { agent: Dispatcher; way: string } | undefined;
 
   /** @throws StartError where there is neither a kubeconfig nor a service account */
   constructor(kubeconfig: string | undefined, clock: Pick<Clock, 'monotonic'>) {
@@ -100,33 +102,46 @@ export class Connection {
   }
 
   async #load(): Promise<Loaded> {
-    const { headers, tls } = await readCredentials(readConfig(this.#kubeconfig)).catch(() => {
+    const { headers, ...way } = await readCredentials(readConfig(this.#kubeconfig)).catch(() => {
       throw unavailable(
         'The credentials for the API server cannot be read: check the kubeconfig or the service account',
       );
     });
-    return { headers, agent: this.#agentFor(tls) };
+    return { headers, agent: this.#agentFor(way) };
   }
 
-  #agentFor(tls: Credentials['tls']): Agent {
-    const text = JSON.stringify(tls);
-    if (this.#agent?.tls === text) return this.#agent.agent;
+  #agentFor(way: Omit<Credentials, 'headers'>): Dispatcher {
+    const text = JSON.stringify(way);
+    if (this.#agent?.way === text) return this.#agent.agent;
     const old = this.#agent?.agent;
-    const agent = new Agent({
-      connect: { ...tls, timeout: CONNECT_LIMIT_MS } as NonNullable<Agent.Options['connect']>,
-      // One connection a request in flight: a stalled one stops no other.
-      allowH2: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      // Each request has its own limit.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    this.#agent = { agent, tls: text };
+    const agent = createAgent(way);
+    this.#agent = { agent, way: text };
     // Its running requests come to their end.
     void old?.close().catch(() => undefined);
     return agent;
   }
+}
+
+function createAgent({ tls, proxyUrl }: Omit<Credentials, 'headers'>): Dispatcher {
+  const connect = { ...tls, timeout: CONNECT_LIMIT_MS } as NonNullable<ProxyAgent.Options['requestTls']>;
+  const options = {
+    // One connection a request in flight: a stalled one stops no other.
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    // Each request has its own limit.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  if (proxyUrl === '') return new Agent({ ...options, connect });
+  return new ProxyAgent({
+    ...options,
+    uri: proxyUrl,
+    requestTls: connect,
+    proxyTls: { timeout: CONNECT_LIMIT_MS },
+    // A request's own limit begins with its connection: a proxy that does not answer CONNECT has none but this.
+    clientFactory: (origin, pool) => new Pool(origin, { ...pool, headersTimeout: CONNECT_LIMIT_MS }),
+  });
 }
 
 function readConfig(kubeconfig: string | undefined): KubeConfig {
@@ -166,5 +181,9 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const basic =
     found.auth === undefined ? {} : { authorization: `Basic ${Buffer.from(found.auth).toString('base64')}` };
   const headers = Object.entries(found.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value.trim()]);
-  return { headers: { ...basic, ...(Object.fromEntries(headers) as Record<string, string>) }, tls };
+  return {
+    headers: { ...basic, ...(Object.fromEntries(headers) as Record<string, string>) },
+    tls,
+    proxyUrl: config.getCurrentCluster()?.proxyUrl ?? '',
+  };
 }

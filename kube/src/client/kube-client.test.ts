@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { connect as openSocket, createServer as createTcpServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { DomainError } from '@wherry/core/errors.ts';
 import { systemClock } from '@wherry/service/clock.ts';
@@ -51,7 +54,7 @@ describe('KubeClient', () => {
     expect(error).toMatchObject({ code: 'not_found', message: 'configmaps "plain" does not exist' });
   });
 
-  it('tells a name that is taken, and a stale resourceVersion, as conflicts', async () => {
+  it('reports a name that is taken, and a stale resourceVersion, as conflicts', async () => {
     const created = await create('taken');
     expect(await refusal(create('taken'))).toMatchObject({
       code: 'conflict',
@@ -108,7 +111,7 @@ describe('KubeClient', () => {
     expect(typed.message).not.toContain(PLAIN);
   });
 
-  it('tells an unknown kind as unavailable, and a missing namespace by its name', async () => {
+  it('reports an unknown kind as unavailable, and a missing namespace by its name', async () => {
     const kind = await refusal(
       client.request({ method: 'GET', path: '/apis/none.dev/v1/namespaces/default/things/x' }),
     );
@@ -128,7 +131,7 @@ describe('KubeClient', () => {
     const error = await refusal(weak.request({ method: 'GET', path: `${MAPS}/x` }));
     expect(error).toMatchObject({ code: 'forbidden' });
     expect(error.message).toBe(
-      '"system:serviceaccount:default:nobody" may not get configmaps (asked to read configmaps "x" in namespace "default"): grant it in its role',
+      '"system:serviceaccount:default:nobody" may not get configmaps (requested to read configmaps "x" in namespace "default"): grant it in its role',
     );
     await weak.close();
   });
@@ -138,10 +141,10 @@ describe('KubeClient', () => {
     const good = await readFile(kubeconfig, 'utf8');
     await write('not-a-token');
     const account = await connect(kubeconfig);
-    const ask = () => refusal(account.request({ method: 'GET', path: MAPS }));
-    expect(await ask()).toMatchObject({ code: 'unavailable', message: expect.stringContaining('credentials') });
+    const attempt = () => refusal(account.request({ method: 'GET', path: MAPS }));
+    expect(await attempt()).toMatchObject({ code: 'unavailable', message: expect.stringContaining('credentials') });
     await writeFile(kubeconfig, good);
-    expect(await ask()).toMatchObject({ code: 'forbidden' });
+    expect(await attempt()).toMatchObject({ code: 'forbidden' });
     await account.close();
   });
 
@@ -156,15 +159,15 @@ describe('KubeClient', () => {
     });
     const stop = new AbortController();
     const reason = new Error('enough');
-    const asking = silent.request({ method: 'GET', path: MAPS, signal: stop.signal });
+    const pending = silent.request({ method: 'GET', path: MAPS, signal: stop.signal });
     stop.abort(reason);
-    await expect(asking).rejects.toBe(reason);
+    await expect(pending).rejects.toBe(reason);
     await expect(silent.request({ method: 'GET', path: MAPS, signal: stop.signal })).rejects.toBe(reason);
     await silent.close();
     await proxy.stop();
   });
 
-  it('tells a server that is not there, and one with another certificate, as unavailable', async () => {
+  it('reports a server that is not there, and one with another certificate, as unavailable', async () => {
     const text = await readFile(server.kubeconfig, 'utf8');
     const file = path.join(server.folder, 'other');
     await writeFile(file, text.replace(server.url, 'https://127.0.0.1:1'));
@@ -175,6 +178,37 @@ describe('KubeClient', () => {
     expect((await refusal((await connect(file)).request({ method: 'GET', path: MAPS }))).message).toMatch(
       /cannot be reached \([A-Z_]+\)/,
     );
+  });
+
+  it('goes through the proxy that the kubeconfig names', async () => {
+    const proxy = await startProxy();
+    const file = path.join(server.folder, 'proxied');
+    const text = await readFile(server.kubeconfig, 'utf8');
+    await writeFile(file, text.replace('"server":', `"proxy-url":"${proxy.url}","server":`));
+    const proxied = await connect(file);
+    await proxied.request({ method: 'GET', path: MAPS });
+    expect(proxy.targets).toEqual([new URL(server.url).host]);
+    await proxied.close();
+    await proxy.stop();
+    await expect(refusal((await connect(file)).request({ method: 'GET', path: MAPS }))).resolves.toMatchObject({
+      code: 'unavailable',
+      message: 'The API server cannot be reached (ECONNREFUSED)',
+    });
+  });
+
+  it('gives up a proxy that accepts the connection and does not answer', async () => {
+    const silent = createTcpServer((socket) => void socket.on('error', () => undefined).resume());
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const file = path.join(server.folder, 'silent-proxy');
+    const text = await readFile(server.kubeconfig, 'utf8');
+    const proxy = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    await writeFile(file, text.replace('"server":', `"proxy-url":"${proxy}","server":`));
+    const proxied = await connect(file);
+    await expect(refusal(proxied.request({ method: 'GET', path: MAPS }))).resolves.toMatchObject({
+      code: 'unavailable',
+    });
+    await proxied.close();
+    await once(silent.close(), 'close');
   });
 
   it('refuses to start with a kubeconfig that is none, naming it', async () => {
@@ -218,7 +252,7 @@ describe('KubeClient', () => {
     expect((await apply({ a: '3' })).data).toEqual({ theirs: '1', a: '3' });
   });
 
-  it('watches until the server ends it, and until it is told to stop', async () => {
+  it('watches until the server ends it, and until it is aborted', async () => {
     const { resourceVersion } = await listObjects(client, { path: MAPS });
     const watch = (signal: AbortSignal) =>
       client.watch({ path: MAPS, query: { resourceVersion }, signal, timeoutSeconds: 1 });
@@ -235,7 +269,7 @@ describe('KubeClient', () => {
 });
 
 describe('KubeClient and a state that is no longer kept', () => {
-  it('tells it as Expired, in a watch and in a list of pieces', async () => {
+  it('reports it as Expired, in a watch and in a list of pieces', async () => {
     const forgetful = await startApiServer({ flags: ['--watch-cache=false'] });
     const own = await connect(forgetful.kubeconfig);
     for (const name of ['a', 'b', 'c']) await own.request({ method: 'POST', path: MAPS, body: configMap(name) });
@@ -263,15 +297,31 @@ async function accountOf(name: string): Promise<{ kubeconfig: string; write(toke
     path: accounts,
     body: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } },
   });
-  const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+  const tokenRequest = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
   const { status } = await client.request<{ status: { token: string } }>({
     method: 'POST',
     path: `${accounts}/${name}/token`,
-    body: asked,
+    body: tokenRequest,
   });
   const kubeconfig = path.join(server.folder, name);
   const text = await readFile(server.kubeconfig, 'utf8');
   const write = (token: string) => writeFile(kubeconfig, text.replace(server.token, token));
   await write(status.token);
   return { kubeconfig, write };
+}
+
+/** An HTTP proxy on loopback that tunnels, as `proxy-url` names one, and where it was asked to go. */
+async function startProxy(): Promise<{ url: string; targets: string[]; stop(): Promise<void> }> {
+  const targets: string[] = [];
+  const proxy = createServer();
+  proxy.on('connect', (request, socket) => {
+    targets.push(request.url ?? '');
+    const { hostname, port } = new URL(`http://${request.url}`);
+    const target = openSocket(Number(port), hostname, () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    target.pipe(socket).pipe(target);
+    for (const one of [socket, target]) one.on('error', () => target.destroy(void socket.destroy()));
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const stop = async () => void (await once(proxy.close(), 'close'));
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, targets, stop };
 }

@@ -5,7 +5,7 @@ import { readLines } from './read-lines.ts';
 import { describePath, statusError, unavailable, type Status } from './status-error.ts';
 
 const REQUEST_LIMIT_MS = 10_000;
-/** How much later than asked for a watch may end by itself. */
+/** How much later than requested a watch may end by itself. */
 const WATCH_GRACE_MS = 5000;
 
 export type Query = Record<string, string | number | boolean | undefined>;
@@ -24,11 +24,11 @@ export interface KubeRequest {
   timeoutMs?: number;
 }
 
-export interface KubeWatch {
+interface KubeWatch {
   path: string;
   query?: Query;
   signal: AbortSignal;
-  /** When the server is asked to end the stream; 5 s later it is cut. */
+  /** When the server is requested to end the stream; 5 s later it is cut. */
   timeoutSeconds: number;
 }
 
@@ -52,7 +52,7 @@ export interface KubeClient {
   close(): Promise<void>;
 }
 
-export interface KubeClientOptions {
+interface KubeClientOptions {
   /** Path of a kubeconfig; by default, this pod's service account. */
   kubeconfig?: string | undefined;
   clock: Clock;
@@ -178,7 +178,7 @@ function eventOf(line: object, request: KubeRequest): RawEvent {
   throw statusError(status.code ?? 500, status, request);
 }
 
-/** What broke the exchange: the limit, the caller, or the network, told by its code alone. */
+/** What broke the exchange: the limit, the caller, or the network, named by its code alone. */
 function translate(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (isDomainError(error)) return error;

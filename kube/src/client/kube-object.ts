@@ -1,5 +1,5 @@
 /** Metadata of any object of the API, as far as we read it. */
-export interface KubeMeta {
+interface KubeMeta {
   name: string;
   namespace?: string;
   uid: string;

@@ -5,7 +5,7 @@ import type { KubeList, KubeObject } from './kube-object.ts';
 const PIECE = 500;
 const LIST_LIMIT_MS = 15_000;
 
-export interface ListOptions {
+interface ListOptions {
   path: string;
   query?: Query;
   signal?: AbortSignal;

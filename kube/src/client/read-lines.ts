@@ -9,7 +9,7 @@ export async function* readLines(body: AsyncIterable<Buffer>): AsyncGenerator<ob
   try {
     for await (const line of lines(body, LINE_LIMIT)) if (line.length > 0) yield parseLine(line);
   } catch (error) {
-    if (error instanceof RangeError) throw unavailable(`The API server sent what is no event: ${error.message}`);
+    if (error instanceof RangeError) throw unavailable(`The API server sent an invalid event: ${error.message}`);
     throw error;
   }
 }
@@ -19,7 +19,7 @@ function parseLine(line: Buffer): object {
     const value: unknown = JSON.parse(line.toString('utf8'));
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // Told below, without the line.
+    // Reported below, without the line.
   }
   throw unavailable('The API server sent a line that is not a JSON object');
 }

@@ -13,14 +13,14 @@ describe('statusError', () => {
     ['Required value', 'is required'],
     ['Too long: may not be more than 3 bytes', 'may not be more than 3 bytes'],
     ['secret', 'is not valid'],
-  ])('tells of %j only what is wrong', (message, told) => {
+  ])('reports of %j only what is wrong', (message, expected) => {
     const error = statusError(
       422,
       { details: { name: 'hello', kind: 'Function', group: 'wherry.dev', causes: [{ field: 'spec.x', message }] } },
       PUT,
     );
-    expect(error.details).toEqual([{ path: 'spec.x', message: told }]);
-    expect(error.message).toBe(`Function.wherry.dev "hello" is not valid: spec.x: ${told}`);
+    expect(error.details).toEqual([{ path: 'spec.x', message: expected }]);
+    expect(error.message).toBe(`Function.wherry.dev "hello" is not valid: spec.x: ${expected}`);
     expect(error.message).not.toContain('cr\\"et');
   });
 
@@ -33,7 +33,7 @@ describe('statusError', () => {
     [500, 'unavailable'],
     [503, 'unavailable'],
     [504, 'unavailable'],
-  ])('tells %d as %s, and nothing of what the server says', (code, expected) => {
+  ])('reports %d as %s, and nothing of what the server says', (code, expected) => {
     const error = statusError(code, { message: 'secret', reason: 'secret' }, PUT);
     expect(error.code).toBe(expected);
     expect(error.message).not.toContain('secret');
@@ -44,9 +44,9 @@ describe('statusError', () => {
     ['pods "a" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true', 'violates PodSecurity'],
     ['unable to create new content in namespace x because it is being terminated', 'because it is being terminated'],
     ['admission webhook "w" denied the request: secret', 'a policy or the role'],
-  ])('says of the refusal %j what to do about', (message, told) => {
+  ])('says of the refusal %j what to do about', (message, expected) => {
     const error = statusError(403, { message }, PUT);
-    expect(error).toMatchObject({ code: 'forbidden', message: expect.stringContaining(told) });
+    expect(error).toMatchObject({ code: 'forbidden', message: expect.stringContaining(expected) });
     expect(error.message).toContain('update functions.wherry.dev "hello" in namespace "x"');
     expect(error.message).not.toContain('secret');
   });

@@ -1,7 +1,7 @@
 import { conflict, DomainError, invalid, notFound, type ErrorDetail } from '@wherry/core/errors.ts';
 
 /** The part of a request that an error may name. */
-export interface RequestName {
+interface RequestName {
   method: string;
   path: string;
 }
@@ -53,7 +53,7 @@ export function statusError(code: number, status: Status, request: RequestName):
     case 410:
       return conflict(`Expired: the API server no longer keeps that state of ${what}: list again`);
     case 413:
-      return new DomainError('too_large', `${what} is larger than the API server takes`);
+      return new DomainError('too_large', `${what} is larger than the API server accepts`);
     case 401:
       return unavailable('The API server does not accept our credentials: check the service account or the kubeconfig');
     default:
@@ -61,7 +61,7 @@ export function statusError(code: number, status: Status, request: RequestName):
   }
 }
 
-/** The API server could not be asked, or could not answer. */
+/** The API server could not be called, or could not answer. */
 export function unavailable(message: string): DomainError {
   return new DomainError('unavailable', message);
 }
@@ -90,7 +90,7 @@ function partsOf(path: string): { resource: string; name?: string | undefined; n
 }
 
 function otherError(code: number, what: string): DomainError {
-  if (code === 429) return unavailable(`The API server has too much to do for ${what} now: it is asked again`);
+  if (code === 429) return unavailable(`The API server is overloaded for ${what} now: it is tried again`);
   if (code >= 500) return unavailable(`The API server failed with ${code} for ${what}`);
   return new DomainError('internal_error', `The API server answered ${code} for ${what}`);
 }
@@ -108,13 +108,13 @@ function nameOf({ details }: Status, what: string): string {
 }
 
 function forbiddenMessage({ message = '' }: Status, { method, path }: RequestName): string {
-  const asked = `${VERBS[method] ?? method} ${describePath(path)}`;
+  const action = `${VERBS[method] ?? method} ${describePath(path)}`;
   const known = REFUSALS.map((refusal) => refusal.exec(message)?.[0]).find((text) => text !== undefined);
-  if (known !== undefined) return `The API server refuses to ${asked}: ${known.slice(0, 500)}`;
+  if (known !== undefined) return `The API server refuses to ${action}: ${known.slice(0, 500)}`;
   const role = /User "([^"]+)" cannot (\w+) resource "([^"]+)"/.exec(message);
   if (role === null)
-    return `The API server refuses to ${asked}: a policy or the role of this service account forbids it`;
-  return `"${role[1]}" may not ${role[2]} ${role[3]} (asked to ${asked}): grant it in its role`;
+    return `The API server refuses to ${action}: a policy or the role of this service account forbids it`;
+  return `"${role[1]}" may not ${role[2]} ${role[3]} (requested to ${action}): grant it in its role`;
 }
 
 function refusedFields(status: Status, { path }: RequestName): DomainError {

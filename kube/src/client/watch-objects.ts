@@ -12,7 +12,7 @@ const TYPES: Record<string, 'added' | 'modified' | 'deleted'> = {
 
 /** How long one watch request runs, and how soon the next one follows. */
 export interface WatchLimits {
-  /** At least this long, and up to 1.3 times that: not all watches are asked for again at once. */
+  /** At least this long, and up to 1.3 times that: not all watches are requested again at once. */
   requestSeconds: number;
   /** From the begin of one request to that of the next, however fast the server ends them. */
   pauseMs: number;
@@ -20,7 +20,7 @@ export interface WatchLimits {
 /** A silent stream is cut after 35 to 44 s at most (`KubeClient.watch` adds 5 s), so that a change is seen within 60 s. */
 export const WATCH_LIMITS: WatchLimits = { requestSeconds: 30, pauseMs: 1000 };
 
-export interface WatchOptions {
+interface WatchOptions {
   path: string;
   query?: Query;
   resourceVersion: string;
@@ -28,7 +28,7 @@ export interface WatchOptions {
   limits?: WatchLimits;
 }
 
-export type ObjectEvent<T> =
+type ObjectEvent<T> =
   | { type: 'added' | 'modified'; object: T }
   | { type: 'deleted'; object: T }
   | { type: 'bookmark'; resourceVersion: string };

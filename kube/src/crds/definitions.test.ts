@@ -176,9 +176,9 @@ describe('both judge alike what is drawn', () => {
       (groups) => ['Settings', { values: { 'api.access-groups': groups } }, 'wherry'],
     ],
     [
-      'figures',
+      'digits',
       text('0', '1', '9', '5', '3', '7', '-', '+', '.', '٣'),
-      (figure) => ['Settings', { values: { 'log.trimming.max-per-function': figure } }, 'wherry'],
+      (digits) => ['Settings', { values: { 'log.trimming.max-per-function': digits } }, 'wherry'],
     ],
   ])(
     '%s',

@@ -11,7 +11,7 @@ import type { KubeObject } from '../client/kube-object.ts';
 import { listObjects } from '../client/list-objects.ts';
 import { makeNamespace } from '../testing/install-crds.ts';
 import { useApiServer } from '../testing/use-api-server.ts';
-import { createEventRecorder } from './event-recorder.ts';
+import { EventRecorder } from './event-recorder.ts';
 
 const PACE = { requestMs: 1, repeatMs: 50 };
 const EVENT = { type: 'Warning', reason: 'CrashLoop', message: 'it ends again and again' } as const;
@@ -29,7 +29,7 @@ interface EventObject extends KubeObject {
 async function setUp() {
   const namespace = await makeNamespace(api.client, 'events');
   const logger = new FakeLogger();
-  const recorder = createEventRecorder({
+  const recorder = new EventRecorder({
     client: api.client,
     namespace,
     component: 'wherry-operator',
@@ -43,7 +43,7 @@ async function setUp() {
 }
 
 describe('event recorder', () => {
-  it('tells an event of its object, and counts the same one again', async () => {
+  it('records an event of its object, and counts the same one again', async () => {
     const { namespace, recorder, all, logger } = await setUp();
     const object = await sample(namespace);
     for (let n = 0; n < 5; n += 1) recorder.record(object, EVENT);
@@ -51,8 +51,8 @@ describe('event recorder', () => {
     for (let n = 0; n < 5; n += 1) recorder.record(object, EVENT);
     recorder.record(object, { type: 'Normal', reason: 'Ready', message: 'x'.repeat(2000) });
     await eventually(async () => expect((await all()).map((event) => event.count).sort()).toEqual([1, 10]));
-    const told = await all();
-    expect(told).toContainEqual(
+    const recorded = await all();
+    expect(recorded).toContainEqual(
       expect.objectContaining({
         ...EVENT,
         involvedObject: expect.objectContaining({
@@ -64,13 +64,13 @@ describe('event recorder', () => {
         source: { component: 'wherry-operator' },
       }),
     );
-    expect(told.map((event) => event.message.length).sort()).toEqual([EVENT.message.length, 1024].sort());
-    expect(JSON.stringify(told)).not.toContain('confidential');
+    expect(recorded.map((event) => event.message.length).sort()).toEqual([EVENT.message.length, 1024].sort());
+    expect(JSON.stringify(recorded)).not.toContain('confidential');
     expect(logger.lines).toEqual([]);
     await recorder.stop();
   });
 
-  it('tells it anew once its Event has expired', async () => {
+  it('records it anew once its Event has expired', async () => {
     const { namespace, recorder, all } = await setUp();
     const object = await sample(namespace);
     recorder.record(object, EVENT);
@@ -95,7 +95,7 @@ describe('event recorder', () => {
         return Promise.reject(new DomainError('unavailable', 'no'));
       },
     };
-    const recorder = createEventRecorder({ client: refusing, namespace: 'x', component: 'test', clock, logger });
+    const recorder = new EventRecorder({ client: refusing, namespace: 'x', component: 'test', clock, logger });
     const object = await sample('x');
     for (let n = 0; n < 5000; n += 1) recorder.record(object, { ...EVENT, message: `the ${n}th` });
     await clock.advance(1000);
@@ -118,7 +118,7 @@ describe('event recorder', () => {
         return Promise.resolve({} as T);
       },
     };
-    const recorder = createEventRecorder({
+    const recorder = new EventRecorder({
       client: counting,
       namespace: 'x',
       component: 'test',

@@ -12,7 +12,7 @@ const QUEUE_LIMIT = 500;
 const KNOWN_LIMIT = 2000;
 const MESSAGE_LIMIT = 1024;
 
-export interface EventPace {
+interface EventPace {
   /** Between any two requests. */
   requestMs: number;
   /** Between two of the same event: what came in between is counted. */
@@ -20,26 +20,18 @@ export interface EventPace {
 }
 const EVENT_PACE: EventPace = { requestMs: 100, repeatMs: 10_000 };
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   client: KubeClient;
   /** Of the objects, and so of their events. */
   namespace: string;
-  /** Who tells, for people: `wherry-operator`. */
+  /** Who reports, for people: `wherry-operator`. */
   component: string;
   clock: Clock;
   logger: Logger;
   pace?: EventPace;
 }
 
-/**
- * Events for `kubectl describe`, sent on the side: in bounded number and at a bounded pace. The same event of an object
- * again raises its count. One that cannot be sent is lost: nothing depends on events.
- */
-export function createEventRecorder(options: EventRecorderOptions): Events & { stop(): Promise<void> } {
-  return new KubeEventRecorder(options);
-}
-
-/** An event that was told at least once. */
+/** An event that was recorded at least once. */
 interface Known {
   object: Resource;
   event: ObjectEvent;
@@ -53,7 +45,11 @@ interface Known {
   waits: boolean;
 }
 
-class KubeEventRecorder implements Events {
+/**
+ * Events for `kubectl describe`, sent on the side: in bounded number and at a bounded pace. The same event of an object
+ * again raises its count. One that cannot be sent is lost: nothing depends on events.
+ */
+export class EventRecorder implements Events {
   readonly #options: EventRecorderOptions;
   readonly #pace: EventPace;
   readonly #path: string;
@@ -94,7 +90,7 @@ class KubeEventRecorder implements Events {
       .update([object.metadata.uid, event.type, event.reason, event.message].join('\0'))
       .digest('hex');
     const known = this.#known.get(key) ?? newKnown(object, event, this.#options.clock.now());
-    // The one that was told last comes last: the oldest is forgotten first.
+    // The one that was recorded last comes last: the oldest is forgotten first.
     this.#known.delete(key);
     this.#known.set(key, known);
     const [oldest] = this.#known.keys();

@@ -7,7 +7,7 @@ import type { KubeObject } from '../client/kube-object.ts';
 import { startApiServer, type ApiServer } from '../testing/api-server.ts';
 import { startFaultProxy, type FaultProxy } from '../testing/fault-proxy.ts';
 import { makeNamespace } from '../testing/install-crds.ts';
-import { createLeaderElection, type LeaderElection } from './leader-election.ts';
+import { LeaderElection } from './leader-election.ts';
 
 const TIMES = { durationSeconds: 2, renewDeadlineMs: 1200, retryMs: 150 };
 
@@ -69,7 +69,7 @@ async function candidate(identity: string): Promise<Candidate> {
     metrics,
     times: TIMES,
   };
-  const election = createLeaderElection(options);
+  const election = new LeaderElection(options);
   const changes: boolean[] = [];
   election.onChange((leads) => changes.push(leads));
   return { election, proxy, client, metrics, changes };
@@ -122,7 +122,10 @@ describe('leader election', () => {
   it.each<[string, (first: Candidate) => unknown]>([
     ['cannot reach the server', ({ proxy }) => proxy.sever()],
     ['gets no answer', ({ proxy }) => proxy.inject({ when: () => true, fault: { type: 'silence' } })],
-    ['is told of failures', ({ proxy }) => proxy.inject({ when: () => true, fault: { type: 'answer', code: 500 } })],
+    [
+      'is notified of failures',
+      ({ proxy }) => proxy.inject({ when: () => true, fault: { type: 'answer', code: 500 } }),
+    ],
   ])('a leader that %s ceases to lead before another begins', async (_what, fault) => {
     const [first, second] = await begin();
     fault(first);

@@ -1,13 +1,13 @@
 import { isDomainError } from '@wherry/core/errors.ts';
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Gauge, Metrics } from '@wherry/core/ports/metrics.ts';
-import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import type { KubeClient } from '../client/kube-client.ts';
 import { LeaseRecord, type Lease } from './lease-record.ts';
 import { RestoreCount } from './restore-count.ts';
 
-export interface LeaderTimes {
+interface LeaderTimes {
   /** How long others wait for a holder that says nothing more. Whole seconds, as a Lease has them. */
   durationSeconds: number;
   /** When a holder that could not renew stops leading: well before others may begin. */
@@ -18,7 +18,7 @@ export interface LeaderTimes {
 /** As Kubernetes' own controllers have them. */
 const LEADER_TIMES: LeaderTimes = { durationSeconds: 15, renewDeadlineMs: 10_000, retryMs: 2000 };
 
-export interface LeaderElectionOptions {
+interface LeaderElectionOptions {
   client: KubeClient;
   namespace: string;
   /** Of the Lease. */
@@ -32,25 +32,8 @@ export interface LeaderElectionOptions {
 }
 
 /** One of several that lead in turns, by a Lease. Never do two lead at once, as far as their clocks run alike. */
-export interface LeaderElection {
-  start(): void;
-  /**
-   * Leads no more, and releases the Lease, so that another can lead at once: stop first whatever only a leader may do.
-   * Never rejects: where the release fails, the Lease runs out.
-   */
-  stop(): Promise<void>;
-  isLeader(): boolean;
-  /** Calls back when it begins and when it ceases to lead. Returns how to stop. */
-  onChange(callback: (leads: boolean) => void): () => void;
+export class LeaderElection {
   /** Counted in the Lease by all that follow it, whoever leads. */
-  readonly restores: StoreRestores;
-}
-
-export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
-  return new LeaseElection(options);
-}
-
-class LeaseElection implements LeaderElection {
   readonly restores = new RestoreCount();
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -61,7 +44,7 @@ class LeaseElection implements LeaderElection {
   readonly #stopping = new AbortController();
   /** Monotonic: until when what we last wrote is ours to lead by. */
   #until = 0;
-  #told = false;
+  #notified = false;
   #cancel: () => void = () => undefined;
   /** What we last saw, and when it was new to us. */
   #seen: { lease: Lease; at: number } | undefined;
@@ -91,7 +74,7 @@ class LeaseElection implements LeaderElection {
       durationSeconds: times.durationSeconds,
       timeoutMs,
     });
-    this.#gauge = metrics.gauge('leader', '1 where this process leads, else 0.');
+    this.#gauge = metrics.gauge(METRICS.leader);
     this.#gauge.set(0);
   }
 
@@ -99,6 +82,10 @@ class LeaseElection implements LeaderElection {
     this.#running ??= this.#run();
   }
 
+  /**
+   * Leads no more, and releases the Lease, so that another can lead at once: stop first whatever only a leader may do.
+   * Never rejects: where the release fails, the Lease runs out.
+   */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -106,15 +93,16 @@ class LeaseElection implements LeaderElection {
     this.#leadUntil(0);
     if (held === undefined) return;
     await this.#record.release(held).catch((error: unknown) => {
-      this.#logger.warn({ err: error }, 'the lease could not be released: it runs out');
+      this.#logger.warn({ err: error }, 'the lease could not be released: it expires');
     });
   }
 
   isLeader(): boolean {
-    // Asked of the clock and not of a timer: an event loop that stood still must not lead on.
+    // Read from the clock and not left to a timer: an event loop that stood still must not lead on.
     return this.#clock.monotonic() < this.#until;
   }
 
+  /** Calls back when it begins and when it ceases to lead. Returns how to stop. */
   onChange(callback: (leads: boolean) => void): () => void {
     this.#callbacks.add(callback);
     return () => this.#callbacks.delete(callback);
@@ -126,7 +114,7 @@ class LeaseElection implements LeaderElection {
       try {
         await this.#tryOnce();
       } catch (error) {
-        // A conflict is another's turn, or a write of our own whose answer was lost: the next read tells.
+        // A conflict is another's turn, or a write of our own whose answer was lost: the next read shows it.
         this.#seen = this.#seen && { ...this.#seen, lease: { ...this.#seen.lease, isStale: true } };
         if (!isDomainError(error, 'conflict'))
           this.#logger.warn({ err: error, leads: this.isLeader() }, 'the lease could not be read or written');
@@ -136,7 +124,7 @@ class LeaseElection implements LeaderElection {
   }
 
   async #tryOnce(): Promise<void> {
-    // What we know of a Lease that is ours is the newest, unless a write told otherwise.
+    // What we know of a Lease that is ours is the newest, unless a write showed otherwise.
     const known = this.isLeader() && this.#seen?.lease.isStale !== true ? this.#seen?.lease : undefined;
     const lease = known ?? this.#observe(await this.#record.read());
     const { wanted } = this.restores;
@@ -172,14 +160,14 @@ class LeaseElection implements LeaderElection {
     this.#until = until;
     const left = until - this.#clock.monotonic();
     if (left > 0) this.#cancel = this.#clock.after(left, () => this.#leadUntil(0));
-    this.#tell(left > 0);
+    this.#notify(left > 0);
   }
 
-  #tell(leads: boolean): void {
-    if (leads === this.#told) return;
-    this.#told = leads;
+  #notify(leads: boolean): void {
+    if (leads === this.#notified) return;
+    this.#notified = leads;
     this.#gauge.set(leads ? 1 : 0);
-    this.#logger.info({ leads }, leads ? 'leads from now on' : 'leads no more');
+    this.#logger.info({ leads }, leads ? 'became the leader' : 'is no longer the leader');
     for (const callback of this.#callbacks) {
       try {
         callback(leads);

@@ -32,7 +32,7 @@ export interface Lease {
   isStale?: boolean;
 }
 
-export interface LeaseRecordOptions {
+interface LeaseRecordOptions {
   client: KubeClient;
   namespace: string;
   name: string;

@@ -1,17 +1,12 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import {
-  createListWatchInformer,
-  type Identified,
-  type ListWatchEvent,
-  type ListWatchInformer,
-} from '@wherry/service/list-watch-informer.ts';
+import { type Identified, type ListWatchEvent, ListWatchInformer } from '@wherry/service/list-watch-informer.ts';
 import type { KubeClient } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 import { listObjects } from '../client/list-objects.ts';
 import { watchObjects, type WatchLimits } from '../client/watch-objects.ts';
 
-export interface ObjectCacheOptions<T extends Identified> {
+interface ObjectCacheOptions<T extends Identified> {
   client: KubeClient;
   /** The collection: `/api/v1/namespaces/x/pods`. Names are its keys, so it is of one namespace. */
   path: string;
@@ -28,13 +23,13 @@ export interface ObjectCacheOptions<T extends Identified> {
 }
 
 /** A cache of objects that are not Wherry's own: Pods, Secrets, Deployments … `start` starts it. */
-export type ObjectCache<T> = ListWatchInformer<T>;
+export type ObjectCache<T extends Identified> = ListWatchInformer<T>;
 
 export function createObjectCache<T extends Identified = KubeObject>(options: ObjectCacheOptions<T>): ObjectCache<T> {
   const { client, path, clock, logger, limits } = options;
   const keep = keeping(options);
   const query = { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
-  return createListWatchInformer<T>({
+  return new ListWatchInformer<T>({
     name: path,
     clock,
     logger,
@@ -79,7 +74,7 @@ function keeping<T extends Identified>({ keep, logger, path }: ObjectCacheOption
   };
 }
 
-/** Who set which field is half of an object's size, and nobody asks. */
+/** Who set which field is half of an object's size, and nobody reads it. */
 function withoutManagedFields(raw: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = raw.metadata as KubeObject['metadata'] & { managedFields?: unknown };
   return { ...raw, metadata };

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 describe('createReferencedSecrets', () => {
-  it('R8: gives what a Secret holds, tells each change within a second, and forgets what is deleted', async () => {
+  it('R8: gives what a Secret holds, reports each change within a second, and forgets what is deleted', async () => {
     const namespace = await cluster.createNamespace();
     const path = `/api/v1/namespaces/${namespace}/secrets`;
     await cluster.create(path, {

@@ -26,7 +26,7 @@ const [GROUP = ''] = API_VERSION.split('/');
  */
 const TYPES_FOR_APPLICATIONS = /^(?:Opaque|kubernetes\.io\/(?:basic-auth|ssh-auth|tls)|servicebinding\.io\/.*)$/;
 
-export interface ReferencedSecretsOptions {
+interface ReferencedSecretsOptions {
   client: KubeClient;
   /** Of the objects that refer to them. */
   namespace: string;

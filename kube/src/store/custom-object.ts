@@ -9,11 +9,11 @@ export interface CustomObject extends KubeObject {
 }
 
 /** What of it is not as its kind says: an object of another version of Wherry, most likely. */
-export type Complaint = (raw: CustomObject, part: 'spec' | 'status') => void;
+type Complaint = (raw: CustomObject, part: 'spec' | 'status') => void;
 
 /**
- * The object as a store tells it: our metadata only, the spec with its defaults. A spec that this version does not
- * understand is told as it is (left out, its function would be taken for deleted); such a status is told as empty.
+ * The object as a store returns it: our metadata only, the spec with its defaults. A spec that this version does not
+ * understand is returned as it is (left out, its function would be taken for deleted); such a status is returned as empty.
  */
 export function toResource<K extends Kind>(kind: K, raw: CustomObject, complain: Complaint): Resource<K> {
   const definition = KINDS[kind];

@@ -7,14 +7,14 @@ import { systemClock } from '@wherry/service/clock.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 import { installCrds, makeNamespace } from '../testing/install-crds.ts';
 import { useApiServer } from '../testing/use-api-server.ts';
-import { createKubeStore } from './kube-store.ts';
+import { KubeStore } from './kube-store.ts';
 
 const api = useApiServer();
 beforeAll(() => installCrds(api.client), 60_000);
 
 const open = async () => {
   const namespace = await makeNamespace(api.client);
-  return createKubeStore({ client: api.client, namespace, clock: systemClock, logger: new FakeLogger() });
+  return new KubeStore({ client: api.client, namespace, clock: systemClock, logger: new FakeLogger() });
 };
 
 resourceStoreContract(
@@ -46,7 +46,7 @@ describe('The store on kube-apiserver: what others do there', () => {
     expect(updated.metadata).not.toHaveProperty('ownerReferences');
   });
 
-  it('K5: tells objects that it does not understand as they are, once in the log, and all others', async () => {
+  it('K5: returns objects that it does not understand as they are, once in the log, and all others', async () => {
     const logger = new FakeLogger();
     const namespace = await makeNamespace(api.client);
     const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/keygroups.wherry.dev';
@@ -54,7 +54,7 @@ describe('The store on kube-apiserver: what others do there', () => {
     const change = (operations: object) =>
       api.client.request({ method: 'PATCH', path: crd, contentType: 'application/json-patch+json', body: operations });
     await change([{ op: 'add', path, value: { type: 'string' } }]);
-    const store = createKubeStore({ client: api.client, namespace, clock: systemClock, logger });
+    const store = new KubeStore({ client: api.client, namespace, clock: systemClock, logger });
     await store.create(group('a'));
     await store.create(group('b'));
     await eventually(async () => {
@@ -66,8 +66,8 @@ describe('The store on kube-apiserver: what others do there', () => {
     await change([{ op: 'remove', path }]);
   });
 
-  it('tells a namespace that is missing, and a role that is too small, as unavailable: no fault of the caller', async () => {
-    const missing = createKubeStore({
+  it('reports a namespace that is missing, and a role that is too small, as unavailable: no fault of the caller', async () => {
+    const missing = new KubeStore({
       client: api.client,
       namespace: 'nowhere',
       clock: systemClock,
@@ -76,7 +76,7 @@ describe('The store on kube-apiserver: what others do there', () => {
     const gone = await refusal(missing.create(group('team')), 'unavailable');
     expect(gone.message).toBe('namespaces "nowhere" does not exist');
     const forbidding = { ...api.client, request: () => Promise.reject(new DomainError('forbidden', 'may not')) };
-    const store = createKubeStore({ client: forbidding, namespace: 'x', clock: systemClock, logger: new FakeLogger() });
+    const store = new KubeStore({ client: forbidding, namespace: 'x', clock: systemClock, logger: new FakeLogger() });
     await refusal(store.get('KeyGroup', 'team'), 'unavailable');
   });
 
@@ -86,7 +86,7 @@ describe('The store on kube-apiserver: what others do there', () => {
       ...api.client,
       request: () => Promise.reject(new DomainError('validation_failed', 'no', details)),
     };
-    const store = createKubeStore({ client: refusing, namespace: 'x', clock: systemClock, logger: new FakeLogger() });
+    const store = new KubeStore({ client: refusing, namespace: 'x', clock: systemClock, logger: new FakeLogger() });
     const error = await refusal(store.create(group('team')), 'validation_failed');
     expect(error.message).toBe('KeyGroup "team" is not valid: spec.route: must not be taken');
     expect(error.details).toEqual(details);

@@ -15,7 +15,7 @@ import { callersPart, toCustomObject, toResource, type CustomObject } from './cu
 /** How many objects that are not understood are remembered, so that each state is complained of once. */
 const COMPLAINTS = 1000;
 
-export interface KubeStoreOptions {
+interface KubeStoreOptions {
   client: KubeClient;
   namespace: string;
   clock: Clock;
@@ -28,11 +28,7 @@ export interface KubeStoreOptions {
  * write from the newest state, so that both refuse alike; the API server then takes it only if that state still holds.
  * What the API server alone refuses is `validation_failed` with its field.
  */
-export function createKubeStore(options: KubeStoreOptions): ResourceStore {
-  return new KubeStore(options);
-}
-
-class KubeStore implements ResourceStore {
+export class KubeStore implements ResourceStore {
   readonly namespace: string;
   readonly #client: KubeClient;
   readonly #clock: Clock;
@@ -159,7 +155,7 @@ class KubeStore implements ResourceStore {
       this.#complained.add(state);
       this.#logger.warn(
         { object: describe(kind, metadata.name), part },
-        'an object is not as this version knows its kind',
+        "an object does not fit this version's schema of its kind",
       );
     });
   }

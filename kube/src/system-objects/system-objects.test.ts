@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 
 describe('system Secrets', () => {
-  it('keep any bytes, with labels, and tell an absent one as undefined', async () => {
+  it('keep any bytes, with labels, and return an absent one as undefined', async () => {
     const secrets = createSystemSecrets({ client: api.client, namespace });
     const bytes = randomBytes(300);
     expect(await secrets.get('keys')).toBeUndefined();
@@ -23,9 +23,9 @@ describe('system Secrets', () => {
   it('are created once: of many who make them, one wins, and all read the same', async () => {
     const secrets = createSystemSecrets({ client: api.client, namespace });
     const make = () => secrets.create('keys', { key: randomBytes(32) });
-    const settled = await Promise.allSettled(Array.from({ length: 10 }, make));
-    const won = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    const lost = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    const results = await Promise.allSettled(Array.from({ length: 10 }, make));
+    const won = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const lost = results.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
     expect(won).toHaveLength(1);
     expect(lost).toHaveLength(9);
     for (const error of lost)

@@ -3,7 +3,7 @@ import type { KubeClient } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 
 /** A Secret or ConfigMap as it was read or written. */
-export interface SystemObject<V> {
+interface SystemObject<V> {
   name: string;
   data: Record<string, V>;
   /** The state that an update must still find. */
@@ -12,7 +12,7 @@ export interface SystemObject<V> {
 }
 
 /** Objects of one kind in one namespace that hold data by keys. Every method rejects with a DomainError. */
-export interface SystemObjects<V> {
+interface SystemObjects<V> {
   get(name: string): Promise<SystemObject<V> | undefined>;
   /** Rejects with `conflict` where there is one of that name: nothing is ever overwritten by it. */
   create(name: string, data: Record<string, V>, labels?: Record<string, string>): Promise<SystemObject<V>>;
@@ -20,7 +20,7 @@ export interface SystemObjects<V> {
   update(name: string, data: Record<string, V>, resourceVersion: string): Promise<SystemObject<V>>;
 }
 
-export interface SystemObjectsOptions {
+interface SystemObjectsOptions {
   client: KubeClient;
   namespace: string;
 }

@@ -40,7 +40,7 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
-export interface ApiServerOptions {
+interface ApiServerOptions {
   /** Flags beside ours, such as `--v=2`; a later flag wins. */
   flags?: string[];
 }
@@ -153,7 +153,7 @@ function apiServerFlags(folder: string, { etcd, port }: { etcd: string; port: nu
     // No controller makes the default account without which this plug-in refuses every pod.
     '--disable-admission-plugins=ServiceAccount',
     '--allow-privileged=true',
-    // Nothing but the tests writes, so that they can tell from resourceVersions what was written.
+    // Nothing but the tests writes, so that resourceVersions show them what was written.
     '--feature-gates=APIServerIdentity=false',
     '--endpoint-reconciler-type=none',
     '--etcd-compaction-interval=0',

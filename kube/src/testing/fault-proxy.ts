@@ -24,7 +24,7 @@ export interface ProxiedRequest {
 /**
  * What happens to a request: `drop` ends its connection before the server sees it; `drop-answer` after the server has
  * done it; `silence` takes it and never says anything; `answer` answers in the server's place, with a Status of the
- * code; `serve` answers in the server's place too, with what it is told; `event` sends a line at the begin of a watch (an
+ * code; `serve` answers in the server's place too, with the given text; `event` sends a line at the begin of a watch (an
  * ERROR event, half a line), then goes on; `delay` lets it through later.
  */
 export type Fault =
@@ -45,7 +45,7 @@ export interface Rule {
 }
 
 /** A watch that runs through the proxy now. */
-export interface RunningWatch {
+interface RunningWatch {
   path: string;
   /** Passes nothing on any more, and keeps the connection. */
   silence(): void;
@@ -73,14 +73,14 @@ export interface FaultProxy {
 }
 
 export async function startFaultProxy(server: ApiServer): Promise<FaultProxy> {
-  const room = new ProxyRoom(server);
-  // The server's own certificate: a client cannot tell the two apart.
+  const state = new ProxyState(server);
+  // The server's own certificate: a client cannot distinguish the two.
   const [cert, key] = await Promise.all(
     ['apiserver.crt', 'apiserver.key'].map((file) => readFile(path.join(server.folder, file))),
   );
   const listener = createServer(
     { cert, key },
-    (request, response) => void room.handle(request, response).catch(() => response.destroy()),
+    (request, response) => void state.handle(request, response).catch(() => response.destroy()),
   );
   listener.listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -91,16 +91,16 @@ export async function startFaultProxy(server: ApiServer): Promise<FaultProxy> {
   return {
     url,
     kubeconfig,
-    requests: room.requests,
-    inject: (rule) => room.inject(rule),
-    failWrite: (n, where) => room.failWrite(n, where),
-    sever: () => room.sever(listener),
-    watches: () => [...room.watches],
-    stop: () => room.stop(listener),
+    requests: state.requests,
+    inject: (rule) => state.inject(rule),
+    failWrite: (n, where) => state.failWrite(n, where),
+    sever: () => state.sever(listener),
+    watches: () => [...state.watches],
+    stop: () => state.stop(listener),
   };
 }
 
-class ProxyRoom {
+class ProxyState {
   readonly requests: ProxiedRequest[] = [];
   readonly watches = new Set<RunningWatch>();
   readonly #server: ApiServer;

@@ -2,7 +2,7 @@ import type { KubeObject } from '../client/kube-object.ts';
 import type { Rule, Serve } from './fault-proxy.ts';
 
 /**
- * Leases that the proxy keeps itself, as a server does: who asks through it is alone with them, so that it leads for as
+ * Leases that the proxy keeps itself, as a server does: who calls through it is alone with them, so that it leads for as
  * long as it runs, whoever else leads.
  */
 export function ownLeases(): Rule {

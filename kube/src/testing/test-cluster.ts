@@ -10,7 +10,7 @@ interface TemplateOwner extends KubeObject {
 }
 
 /** What a kubelet says of a pod. */
-export interface PodReport {
+interface PodReport {
   ip?: string;
   ready?: boolean;
   phase?: string;

@@ -5,7 +5,7 @@ import { startApiServer, type ApiServer } from './api-server.ts';
 const START_LIMIT_MS = 120_000;
 
 /** Both are there in a test and in every hook that is registered later. */
-export interface UsedApiServer {
+interface UsedApiServer {
   readonly server: ApiServer;
   /** Its user may do everything. */
   readonly client: KubeClient;

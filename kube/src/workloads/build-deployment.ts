@@ -1,13 +1,13 @@
 import type { V1Deployment } from '@kubernetes/client-node';
 import { podMetadata, podSelector, workloadMetadata } from './build-metadata.ts';
 import { buildPodSpec } from './build-pod.ts';
-import type { BuildInput } from './workload-settings.ts';
+import type { WorkloadInput } from './workload-settings.ts';
 
 /**
  * Runs a workload's instances. A workload is scaled, never rolled: only another runtime image or drain time replaces its
  * pods, and then none goes before its successor is ready.
  */
-export function buildDeployment(input: BuildInput): V1Deployment {
+export function buildDeployment(input: WorkloadInput): V1Deployment {
   const { desired, settings } = input;
   return {
     apiVersion: 'apps/v1',

@@ -1,10 +1,10 @@
 import type { V1Secret } from '@kubernetes/client-node';
 import { ownedMetadata } from './build-metadata.ts';
 import { feedSecretName } from './names.ts';
-import type { BuildInput } from './workload-settings.ts';
+import type { WorkloadInput } from './workload-settings.ts';
 
 /** What a function's pods prove themselves with at the feed; one for all of its workloads. */
-export function buildFeedSecret({ desired, settings }: BuildInput, token: string): V1Secret {
+export function buildFeedSecret({ desired, settings }: WorkloadInput, token: string): V1Secret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',

@@ -53,6 +53,18 @@ describe('buildObjects', () => {
   });
 
   it.each([
+    [null, { requests: { memory: '128Mi', cpu: '5m' }, limits: { memory: '128Mi' } }],
+    [10, { requests: { memory: '128Mi', cpu: '10m' }, limits: { memory: '128Mi', cpu: '10m' } }],
+    [500, { requests: { memory: '128Mi', cpu: '500m' }, limits: { memory: '128Mi', cpu: '500m' } }],
+  ])(
+    'requests for an instance what its function requests, and lets it take no more: %s millis',
+    (cpuMillis, resources) => {
+      const { deployment } = build({ template: { memoryMiB: 128, cpuMillis } });
+      expect(deployment.spec?.template.spec?.containers[0]?.resources).toEqual(resources);
+    },
+  );
+
+  it.each([
     [null, 3],
     [2000, 3],
     [500, 6],

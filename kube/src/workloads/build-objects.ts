@@ -3,7 +3,7 @@ import { buildDeployment } from './build-deployment.ts';
 import { buildDisruptionBudget } from './build-disruption-budget.ts';
 import { buildFeedSecret } from './build-feed-secret.ts';
 import { buildService } from './build-service.ts';
-import type { BuildInput } from './workload-settings.ts';
+import type { WorkloadInput } from './workload-settings.ts';
 
 /** Everything that a workload is made of. */
 export interface WorkloadObjects {
@@ -15,7 +15,7 @@ export interface WorkloadObjects {
 }
 
 /** @param token the function's feed token. */
-export function buildObjects(input: BuildInput, token: string): WorkloadObjects {
+export function buildObjects(input: WorkloadInput, token: string): WorkloadObjects {
   return {
     secret: buildFeedSecret(input, token),
     service: buildService(input),

@@ -18,13 +18,13 @@ import {
   serviceAccountName,
 } from './names.ts';
 import { cpuQuantity, memoryQuantity } from './quantities.ts';
-import type { BuildInput } from './workload-settings.ts';
+import type { WorkloadInput } from './workload-settings.ts';
 
 /** The user of distroless images called "nonroot". */
 const USER = 65_532;
 /** For the way out, on top of the lame-duck time and of what running calls have. */
 const MARGIN_SECONDS = 5;
-/** What an instance is promised at most: the 110 pods that a kubelet takes shall find room on two cores, beside what else is there. */
+/** What an instance is promised that requests nothing: the 110 pods that a kubelet takes shall find room on two cores, beside what else is there. */
 const CPU_REQUEST_MILLIS = 5;
 const TMP_MIB = 64;
 /**
@@ -43,9 +43,9 @@ const MAX_BLOCKED_SECONDS = 30;
 
 /**
  * The pod of an instance; it passes Pod Security `restricted`. What Kubernetes would fill in is written out, so that a
- * foreign edit of it is told from a default.
+ * foreign edit of it is distinguished from a default.
  */
-export function buildPodSpec({ desired, settings }: BuildInput): V1PodSpec {
+export function buildPodSpec({ desired, settings }: WorkloadInput): V1PodSpec {
   const account = serviceAccountName(settings.name);
   return {
     serviceAccountName: account,
@@ -77,7 +77,7 @@ export function buildPodSpec({ desired, settings }: BuildInput): V1PodSpec {
   };
 }
 
-function buildContainer({ desired, settings }: BuildInput): V1Container {
+function buildContainer({ desired, settings }: WorkloadInput): V1Container {
   return {
     name: CONTAINER_NAME,
     image: settings.image,
@@ -106,8 +106,8 @@ function buildContainer({ desired, settings }: BuildInput): V1Container {
   };
 }
 
-/** All that a pod's process is told; the handler sees none of it (S1). */
-function buildEnvironment({ desired, settings }: BuildInput): V1EnvVar[] {
+/** All that a pod's process is given; the handler sees none of it (S1). */
+function buildEnvironment({ desired, settings }: WorkloadInput): V1EnvVar[] {
   return [
     { name: 'WHERRY_FEED_ADDRESS', value: settings.feedAddress },
     { name: 'WHERRY_FEED_DIRECTORY', value: FEED_DIRECTORY },
@@ -121,15 +121,15 @@ function buildEnvironment({ desired, settings }: BuildInput): V1EnvVar[] {
 function buildResources({ memoryMiB, cpuMillis }: InstanceTemplate): V1ResourceRequirements {
   const memory = memoryQuantity(memoryMiB);
   return {
-    requests: { memory, cpu: cpuQuantity(Math.min(cpuMillis ?? CPU_REQUEST_MILLIS, CPU_REQUEST_MILLIS)) },
+    requests: { memory, cpu: cpuQuantity(cpuMillis ?? CPU_REQUEST_MILLIS) },
     limits: { memory, ...(cpuMillis === null ? {} : { cpu: cpuQuantity(cpuMillis) }) },
   };
 }
 
 /**
- * It is ready once its code is loaded, and until it is told to go: there is nothing between to ask for each second. Its event
+ * It is ready once its code is loaded, and until it receives SIGTERM: there is nothing between to probe each second. Its event
  * loop is watched from then on, and not before, for to load may take long where many start at once; the runtime takes no
- * call before. A loop that is blocked for `BLOCKED_SECONDS` has the instance told to go; the kubelet then gives it two
+ * call before. A loop that is blocked for `BLOCKED_SECONDS` has the instance stopped; the kubelet then gives it two
  * seconds, in which the call may still end, and kills it: without more time to drain, which a loop would not use (S3).
  */
 function buildProbes({ cpuMillis }: InstanceTemplate): Pick<V1Container, 'startupProbe' | 'livenessProbe'> {

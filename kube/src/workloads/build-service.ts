@@ -1,10 +1,10 @@
 import type { V1Service } from '@kubernetes/client-node';
 import { podSelector, workloadMetadata } from './build-metadata.ts';
 import { CALL_PORT, serviceName } from './names.ts';
-import type { BuildInput } from './workload-settings.ts';
+import type { WorkloadInput } from './workload-settings.ts';
 
 /** Headless: it is there for its EndpointSlices, which say which instances take calls. */
-export function buildService({ desired, settings }: BuildInput): V1Service {
+export function buildService({ desired, settings }: WorkloadInput): V1Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
 /** How an object differs from what it should be. */
-export interface Difference {
+interface Difference {
   /** Something that is wanted is missing or another: applying it again puts it right. */
   differs: boolean;
   /** JSON pointers of what stands beside what is wanted, later ones of a list first. Applying takes none of it away. */

@@ -9,7 +9,7 @@ import type { WorkloadSettings } from './workload-settings.ts';
 import { WorkloadView } from './workload-view.ts';
 import { WorkloadWriter } from './workload-writer.ts';
 
-export interface DeploymentWorkloadsOptions {
+interface DeploymentWorkloadsOptions {
   client: KubeClient;
   settings: WorkloadSettings;
   /** The feed token of a function, by its uid, under the current feed key. */
@@ -31,7 +31,7 @@ export interface DeploymentWorkloads extends Workloads {
   /** Which instance connects; undefined: none that its pod and that pod's address confirm. Waits up to ten seconds for these. */
   identify(hello: RuntimeHello, peer: RuntimePeer): Promise<RuntimeIdentity | undefined>;
   /**
-   * The runtime of the pod has told over the feed that it takes calls: it counts as ready before the kubelet says so.
+   * The runtime of the pod has reported over the feed that it takes calls: it counts as ready before the kubelet says so.
    * @returns to be called when its connection has ended, and with it perhaps the process.
    */
   markLoaded(podName: string): () => void;

@@ -47,7 +47,7 @@ describe('LoadedMarks', () => {
     expect(holdsAfter([UNREADY, true])).toEqual([false]);
   });
 
-  it('ends with the pod that is told to go', () => {
+  it('ends with the pod that is terminating', () => {
     marks.add(UNREADY);
     expect(holdsAfter([podThat(false, { deletionTimestamp: '2026-01-01T00:00:00Z' }), false])).toEqual([false]);
   });

@@ -15,7 +15,7 @@ interface Mark {
 /**
  * Pods whose runtime has said itself, over a connection that is still there, that it takes calls. They need not wait for
  * the kubelet's rhythm of a second and for what follows it; once pod and endpoint say ready, their word alone counts. That a
- * container has ended shows in its connection: the kubelet tells of it when the next one may be running already.
+ * container has ended shows in its connection: the kubelet reports it when the next one may be running already.
  */
 export class LoadedMarks {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -41,13 +41,13 @@ export class LoadedMarks {
     const mark = this.#marks.get(pod.metadata.uid);
     if (mark === undefined) return;
     const ready = isPodReady(pod);
-    if (isLeaving(pod) || this.#isSettled(mark, ready, endpointReady)) this.#marks.delete(pod.metadata.uid);
+    if (isLeaving(pod) || this.#isDecided(mark, ready, endpointReady)) this.#marks.delete(pod.metadata.uid);
     mark.confirmed = mark.fresh && ready;
     mark.fresh ||= !ready;
   }
 
   /** Whether pod and endpoint speak for themselves now. */
-  #isSettled({ since, fresh, confirmed }: Mark, ready: boolean, endpointReady: boolean): boolean {
+  #isDecided({ since, fresh, confirmed }: Mark, ready: boolean, endpointReady: boolean): boolean {
     const agreed = fresh && ready && endpointReady;
     const refuted = confirmed && !ready;
     return agreed || refuted || this.#clock.monotonic() - since > LATE_NEWS_MS;

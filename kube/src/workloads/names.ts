@@ -24,8 +24,6 @@ export const CONTAINER_NAME = 'function';
 export const CALL_PORT = 8080;
 /** `/livez` and `/readyz`. */
 export const PROBE_PORT = 8081;
-/** The operator's feed. */
-export const FEED_PORT = 9443;
 /** Where a pod finds its token and the feed's authority. */
 export const FEED_DIRECTORY = '/etc/wherry/feed';
 /** ConfigMap in the namespace of functions: `ca.crt` of the feed. The operator makes it. */

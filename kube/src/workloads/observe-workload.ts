@@ -5,7 +5,7 @@ import { isLeaving, isPodReady, restartsOf, type Pod } from './pod.ts';
 import { waitingReason, type Deployment } from './waiting-reason.ts';
 
 /** What a workload's state is read from. */
-export interface WorkloadFacts {
+interface WorkloadFacts {
   deployment: Deployment;
   /** Those of the workload that are not to go with an earlier one of its name. */
   pods: readonly Pod[];

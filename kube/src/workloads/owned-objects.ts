@@ -7,13 +7,13 @@ import { compareObject } from './compare-object.ts';
 import { FIELD_MANAGER, FUNCTION_UID_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL } from './names.ts';
 
 /** The part of an object cache that is read here. It must hold all objects of the path, foreign ones too. */
-export interface CacheView<T extends KubeObject> {
+interface CacheView<T extends KubeObject> {
   get(name: string): T | undefined;
   list(): T[];
   onChange(callback: (name: string, object: T | undefined) => void): () => void;
 }
 
-export interface OwnedObjectsOptions<T extends KubeObject> {
+interface OwnedObjectsOptions<T extends KubeObject> {
   client: KubeClient;
   cache: CacheView<T>;
   /** `/api/v1/namespaces/x/services`. */
@@ -21,7 +21,7 @@ export interface OwnedObjectsOptions<T extends KubeObject> {
 }
 
 /** What a builder makes. */
-export interface DesiredObject {
+interface DesiredObject {
   metadata?: { name?: string; annotations?: Record<string, string> };
 }
 
@@ -54,7 +54,7 @@ export class OwnedObjects<T extends KubeObject> {
 
   constructor(options: OwnedObjectsOptions<T>) {
     this.#options = options;
-    options.cache.onChange((name, object) => this.#settle(name, object));
+    options.cache.onChange((name, object) => this.#forgetStale(name, object));
   }
 
   /** The newest known state; undefined for one that was deleted. */
@@ -73,7 +73,7 @@ export class OwnedObjects<T extends KubeObject> {
     return [...names].flatMap((name) => this.get(name) ?? []);
   }
 
-  /** Whether the object is as it should be; nothing is asked of the API server. */
+  /** Whether the object is as it should be; no request goes to the API server. */
   isAsDesired(desired: DesiredObject): boolean {
     const object = this.get(desired.metadata?.name ?? '');
     if (object === undefined) return false;
@@ -137,7 +137,7 @@ export class OwnedObjects<T extends KubeObject> {
       const found = await client.request<T>({ method: 'GET', path });
       if (!belongsTo(found, functionUid)) throw new NotOursError(path);
       this.#remember(name, found);
-      throw conflict(`${describePath(path)} was written by another at the same time.`);
+      throw conflict(`${describePath(path)} was changed by another client at the same time.`);
     }
   }
 
@@ -177,7 +177,7 @@ export class OwnedObjects<T extends KubeObject> {
     return object;
   }
 
-  #settle(name: string, object: T | undefined): void {
+  #forgetStale(name: string, object: T | undefined): void {
     const written = this.#written.get(name);
     if (object === undefined || (written !== undefined && !isNewer(written, object))) this.#written.delete(name);
     if (object?.metadata.uid !== this.#deleted.get(name)) this.#deleted.delete(name);

@@ -14,7 +14,7 @@ const looping = (end: Partial<Terminated>, restartCount = 2): Pod =>
   });
 
 describe('failureOf', () => {
-  it.each(['ExportError', 'LoadError'] as const)('tells %s at its first end, as the runtime wrote it', (reason) => {
+  it.each(['ExportError', 'LoadError'] as const)('reports %s at its first end, as the runtime wrote it', (reason) => {
     const terminated = { exitCode: 1, message: JSON.stringify({ reason, message: 'at main.ts:3:7' }) };
     expect(failureOf([podWith({ state: { terminated } })])).toEqual({ reason, message: 'at main.ts:3:7' });
     expect(failureOf([podWith({ restartCount: 1, state: { running: {} }, lastState: { terminated } })])).toEqual({
@@ -38,7 +38,7 @@ describe('failureOf', () => {
       'It exited with code 1.\nError: [31mboom\n    at x',
     ],
     ['no failure that the function made up', { message: '{"reason":"Ready","message":"x"}' }, 'It exited with code 1.'],
-  ])('tells a crash loop with %s', (_what, end, said) => {
+  ])('reports a crash loop with %s', (_what, end, said) => {
     expect(failureOf([looping(end)])).toEqual({
       reason: 'CrashLoop',
       message: `Its instances ended 3 times in a row. ${said}`,
@@ -59,7 +59,7 @@ describe('failureOf', () => {
       ],
     ],
     ['the kubelet has said nothing', [{ metadata: { name: 'p', uid: 'u', resourceVersion: '1' } }]],
-  ])('tells nothing while %s', (_what, pods) => {
+  ])('reports nothing while %s', (_what, pods) => {
     expect(failureOf(pods)).toBeUndefined();
   });
 });

@@ -13,8 +13,8 @@ const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 export function failureOf(pods: readonly Pod[]): WorkloadFailure | undefined {
   const statuses = pods.flatMap((pod) => (isLeaving(pod) ? [] : (containerOf(pod) ?? [])));
   for (const status of statuses) {
-    const told = toldFailure(lastEnd(status));
-    if (told !== undefined) return told;
+    const reported = reportedFailure(lastEnd(status));
+    if (reported !== undefined) return reported;
   }
   return statuses.map(crashLoop).find((failure) => failure !== undefined);
 }
@@ -24,7 +24,7 @@ function lastEnd({ state, lastState }: ContainerStatus): Terminated | undefined 
 }
 
 /** What the runtime wrote as it ended, when the code did not load. */
-function toldFailure(end: Terminated | undefined): WorkloadFailure | undefined {
+function reportedFailure(end: Terminated | undefined): WorkloadFailure | undefined {
   try {
     const { reason, message } = JSON.parse(end?.message ?? '') as { reason?: unknown; message?: unknown };
     if ((reason !== 'ExportError' && reason !== 'LoadError') || typeof message !== 'string') return undefined;

@@ -10,7 +10,7 @@ import { keepPod, type Pod } from './pod.ts';
 import type { Deployment } from './waiting-reason.ts';
 
 /** The kinds that a workload is made of, each with how it is written. */
-export interface OwnedKinds {
+interface OwnedKinds {
   secret: OwnedObjects<KubeObject>;
   service: OwnedObjects<KubeObject>;
   disruptionBudget: OwnedObjects<KubeObject>;

@@ -11,12 +11,12 @@ export interface WorkloadSettings {
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   /** `host:port` of the operator's feed. */
   feedAddress: string;
-  /** How long a pod that was told to go still takes calls, until every router knows. */
+  /** How long a terminating pod still takes calls, until every router knows. */
   lameDuckSeconds: number;
 }
 
 /** What the builders of a workload's objects are given. */
-export interface BuildInput {
+export interface WorkloadInput {
   desired: DesiredWorkload;
   settings: WorkloadSettings;
 }

@@ -23,8 +23,8 @@ export class WorkloadView {
   /** Workloads that are not as they should be until a person changes something, and why; some of them run. */
   readonly #blocked = new Map<string, { desired: DesiredWorkload; waiting: string }>();
   readonly #observed = new Map<string, ObservedWorkload>();
-  /** What ails a workload's pods, as it was told last. */
-  readonly #told = new Map<string, string>();
+  /** What ails a workload's pods, as it was logged last. */
+  readonly #reported = new Map<string, string>();
   readonly #listeners = new Set<Listener>();
 
   constructor({ caches, clock, logger }: { caches: WorkloadCaches; clock: Clock; logger: Logger }) {
@@ -37,7 +37,7 @@ export class WorkloadView {
       const functionName = deployment?.metadata.labels?.[FUNCTION_LABEL] ?? functionNames.get(name);
       if (deployment === undefined) {
         functionNames.delete(name);
-        this.#told.delete(name);
+        this.#reported.delete(name);
       } else functionNames.set(name, functionName);
       this.changed(name, functionName);
     });
@@ -116,7 +116,7 @@ export class WorkloadView {
     this.#blocked.delete(name);
   }
 
-  /** Tells later, so that a listener may call back into here. */
+  /** Notifies later, so that a listener may call back into here. */
   changed(name: string, functionName: string | undefined): void {
     const known = functionName ?? this.#observed.get(name)?.functionName;
     this.#observed.delete(name);
@@ -164,19 +164,19 @@ export class WorkloadView {
     const waiting = this.#blocked.get(name)?.waiting;
     const whole = waiting === undefined ? observed : { ...observed, waiting };
     this.#observed.set(name, whole);
-    // What is in its way was told when it came to be there.
-    this.#tellTrouble(observed);
+    // What blocks it was logged when it began to.
+    this.#logTrouble(observed);
     return whole;
   }
 
-  /** Once for each trouble: what ails pods is nothing that the service itself can mend. */
-  #tellTrouble({ name, functionName, waiting }: ObservedWorkload): void {
-    if (waiting === this.#told.get(name)) return;
+  /** Once for each trouble: what ails pods is not for the service itself to fix. */
+  #logTrouble({ name, functionName, waiting }: ObservedWorkload): void {
+    if (waiting === this.#reported.get(name)) return;
     if (waiting === undefined) {
-      this.#told.delete(name);
+      this.#reported.delete(name);
       return;
     }
-    this.#told.set(name, waiting);
+    this.#reported.set(name, waiting);
     this.#logger.warn({ workload: name, function: functionName }, `Instances do not start. ${waiting}`);
   }
 }

@@ -2,6 +2,8 @@ import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { DesiredWorkload } from '@wherry/core/ports/workloads.ts';
+import { Backoff } from '@wherry/service/backoff.ts';
+import { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { buildObjects, type WorkloadObjects } from './build-objects.ts';
 import { feedSecretName, FUNCTION_LABEL, FUNCTION_UID_ANNOTATION, serviceName, WORKLOAD_LABEL } from './names.ts';
 import { NotOursError, type OwnedObjects } from './owned-objects.ts';
@@ -9,16 +11,16 @@ import type { WorkloadCaches } from './workload-caches.ts';
 import type { WorkloadSettings } from './workload-settings.ts';
 import type { WorkloadView } from './workload-view.ts';
 
-const FIRST_REPAIR_MS = 50;
-/** Foreign edits are reverted within 10 s (K2), also those of a program that repeats them. */
-const LAST_REPAIR_MS = 6000;
-/** A workload that was left alone for so long is repaired at once again. */
-const CALM_MS = 60_000;
+/**
+ * Foreign edits are reverted within 10 s (K2), also those of a program that repeats them. A workload that was left alone for
+ * a minute is repaired at once again.
+ */
+const REPAIRS = { firstMs: 50, lastMs: 6000, wellMs: 60_000 };
 const SWEEP_MS = 1000;
 /** What belongs to no Deployment is left so long: it may be of one that is about to be made. */
 const LEFTOVER_AGE_MS = 60_000;
 
-export interface WorkloadWriterOptions {
+interface WorkloadWriterOptions {
   settings: WorkloadSettings;
   caches: WorkloadCaches;
   view: WorkloadView;
@@ -31,7 +33,7 @@ export interface WorkloadWriterOptions {
 }
 
 interface Repair {
-  count: number;
+  backoff: Backoff;
   at: number;
   cancel: (() => void) | undefined;
 }
@@ -42,8 +44,8 @@ export class WorkloadWriter {
   readonly #desired = new Map<string, DesiredWorkload>();
   /** Which workloads have an object of the name, of whatever kind. */
   readonly #usersOf = new Map<string, Set<string>>();
-  /** The last write of each workload: one comes after the other. */
-  readonly #turns = new Map<string, Promise<void>>();
+  /** The writes of a workload come one after the other. */
+  readonly #writes = new KeyedLock();
   readonly #repairs = new Map<string, Repair>();
   #cancelSweep: (() => void) | undefined;
   #stopped = false;
@@ -62,7 +64,7 @@ export class WorkloadWriter {
     for (const object of objectNames(desired))
       this.#usersOf.set(object, (this.#usersOf.get(object) ?? new Set()).add(name));
     this.#sweepLater();
-    await this.#inTurn(name, () => this.#settle(name));
+    await this.#inTurn(name, () => this.#synchronize(name));
   }
 
   /** The Service stays until the last pod has gone: draining instances are found by it. */
@@ -92,7 +94,7 @@ export class WorkloadWriter {
     for (const name of [...this.#desired.keys()]) this.#forget(name);
   }
 
-  async #settle(name: string): Promise<void> {
+  async #synchronize(name: string): Promise<void> {
     const desired = this.#desired.get(name);
     if (desired === undefined) return;
     const { view, caches } = this.#options;
@@ -105,7 +107,7 @@ export class WorkloadWriter {
       view.block(desired, undefined);
     } catch (error) {
       if (!isLasting(error)) throw error;
-      // Trying again at once changes nothing: a person has to, and is told by a condition.
+      // Trying again at once changes nothing: a person has to, and a condition says so.
       view.block(desired, error.message);
       this.#repairLater(name);
       return;
@@ -151,14 +153,14 @@ export class WorkloadWriter {
   #repairIfNeeded(name: string): void {
     const desired = this.#desired.get(name);
     // A write under way says itself how it ended.
-    if (desired === undefined || this.#turns.has(name) || this.#isAsDesired(desired)) return;
+    if (desired === undefined || this.#writes.isBusy(name) || this.#isAsDesired(desired)) return;
     if (this.#isGone(name)) this.#forget(name);
     else this.#repairLater(name);
   }
 
   /**
-   * Another operator may have removed it, which knows more than this one: whoever watches is told that it is gone, and
-   * asks for it again where it still shall be.
+   * Another operator may have removed it, which knows more than this one: whoever watches is notified that it is gone, and
+   * ensures it again where it is still desired.
    */
   #isGone(name: string): boolean {
     const { caches, view } = this.#options;
@@ -171,9 +173,9 @@ export class WorkloadWriter {
     const now = clock.monotonic();
     const before = this.#repairs.get(name);
     if (before?.cancel !== undefined) return;
-    const count = before === undefined || now - before.at > CALM_MS ? 0 : before.count + 1;
-    const delay = Math.min(FIRST_REPAIR_MS * 2 ** count, LAST_REPAIR_MS);
-    this.#repairs.set(name, { count, at: now, cancel: clock.after(delay, () => void this.#repair(name)) });
+    const backoff = before?.backoff ?? new Backoff(REPAIRS);
+    const delay = backoff.failed(now - (before?.at ?? now));
+    this.#repairs.set(name, { backoff, at: now, cancel: clock.after(delay, () => void this.#repair(name)) });
   }
 
   async #repair(name: string): Promise<void> {
@@ -186,11 +188,11 @@ export class WorkloadWriter {
       if (this.#isAsDesired(desired)) return;
       logger.info(
         { workload: name, function: desired.functionName },
-        "a workload's objects are not as they should be: they are put right",
+        "a workload's objects are not as they should be: they are repaired",
       );
-      await this.#inTurn(name, () => this.#settle(name));
+      await this.#inTurn(name, () => this.#synchronize(name));
     } catch (error) {
-      logger.warn({ err: error, workload: name }, "a workload's objects could not be put right yet");
+      logger.warn({ err: error, workload: name }, "a workload's objects could not be repaired yet");
       this.#repairLater(name);
     }
   }
@@ -208,17 +210,11 @@ export class WorkloadWriter {
   }
 
   async #inTurn(name: string, work: () => Promise<void>): Promise<void> {
-    const before = this.#turns.get(name) ?? Promise.resolve();
-    const turn = before.catch(() => undefined).then(work);
-    this.#turns.set(name, turn);
     try {
-      await turn;
+      await this.#writes.run(name, work);
     } finally {
-      if (this.#turns.get(name) === turn) {
-        this.#turns.delete(name);
-        // What others changed meanwhile was left to this write, which may have looked at it before.
-        this.#repairIfNeeded(name);
-      }
+      // What others changed meanwhile was left to this write, which may have looked at it before.
+      this.#repairIfNeeded(name);
     }
   }
 

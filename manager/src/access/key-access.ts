@@ -13,14 +13,14 @@ import type { Informer } from '@wherry/service/informer.ts';
 import type { AuditActor } from '../audit/audit-record.ts';
 import type { Principal } from '../http/principal.ts';
 
-export interface KeyAccessOptions {
+interface KeyAccessOptions {
   keys: Informer<'ApiKey'>;
   groups: Informer<'KeyGroup'>;
   settings: Informer<'Settings'>;
   reader: ConfidentialReader;
   /** Those that the reader follows. */
   referencedSecrets: ReferencedSecrets;
-  /** Tells when the key ring holds other keys: what did not open before may open now. */
+  /** Notifies when the key ring holds other keys: what did not open before may open now. */
   onKeyRingChange?: (callback: () => void) => () => void;
   digestKey: KeyObject;
   clock: Clock;
@@ -66,7 +66,7 @@ export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
     if (value === undefined) {
       options.logger.error(
         { key: id, reason: problem.reason },
-        `The value of a key cannot be read: it opens nothing. ${problem.message}`,
+        `The value of a key cannot be read: calls with it are refused. ${problem.message}`,
       );
       return;
     }

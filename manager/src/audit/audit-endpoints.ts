@@ -17,12 +17,12 @@ export const auditEndpoints = {
     ...common,
     operationId: 'exportAudit',
     path: '/api/audit/export',
-    summary: 'Get all audit records, newest first, one a line',
+    summary: 'Get all audit records, newest first, one per line',
     query: auditExportQuerySchema,
     reply: {
       bytes: {
         type: 'application/x-ndjson',
-        description: 'A JSON object a line, as in the list; an answer that is cut short failed',
+        description: 'A JSON object per line, as in the list; an answer that is cut short failed',
       },
     },
     errors: ['forbidden'],

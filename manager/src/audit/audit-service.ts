@@ -22,7 +22,7 @@ export class AuditService {
   async page(query: AuditPageQuery): Promise<AuditPage> {
     const limit = query.limit ?? DEFAULT_LIMIT;
     const before = query.cursor === undefined ? undefined : decodeCursor(query.cursor, positionSchema)[0];
-    // One more tells whether there is another page.
+    // One more shows whether there is another page.
     const found = await this.#store.query({ ...filtersOf(query), limit: limit + 1, before });
     const records = found.slice(0, limit);
     const last = records.at(-1);

@@ -12,7 +12,7 @@ const IDENTIFIED = { burst: 1000, perMinute: 10 };
 const SUMMARY_MS = 60_000;
 const RETRY_MS = 5000;
 
-export interface AuditTrailOptions {
+interface AuditTrailOptions {
   store: AuditStore;
   clock: Clock;
   logger: Logger;
@@ -54,7 +54,7 @@ export class AuditTrail {
     } catch (error) {
       this.#options.logger.error(
         { err: error, records },
-        'a change was made whose audit record cannot be written: free some room; nothing else may be changed until it is written',
+        'a change was made whose audit record cannot be written: free some disk space; nothing else may be changed until it is written',
       );
       this.#unwritten.push(...records);
       this.#scheduleRetry();
@@ -137,6 +137,6 @@ export class AuditTrail {
 function notWritten(): DomainError {
   return new DomainError(
     'unavailable',
-    'The audit record of this request cannot be written: free some room on the disk of the data directory, then try again.',
+    'The audit record of this request cannot be written: free some space on the disk of the data directory, then try again.',
   );
 }

@@ -42,6 +42,28 @@ describe('audit records (M9)', () => {
     expect(answer.headers['x-request-id']).toMatch(UUID);
   });
 
+  it('hold no value of a key that a caller writes where an id or a name belongs', async () => {
+    const [group] = (await manager.store.list('KeyGroup')).items;
+    const value = 'a-key-that-ada-knows';
+    const key = await create('/api/keys', { groupId: group!.metadata.name, name: 'ada', value });
+    await api().delete(`/api/keys/${value}`).expect(404);
+    await api().delete(`/api/keys/${KEY}`).expect(404);
+    await api().delete('/api/keys/wh_Not-the-shape-of-an-id').expect(404);
+    await api().post('/api/key-groups').send({ name: value }).expect(201);
+    await rawRequest(manager, { method: 'DELETE', path: `/api/sources/app/files/lib%2F${value}` });
+    await anonymous().delete('/api/keys/shown-by-a-nobody').set('X-API-Key', 'shown-by-a-nobody').expect(401);
+    await api().delete(`/api/keys/${key}`).expect(200);
+    const all = JSON.stringify(await records());
+    for (const text of [value, KEY, 'wh_Not', 'shown-by']) expect(all).not.toContain(text);
+    expect(await facts()).toEqual(
+      expect.arrayContaining([
+        ['key.delete', 'ApiKey', null, null, 'failed'],
+        ['file.delete', 'File', 'app', 'lib/(the value of a key)', 'failed'],
+        ['key.delete', 'ApiKey', key, 'ada', 'ok'],
+      ]),
+    );
+  });
+
   it('are written of every kind of change, and hold no value', async () => {
     const group = await create('/api/key-groups', { name: 'partners', description: 'CANARY' });
     await api().put(`/api/key-groups/${group}`).send({ description: 'CANARY-2' }).expect(200);
@@ -297,8 +319,8 @@ describe('audit records (M9)', () => {
       const [one] = await manager.audited();
       await manager.audit.append(Array.from({ length: 1500 }, () => one!));
       const query = manager.audit.query.bind(manager.audit);
-      manager.audit.query = async (asked) =>
-        asked.before === undefined ? query(asked) : Promise.reject(new Error('the disk failed'));
+      manager.audit.query = async (filter) =>
+        filter.before === undefined ? query(filter) : Promise.reject(new Error('the disk failed'));
       await expect(rawRequest(manager, { method: 'GET', path: '/api/audit/export' })).rejects.toThrow();
     });
 

@@ -4,9 +4,8 @@ import type { ActedOn, AnyEndpoint, Audit } from '../http/endpoint.ts';
 import type { Principal } from '../http/principal.ts';
 import type { AuditActor, AuditObject, AuditRecord, AuditResult } from './audit-record.ts';
 import type { AuditTrail } from './audit-trail.ts';
+import { withoutKeys, type KnowsKey } from './without-keys.ts';
 
-/** Characters of an id or a name that a caller chose. */
-const MAX_TEXT = 256;
 const DENIED: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'throttled']);
 
 /** Whose request it is. */
@@ -14,18 +13,20 @@ export interface AuditedCaller {
   requestId: string;
   principal: Principal | undefined;
   clientAddress: string | null;
+  /** What it shows as its key, valid or not. */
+  shownKey: string | undefined;
   /** Who it claims to be, where it is not let in. */
   claimant: () => AuditActor;
 }
 
-/** What a request asks for, as its target says. */
-export interface AuditedTarget {
+/** What a request is for, as its target says. */
+interface AuditedTarget {
   params: Record<string, string>;
   query: Record<string, unknown>;
 }
 
 /** One request that leaves audit records: an attempt, then either what was done or why not. */
-export interface Act {
+interface Act {
   /** Before anything is done. @throws DomainError `unavailable` while nothing can be recorded. */
   begin(): Promise<void>;
   /** The body has passed validation: a `name` in it names what is to be made. */
@@ -39,10 +40,13 @@ export interface Act {
 export class Auditor {
   readonly #trail: AuditTrail;
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #knowsKey: KnowsKey;
 
-  constructor(trail: AuditTrail, clock: Pick<Clock, 'now'>) {
+  /** @param knowsKey whether a text is a key's value: such a text is in no record. */
+  constructor(trail: AuditTrail, clock: Pick<Clock, 'now'>, knowsKey: KnowsKey) {
     this.#trail = trail;
     this.#clock = clock;
+    this.#knowsKey = knowsKey;
   }
 
   /** @returns undefined for a request that leaves no record. */
@@ -51,12 +55,13 @@ export class Auditor {
     if (audit === undefined || !isAudited(audit, target.query)) return undefined;
     const trail = this.#trail;
     const declared = objectOf(audit, target.params);
+    const isKey: KnowsKey = (text) => text === caller.shownKey || this.#knowsKey(text);
     let isDone = false;
     const record = (object: AuditObject, result: AuditResult): AuditRecord => ({
       timestamp: this.#clock.now(),
       actor: actorOf(caller),
       action: audit.action,
-      object: { kind: object.kind, id: bounded(object.id), name: bounded(object.name) },
+      object: withoutKeys(object, isKey),
       result,
       requestId: caller.requestId,
       clientAddress: caller.clientAddress,
@@ -97,8 +102,4 @@ function nameIn(body: unknown): string | null {
 function actorOf({ principal, claimant }: AuditedCaller): AuditActor {
   if (principal === undefined) return claimant();
   return { type: principal.type, id: principal.id, name: principal.type === 'key' ? principal.name : principal.email };
-}
-
-function bounded(text: string | null): string | null {
-  return text === null || text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1)}…`;
 }

@@ -14,7 +14,7 @@ const TRIM_INTERVAL_MS = 3_600_000;
 const TRIM_AT_ONCE = 5000;
 const DAY_MS = 86_400_000;
 
-export interface AuditStoreOptions {
+interface AuditStoreOptions {
   /** Path of the database. */
   file: string;
   clock: Clock;
@@ -44,7 +44,7 @@ export async function openAuditStore(options: AuditStoreOptions): Promise<AuditS
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The audit records ${file} cannot be opened (${reason}): correct the permissions of the file, or free some room on its disk.`,
+      `The audit records ${file} cannot be opened (${reason}): correct the permissions of the file, or free some space on its disk.`,
       error,
     );
   }

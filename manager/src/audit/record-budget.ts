@@ -1,6 +1,6 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
-export interface RecordBudgetOptions {
+interface RecordBudgetOptions {
   /** Records that may come at once. */
   burst: number;
   /** Further ones that may come a minute, for as long as it goes on. */

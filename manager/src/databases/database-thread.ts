@@ -3,7 +3,7 @@ import { DomainError } from '@wherry/core/errors.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ThreadReply } from './thread-messages.ts';
 
-export interface DatabaseThreadOptions {
+interface DatabaseThreadOptions {
   /** What it is called in sentences: `log`. */
   name: string;
   logger: Logger;
@@ -68,7 +68,7 @@ export class DatabaseThread<O> {
   async close(): Promise<void> {
     const isFirst = !this.#isClosing;
     this.#isClosing = true;
-    // The thread ends by itself after its answer: to terminate one inside native code is to ask for trouble.
+    // The thread ends by itself after its answer: to terminate one inside native code is dangerous.
     if (isFirst) await this.call({ operation: 'close' }).catch(() => undefined);
     await this.#exited;
   }

@@ -61,7 +61,7 @@ describe('the content of a JSON upload (M8, M10)', () => {
     for (const length of [1, 3, 1000]) expect(() => scan(text, [length])).toThrow(expect.objectContaining(refused));
   });
 
-  it('tells half of a character at its end', () => {
+  it('detects half of a character at its end', () => {
     for (const length of [1, 4, 100]) {
       const scanner = new ContentScanner();
       const text = '{"content":"a\\ud83d';

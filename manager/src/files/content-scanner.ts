@@ -62,7 +62,7 @@ export class ContentScanner {
   #readEnvelope(text: string): number | undefined {
     for (let at = 0; at < text.length; at += 1) {
       if (!this.#step(text[at] ?? '')) continue;
-      if (this.#wasFound) throw invalid('content: is there twice.', [{ path: 'content', message: 'is there twice' }]);
+      if (this.#wasFound) throw invalid('content: is given twice.', [{ path: 'content', message: 'is given twice' }]);
       this.#wasFound = true;
       this.#keep(`${text.slice(0, at)}"`);
       this.#place = 'content';

@@ -36,7 +36,7 @@ export const fileEndpoints = {
     otherStatus: 304,
     reply: {
       json: fileViewSchema,
-      bytes: { type: 'application/octet-stream', description: 'The bytes; the content type is told by the extension' },
+      bytes: { type: 'application/octet-stream', description: 'The bytes; the extension decides the content type' },
     },
     errors: ['not_found'],
   }),

@@ -1,14 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
-import { routes, type Reply, type Route } from '../http/endpoint.ts';
+import { routes, type AnyEndpoint, type Call, type Reply, type Route } from '../http/endpoint.ts';
 import { actedOn, isoTime, SUCCESS } from '../resources/shape.ts';
 import { contentTypeOf } from './content-types.ts';
 import { fileEndpoints } from './file-endpoints.ts';
 import type { FileView } from './file-schemas.ts';
 import type { FileService } from './file-service.ts';
 import { etagOf, isCurrent, preconditionsOf } from './preconditions.ts';
+import { ViewBudget } from './view-budget.ts';
 
 export function fileRoutes(service: FileService): Route[] {
+  const budget = new ViewBudget();
   const put = async (call: { params: { id: string; path: string }; request: IncomingMessage }, createOnly: boolean) => {
     const { id: sourceId, path } = call.params;
     const { entry, created } = await service.put({ sourceId, path }, call.request, createOnly);
@@ -29,7 +31,7 @@ export function fileRoutes(service: FileService): Route[] {
       const files = await service.list(params.id);
       return { json: { files: files.map(({ path, size, mtime }) => ({ path, size, mtime: isoTime(mtime) })) } };
     },
-    get: async ({ params, request }) => getFile(service, await service.find(params.id, params.path), request),
+    get: async (call) => getFile({ service, budget }, await service.find(call.params.id, call.params.path), call),
     put: async (call) => put(call, false),
     create: async (call) => put(call, true),
     remove: async ({ params, request }) => {
@@ -51,10 +53,18 @@ export function fileRoutes(service: FileService): Route[] {
   });
 }
 
-async function getFile(service: FileService, entry: TreeEntry, request: IncomingMessage): Promise<Reply<FileView>> {
+async function getFile(
+  { service, budget }: { service: FileService; budget: ViewBudget },
+  entry: TreeEntry,
+  { request, onAnswered }: Pick<Call<AnyEndpoint>, 'request' | 'onAnswered'>,
+): Promise<Reply<FileView>> {
   const headers = { ETag: etagOf(entry.digest), Vary: 'Accept' };
   if (isCurrent(preconditionsOf(request), entry)) return { status: 304, headers };
-  if (asksForJson(request.headers.accept)) return { headers, json: envelope(entry, await service.bytes(entry)) };
+  if (acceptsJson(request.headers.accept)) {
+    // Nobody has to read the answer soon: until then it is in memory.
+    onAnswered(budget.take(entry.size));
+    return { headers, json: envelope(entry, await service.bytes(entry)) };
+  }
   return {
     headers: {
       ...headers,
@@ -69,7 +79,7 @@ async function getFile(service: FileService, entry: TreeEntry, request: Incoming
 }
 
 /** Only where JSON is named, and nothing is liked better: every client sends a wildcard. */
-function asksForJson(accept: string | undefined): boolean {
+function acceptsJson(accept: string | undefined): boolean {
   const ranges = (accept ?? '').split(',').map((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);

@@ -17,7 +17,7 @@ import { readTreeUpload } from './read-tree-upload.ts';
 import { readUpload } from './read-upload.ts';
 import { requireEditable, type Files, type SourceTrees } from './source-trees.ts';
 
-export interface FileServiceOptions {
+interface FileServiceOptions {
   store: ResourceStore;
   content: ContentStore;
   sources: SourceService;
@@ -117,7 +117,7 @@ export class FileService {
     requireEditable(source);
     const uploaded = await readTreeUpload(request, content, { limit: await this.#limit() });
     const problem = treePathProblem(uploaded.keys());
-    if (problem !== undefined) throw invalid(`The upload does not fit together: ${problem}.`);
+    if (problem !== undefined) throw invalid(`The paths of the upload conflict: ${problem}.`);
     const count = await trees.change(sourceId, (files) => {
       const before = new Map(files);
       if (whole) files.clear();

@@ -3,7 +3,7 @@ import { DomainError } from '@wherry/core/errors.ts';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 
 /** What must hold for the file at the moment its source's head moves. */
-export interface Preconditions {
+interface Preconditions {
   ifMatch: string | undefined;
   ifNoneMatch: string | undefined;
 }
@@ -24,7 +24,10 @@ export function checkPreconditions(given: Preconditions, current: TreeEntry | un
     throw new DomainError('precondition_failed', 'The file is not the one that If-Match names: read it again.');
   }
   if (given.ifNoneMatch !== undefined && listed(given.ifNoneMatch, tag)) {
-    throw new DomainError('precondition_failed', 'The file exists already, and If-None-Match asks that it does not.');
+    throw new DomainError(
+      'precondition_failed',
+      'The file exists already, and If-None-Match requires that it does not.',
+    );
   }
 }
 

@@ -9,15 +9,22 @@ export interface Stored {
   size: number;
 }
 
-/** Stores a file, and says in the setting's words when it is too large. */
-export async function putFile(
-  content: ContentStore,
-  bytes: AsyncIterable<Uint8Array> | Uint8Array,
-  limit: number,
-): Promise<Stored> {
+/** Stores a file, and says in the setting's words when it is too large. What the bytes themselves fail with stays as it is. */
+export async function putFile(content: ContentStore, bytes: AsyncIterable<Uint8Array>, limit: number): Promise<Stored> {
+  let failure: unknown;
+  const watched = async function* (): AsyncGenerator<Uint8Array> {
+    try {
+      yield* bytes;
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  };
   try {
-    return await content.put(bytes, limit);
+    return await content.put(watched(), limit);
   } catch (error) {
+    // The limit of a whole upload ends the bytes of one of its files.
+    if (isDomainError(failure)) throw failure;
     if (isDomainError(error, 'too_large')) throw tooLarge(limit);
     throw error;
   }

@@ -11,7 +11,7 @@ import type { StoredFile } from './source-trees.ts';
 import { readForm, tooLarge } from './upload-part.ts';
 
 /** Of one upload: entries, folders among them, and bytes, also unpacked. */
-export const TREE_LIMITS = { entries: 20_000, bytes: 500 * 1024 * 1024 };
+const TREE_LIMITS = { entries: 20_000, bytes: 500 * 1024 * 1024 };
 /** Between the content of one file and the next: names, attributes, padding. tar-stream holds them in memory. */
 const HEADER_BYTES = 2 * 1024 * 1024;
 const TAR_TYPES = new Set(['application/x-tar', 'application/tar']);
@@ -76,7 +76,8 @@ async function readTar(request: IncomingMessage, options: TarOptions): Promise<M
   })();
   const count = (chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> => counts.pass(chunks);
   const writing = options.gzip ? pipeline(source, createGunzip(), count, tar) : pipeline(source, count, tar);
-  const results = await Promise.allSettled([reading, writing]);
+  // That the whole is too large is known to the writing; to the reading, it is one of its files that breaks off.
+  const results = await Promise.allSettled([writing, reading]);
   if (received === 0) throw invalid('The body is empty: send a tar.');
   const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
   // What an entry was refused for says more than the stream that broke off because of it.

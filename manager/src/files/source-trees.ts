@@ -6,7 +6,7 @@ import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { CodeSourceResource } from '@wherry/core/resources/kinds.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
 import { decodeTree, EMPTY_TREE, encodeTree, type TreeEntry } from '@wherry/core/trees/tree.ts';
-import type { KeyedLock } from '../resources/keyed-lock.ts';
+import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { changeResource } from '../resources/writes.ts';
 import { missingSource } from '../sources/source-service.ts';
 
@@ -24,7 +24,7 @@ export interface StoredFile {
   executable?: boolean;
 }
 
-export interface SourceTreesOptions {
+interface SourceTreesOptions {
   store: ResourceStore;
   content: ContentStore;
   clock: Clock;
@@ -42,7 +42,7 @@ export class SourceTrees {
     this.#options = options;
   }
 
-  /** The files in force: of a manual source its head's, of a git source those of its last good sync. */
+  /** The active files: of a manual source its head's, of a git source those of its last good sync. */
   async read(source: CodeSourceResource): Promise<Files> {
     const digest = source.spec.type === 'manual' ? source.spec.manual?.tree : source.status.tree;
     const manifest = digest === undefined ? EMPTY_TREE : decodeTree(await this.#options.content.get(digest));

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { eventually } from '@wherry/core/contracts/eventually.ts';
 import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
 import supertest from 'supertest';
@@ -54,10 +56,14 @@ describe('a tree upload is bounded as it comes (M10)', () => {
   it('of a tar by its bytes, unpacked ones of a compressed tar, and by its entries, folders among them', async () => {
     expect(await read('application/x-tar', await tarOf(three))).toEqual(['a', 'b', 'c']);
     expect(await read('application/gzip', gzipSync(await tarOf(three)))).toEqual(['a', 'b', 'c']);
-    await expect(read('application/x-tar', await tarOf(four))).rejects.toMatchObject(tooLarge);
+    const whole = {
+      ...tooLarge,
+      message: 'The upload is over its limits of 5 entries and 100000 bytes, also unpacked.',
+    };
+    await expect(read('application/x-tar', await tarOf(four))).rejects.toMatchObject(whole);
     const bomb = gzipSync(await tarOf(four));
     expect(bomb.length).toBeLessThan(1000);
-    await expect(read('application/gzip', bomb)).rejects.toMatchObject(tooLarge);
+    await expect(read('application/gzip', bomb)).rejects.toMatchObject(whole);
     await expect(read('application/x-tar', await tarOf(folders))).rejects.toMatchObject(tooLarge);
     await expect(read('application/x-tar', await tarOf([...folders.slice(1), ['a', 1]]))).rejects.toMatchObject(
       tooLarge,
@@ -170,9 +176,39 @@ describe('uploads through the API (M10)', () => {
     const closed = new Promise((resolve) => arrived[0]?.on('close', resolve));
     open[0]?.destroy();
     await closed;
-    await manager.clock.settle();
+    await manager.clock.idle();
     expect((await put('application/octet-stream', 'x')).status).toBe(201);
   });
+
+  it.each(['close', 'keep-alive'])(
+    'of a compressed tar that unpacks to too much are a 413 that a client reads which sends all of its body first: Connection: %s',
+    async (connection) => {
+      const bomb = Buffer.concat([gzipSync(Buffer.alloc(4 * 1024 * 1024)), Buffer.alloc(20 * 1024 * 1024, 7)]);
+      const { port } = manager.server.address() as AddressInfo;
+      const socket = connect(port, '127.0.0.1');
+      const closed = new Promise((resolve) => void socket.once('close', resolve));
+      socket.on('error', () => undefined);
+      let text = '';
+      socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      const head = [
+        'PUT /api/sources/app/tree HTTP/1.1',
+        'Host: a',
+        `X-API-Key: ${KEY}`,
+        'Content-Type: application/gzip',
+        `Content-Length: ${bomb.length}`,
+        `Connection: ${connection}`,
+      ];
+      socket.write(`${head.join('\r\n')}\r\n\r\n`);
+      await promisify((done: (error?: Error | null) => void) => socket.write(bomb, done))();
+      if (connection === 'keep-alive') {
+        await eventually(() => expect(text).toMatch(/\}$/));
+        socket.end();
+      }
+      await closed;
+      expect(text).toMatch(/^HTTP\/1\.1 413 /);
+      expect(text).toContain('The tar has more than 2097152 bytes between two entries.');
+    },
+  );
 
   it('of a tree of more than 500 MiB, or 20,000 entries, are a 413', async () => {
     const path = '/api/sources/app/tree';

@@ -101,7 +101,7 @@ describe('the size limit of files', () => {
       const closed = new Promise((resolve) => incoming.on('close', resolve));
       sent.destroy();
       await closed;
-      await manager.clock.settle();
+      await manager.clock.idle();
       expect(await files()).toEqual([]);
       expect(manager.logger.of('error')).toEqual([]);
       expect(

@@ -6,13 +6,13 @@ import { DomainError, invalid, isDomainError } from '@wherry/core/errors.ts';
 import { PartsAsStreams } from './parts-as-streams.ts';
 
 /** One part of a multipart form. `filename` is empty where it has none. Who reads the content counts its bytes. */
-export interface FormPart {
+interface FormPart {
   name: string;
   filename: string;
   content: AsyncIterable<Uint8Array>;
 }
 
-export interface FormOptions {
+interface FormOptions {
   maxParts: number;
   /** Bytes of the whole form; without one, whatever its parts may have. */
   maxBytes?: number;

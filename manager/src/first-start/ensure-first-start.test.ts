@@ -81,7 +81,7 @@ describe('the first start', () => {
   });
 
   it.each([1, 2, 3, 4])(
-    'is done again when it died at write %i, and the key that it tells then works',
+    'is done again when it died at write %i, and the key that it shows then works',
     async (write) => {
       const dying = Object.create(store) as FakeResourceStore;
       let left = write;

@@ -19,7 +19,7 @@ const DONE = 'wherry.dev/first-start';
 export const FIRST_START_DONE = { [DONE]: 'done' };
 const KEY_NAME = 'bootstrap';
 
-export interface FirstStartOptions {
+interface FirstStartOptions {
   store: ResourceStore;
   /** Where it is recorded that the group and the key were made (M9). */
   audit: Pick<AuditStore, 'append'>;
@@ -100,7 +100,7 @@ async function ensureGroup(options: FirstStartOptions): Promise<void> {
   await record(options, 'key-group.create', { kind: 'KeyGroup', id: MANAGEMENT_GROUP, name: MANAGEMENT_GROUP });
 }
 
-/** A key that an unfinished first start left behind gets the value that is told now. @returns its id. */
+/** A key that an unfinished first start left behind gets the value that is shown now. @returns its id. */
 async function ensureKey({ store, clock, keyRing }: FirstStartOptions, value: string): Promise<string> {
   const name = nameFor(MANAGEMENT_GROUP, KEY_NAME);
   const owner = { kind: 'ApiKey', metadata: { namespace: store.namespace, name } } as const;

@@ -34,13 +34,13 @@ describe('AwaitOperator', () => {
 
   it('does not wait for what is observed already', async () => {
     await store.updateStatus({ ...written, status: { observedGeneration: 1 } });
-    await clock.settle();
+    await clock.idle();
     expect((await operator.observed(written)).status.observedGeneration).toBe(1);
   });
 
   it('does not wait for a generation that somebody has replaced', async () => {
     await store.update({ ...written, spec: { ...SPEC, enabled: false } });
-    await clock.settle();
+    await clock.idle();
     expect((await operator.observed(written)).spec.enabled).toBe(false);
   });
 

@@ -2,7 +2,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 import type { Informer } from '@wherry/service/informer.ts';
 
-export interface AwaitOperatorOptions {
+interface AwaitOperatorOptions {
   functions: Informer<'Function'>;
   clock: Clock;
   /** 0: does not wait. */
@@ -11,7 +11,7 @@ export interface AwaitOperatorOptions {
 
 /**
  * Holds the answer to a function's write back until the operator has taken it in, so that whoever made a function can
- * call it at once, and sees in the answer what became of it. It gives up after the limit: the write itself is safe.
+ * call it at once, and sees its status in the answer. It gives up after the limit: the write itself is safe.
  */
 export class AwaitOperator {
   readonly #options: AwaitOperatorOptions;

@@ -5,7 +5,7 @@ import { isoOrNull, isoTime, timesOf } from '../resources/shape.ts';
 import type { FunctionBody, FunctionView, RevisionView } from './function-schemas.ts';
 
 /** What a body that leaves it out does not change. */
-export type Kept = Pick<FunctionSpec, 'enabled'> & {
+type Kept = Pick<FunctionSpec, 'enabled'> & {
   keyGroups: FunctionSpec['keyGroups'];
   revision: FunctionSpec['revision'];
 };
@@ -88,7 +88,7 @@ type Readiness = Pick<FunctionView['status'], 'ready' | 'reason' | 'message'>;
 /**
  * Whether calls are answered by a good revision, and what is wrong if anything is. The condition Ready says the latter:
  * it is False after a broken edit too, while the last good revision still answers. What it says of an earlier definition
- * is not told of this one.
+ * does not know this one.
  */
 function readiness(resource: FunctionResource): Readiness {
   const { spec, status, metadata } = resource;

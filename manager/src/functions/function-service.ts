@@ -6,7 +6,7 @@ import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { FunctionSpec } from '@wherry/core/resources/function.ts';
 import { displayName, type FunctionResource } from '@wherry/core/resources/kinds.ts';
 import { refused } from '../http/validate.ts';
-import type { KeyedLock } from '../resources/keyed-lock.ts';
+import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { isId } from '../resources/shape.ts';
 import { changeResource, stampNew } from '../resources/writes.ts';
 import type { AwaitOperator } from './await-operator.ts';

@@ -279,7 +279,7 @@ describe('functions', () => {
       { readyReplicas: 0, ...ready('False', 'HandlerNotFound', 'no such file') },
       { ready: false, reason: 'HandlerNotFound', message: 'no such file' },
     ],
-  ])('tell their status: %s', async (_name, status, shown) => {
+  ])('have their status: %s', async (_name, status, shown) => {
     const { id } = await create();
     await setStatus(id, status);
     expect(view(await api().get(`/api/functions/${id}`)).status).toMatchObject(shown);

@@ -39,7 +39,7 @@ describe('the common rules of the API', () => {
   });
 
   it.each(['/api/nothing', '/api/functions/%zz', '/api/functions', '/api/docs'])(
-    'asks for credentials before anything else: %s',
+    'requires credentials before anything else: %s',
     async (path) => {
       const answer = await rawRequest(manager, { method: 'GET', path, headers: { 'x-api-key': 'x' } });
       expect(answer.status).toBe(401);
@@ -144,6 +144,44 @@ describe('the common rules of the API', () => {
     expect(JSON.parse(answer.body.toString())).toMatchObject({ details: [{ path: `cors.${key}` }] });
   });
 
+  it.each([
+    ['name', '{"name":"\\ud800"}'],
+    ['description', '{"description":"a \\udc00 b"}'],
+    ['description', '{"description":"\\udc00\\ud800"}'],
+    ['description', '{"description":"a\\u0000"}'],
+    ['cors.origins.1', '{"cors":{"origins":["*","\\ud83d"]}}'],
+    ['cors', '{"cors":{"\\ud83d":1}}'],
+    ['', '{"a\\u0000":1}'],
+    ['', '"\\u0000"'],
+  ])('M8: refuses half a character and NUL, naming the field %p: %s', async (field, body) => {
+    const answer = await rawRequest(
+      manager,
+      { method: 'POST', path: '/api/functions', headers: { 'content-type': 'application/json' } },
+      body,
+    );
+    const message = 'must be well-formed Unicode, without NUL';
+    expect([answer.status, JSON.parse(answer.body.toString())]).toMatchObject([
+      400,
+      {
+        code: 'validation_failed',
+        error: `${field === '' ? 'The body' : field}: ${message}.`,
+        details: [{ path: field, message }],
+      },
+    ]);
+  });
+
+  it('takes whole characters of every plane, escaped or not', async () => {
+    const answer = await rawRequest(
+      manager,
+      { method: 'POST', path: '/api/key-groups', headers: { 'content-type': 'application/json' } },
+      '{"name":"planes","description":"\\ud83d\\ude00 😀 \\t"}',
+    );
+    expect(answer.status).toBe(201);
+    expect((await api().get('/api/key-groups')).body).toMatchObject({
+      groups: expect.arrayContaining([expect.objectContaining({ description: '😀 😀 \t' })]) as unknown,
+    });
+  });
+
   it('names each field that is wrong, in the caller’s own terms', async () => {
     const answer = await api()
       .post('/api/functions')
@@ -167,7 +205,7 @@ describe('the common rules of the API', () => {
     expect((await api().get('/api/functions')).status).toBe(200);
   });
 
-  it('tells nothing of its insides when it breaks, and logs them under the request id', async () => {
+  it('reveals nothing of its insides when it breaks, and logs them under the request id', async () => {
     manager.store.failNext('list', new Error('ENOENT: /var/lib/wherry/wherry.db'));
     const broken = await api().get('/api/functions');
     expect(broken.status).toBe(500);
@@ -183,6 +221,8 @@ describe('the common rules of the API', () => {
     const behind = await startTestManager({ trustedProxies: ['127.0.0.0/8', '::1'] });
     const agent = supertest(behind.server);
     expect((await agent.get('/api/functions').set('X-Request-Id', own)).headers['x-request-id']).toBe(own);
+    const ofEnvoy = '0b19119b-01c4-97ba-ab69-621fcea74b4d';
+    expect((await agent.get('/api/functions').set('X-Request-Id', ofEnvoy)).headers['x-request-id']).toBe(ofEnvoy);
     expect((await agent.get('/api/functions').set('X-Request-Id', 'not-a-uuid')).headers['x-request-id']).toMatch(UUID);
     await behind.stop();
   });

@@ -7,11 +7,11 @@ describe('bad keys on the management port (M10)', () => {
   let manager: TestManager;
   afterEach(() => manager.stop());
 
-  const ask = (headers: Record<string, string>, path = '/api/functions'): Promise<RawAnswer> =>
+  const sendWith = (headers: Record<string, string>, path = '/api/functions'): Promise<RawAnswer> =>
     rawRequest(manager, { method: 'GET', path, headers: { 'x-api-key': BAD, ...headers } });
   const statuses = async (count: number, headers: Record<string, string> = {}): Promise<number[]> => {
     const found: number[] = [];
-    for (let call = 0; call < count; call += 1) found.push((await ask(headers)).status);
+    for (let call = 0; call < count; call += 1) found.push((await sendWith(headers)).status);
     return found;
   };
   const times = (count: number, status: number): number[] => Array.from({ length: count }, () => status);
@@ -19,9 +19,9 @@ describe('bad keys on the management port (M10)', () => {
   it('are throttled after 20 in a minute, wherever they are shown, and a good key never is', async () => {
     manager = await startTestManager();
     expect(await statuses(19)).toEqual(times(19, 401));
-    expect((await ask({}, '/api/nothing')).status).toBe(401);
+    expect((await sendWith({}, '/api/nothing')).status).toBe(401);
     for (const path of ['/api/functions', '/api/nothing', '/api/functions/%ff']) {
-      const answer = await ask({}, path);
+      const answer = await sendWith({}, path);
       expect([path, answer.status, answer.headers['retry-after']]).toEqual([path, 429, '60']);
       expect(JSON.parse(answer.body.toString())).toMatchObject({
         code: 'throttled',
@@ -39,7 +39,7 @@ describe('bad keys on the management port (M10)', () => {
     expect(await statuses(1)).toEqual([401]);
   });
 
-  it('count by the address that trusted proxies tell, and nobody else', async () => {
+  it('count by the address that trusted proxies report, and nobody else', async () => {
     manager = await startTestManager({ trustedProxies: ['127.0.0.0/8', '::1'] });
     expect(await statuses(21, { 'x-forwarded-for': '198.51.100.1, 203.0.113.7' })).toEqual([...times(20, 401), 429]);
     expect(await statuses(1, { 'x-forwarded-for': '198.51.100.9, 203.0.113.7' })).toEqual([429]);
@@ -50,11 +50,11 @@ describe('bad keys on the management port (M10)', () => {
       'x-forwarded-for': `203.0.113.${last}`,
       [PEER_HEADER]: `203.0.113.${last}`,
     });
-    for (let call = 0; call < 20; call += 1) await ask(forged(call));
+    for (let call = 0; call < 20; call += 1) await sendWith(forged(call));
     expect(await statuses(1, forged(99))).toEqual([429]);
   });
 
-  it('count by the address that the router tells, where it alone can connect', async () => {
+  it('count by the address that the router reports, where it alone can connect', async () => {
     manager = await startTestManager({ isBehindRouter: true });
     expect(await statuses(21, { [PEER_HEADER]: '203.0.113.1' })).toEqual([...times(20, 401), 429]);
     expect(await statuses(1, { [PEER_HEADER]: '203.0.113.2' })).toEqual([401]);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { DomainError } from '@wherry/core/errors.ts';
+import { BytePool } from './byte-pool.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 import { hasBody, JSON_LIMIT } from './json-body.ts';
 
@@ -10,9 +10,12 @@ const SMALL_BYTES = 32 * 1024 * 1024;
 /** What a body takes that is stored while it comes. */
 const STREAMED_BYTES = 1024 * 1024;
 
+const REFUSAL = 'Too many other requests with bodies are being read: try again in a moment.';
+
 /** What all bodies that are being read may take of memory (M10). */
 export class BodyBudget {
-  readonly #taken = { upload: 0, small: 0 };
+  readonly #uploads = new BytePool(TOTAL_BYTES, REFUSAL);
+  readonly #small = new BytePool(SMALL_BYTES, REFUSAL);
 
   /**
    * Takes what a request's body may need.
@@ -20,21 +23,7 @@ export class BodyBudget {
    * @throws DomainError `unavailable` while others have it.
    */
   take(endpoint: AnyEndpoint, request: IncomingMessage): () => void {
-    const bytes = bytesOf(endpoint, request);
-    const [pool, most] =
-      endpoint.body?.kind === 'stream' ? (['upload', TOTAL_BYTES] as const) : (['small', SMALL_BYTES] as const);
-    if (this.#taken[pool] + bytes > most) {
-      throw new DomainError(
-        'unavailable',
-        'Too many other requests with bodies are being read: try again in a moment.',
-      );
-    }
-    this.#taken[pool] += bytes;
-    let isBack = false;
-    return () => {
-      if (!isBack) this.#taken[pool] -= bytes;
-      isBack = true;
-    };
+    return (endpoint.body?.kind === 'stream' ? this.#uploads : this.#small).take(bytesOf(endpoint, request));
   }
 }
 

@@ -1,10 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
 import { DomainError, invalid, notFound } from '@wherry/core/errors.ts';
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import { BadKeyThrottle } from '@wherry/service/bad-key-throttle.ts';
+import { requestIdOf } from '@wherry/service/request-id.ts';
 import { trustedNetworks } from '@wherry/service/trusted-networks.ts';
 import type { AuditActor } from '../audit/audit-record.ts';
 import type { Auditor } from '../audit/auditor.ts';
@@ -14,9 +16,8 @@ import { mountEndpoints, unauthorized, type RequestState } from './mount-endpoin
 import type { Principal } from './principal.ts';
 import { sendError } from './reply.ts';
 import { readPeer } from './peer.ts';
-import { requestIdOf } from './request-id.ts';
 
-export interface ListenerOptions {
+interface ListenerOptions {
   routes: readonly Route[];
   /** Who the request's credentials are; undefined for none and for bad ones. */
   authenticate: (request: IncomingMessage) => Principal | undefined;
@@ -44,27 +45,7 @@ export function buildListener(options: ListenerOptions): RequestListener {
     if (state === undefined) throw new Error('a request has no state');
     return state;
   };
-  const app = express();
-  app.disable('x-powered-by');
-  app.set('strict routing', true);
-  app.set('case sensitive routing', true);
-  const { clock, routes, auditor } = options;
-  const duration = options.metrics.histogram('management_request_duration_seconds', 'Requests of the management API.', [
-    'operation',
-    'code',
-  ]);
-  app.use(mountEndpoints({ routes, stateOf, auditor, clock, duration }));
-  app.use((request, response) => {
-    requireKnownCaller(request, stateOf(request));
-    throw notFound(`There is nothing at this path: ${response.req.url.split('?', 1)[0] ?? ''}`);
-  });
-
-  // express's own type asks for its request, which it makes of Node's.
-  const handle = app as unknown as (
-    request: IncomingMessage,
-    response: ServerResponse,
-    next: (thrown: unknown) => void,
-  ) => void;
+  const handle = buildApp(options, stateOf);
 
   const fail = (thrown: unknown, request: IncomingMessage, response: ServerResponse): void => {
     const { requestId, principal, clientAddress } = stateOf(request);
@@ -73,7 +54,7 @@ export function buildListener(options: ListenerOptions): RequestListener {
       return;
     }
     let error = toDomainError(thrown);
-    // The router's own refusals (a bad escape) come before any endpoint asked who is there.
+    // The router's own refusals (a bad escape) come before any endpoint authenticates the caller.
     if (thrown instanceof URIError && principal === undefined) error = unauthorized();
     if (error.code === 'internal_error')
       options.logger.error({ err: thrown, requestId, method: request.method }, 'a request failed');
@@ -89,12 +70,13 @@ export function buildListener(options: ListenerOptions): RequestListener {
 
   return (request, response) => {
     const peer = peerOf(request);
-    const requestId = requestIdOf(request, peer.isTrusted);
+    const requestId = requestIdOf(peer.isTrusted ? request.headersDistinct['x-request-id']?.join() : undefined);
     response.setHeader('X-Request-Id', requestId);
     const state: RequestState = {
       requestId,
       principal: undefined,
       clientAddress: peer.client,
+      shownKey: request.headersDistinct['x-api-key']?.join(),
       claimant: () => options.claimantOf(request) ?? NOBODY,
     };
     states.set(request, state);
@@ -109,6 +91,25 @@ export function buildListener(options: ListenerOptions): RequestListener {
   };
 }
 
+type Handle = (request: IncomingMessage, response: ServerResponse, next: (thrown: unknown) => void) => void;
+
+function buildApp(
+  { clock, routes, auditor, metrics }: ListenerOptions,
+  stateOf: (request: IncomingMessage) => RequestState,
+): Handle {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('strict routing', true);
+  app.set('case sensitive routing', true);
+  const duration = metrics.histogram(METRICS.managementRequestDuration);
+  app.use(mountEndpoints({ routes, stateOf, auditor, clock, duration }));
+  app.use((request, response) => {
+    requireKnownCaller(request, stateOf(request));
+    throw notFound(`There is nothing at this path: ${response.req.url.split('?', 1)[0] ?? ''}`);
+  });
+  return app;
+}
+
 /** In the middle of its request or of the answer: there is nobody to answer, and nothing is wrong. */
 function callerLeft(thrown: unknown, request: IncomingMessage): boolean {
   if (request.destroyed && !request.complete) return true;
@@ -117,7 +118,10 @@ function callerLeft(thrown: unknown, request: IncomingMessage): boolean {
 
 /** R10's rule on this port (M10): only callers whose key is bad are ever answered so. */
 function tooManyBadKeys(): DomainError {
-  return new DomainError('throttled', 'Too many bad keys came from this address: try again after Retry-After seconds.');
+  return new DomainError(
+    'throttled',
+    'Too many invalid keys were sent from this address: try again after Retry-After seconds.',
+  );
 }
 
 function requireKnownCaller(request: IncomingMessage, state: RequestState): void {

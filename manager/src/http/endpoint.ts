@@ -9,7 +9,7 @@ type QuerySchema = z.ZodObject;
 type JsonSchema = z.ZodType;
 
 /** What an endpoint takes as body. A `stream` is read by its handler: it may be larger than memory should hold. */
-export type RequestBody<B extends JsonSchema> =
+type RequestBody<B extends JsonSchema> =
   | {
       kind: 'json';
       schema: B;
@@ -23,12 +23,12 @@ export type RequestBody<B extends JsonSchema> =
     };
 
 /** The body of a good answer. `bytes` beside a schema: negotiated by `Accept`. */
-export interface ReplyBody<R extends JsonSchema> {
+interface ReplyBody<R extends JsonSchema> {
   json?: R;
   bytes?: { type: string; description: string };
 }
 
-export type Method = 'get' | 'post' | 'put' | 'delete';
+type Method = 'get' | 'post' | 'put' | 'delete';
 
 /** What a request becomes in the audit records (M9). */
 export interface Audit {
@@ -50,7 +50,7 @@ type Audited<M extends Method> = M extends 'get' ? { audit?: Audit } : { audit: 
  * cannot drift apart. An endpoint without a permission, or one that changes something without an audit action, does not
  * type-check, and is not mounted.
  */
-export type Endpoint<
+type Endpoint<
   P extends string = string,
   Q extends QuerySchema = QuerySchema,
   B extends JsonSchema = JsonSchema,
@@ -88,6 +88,8 @@ export interface Call<E extends AnyEndpoint> {
   body: E extends { body?: RequestBody<infer B> } ? z.output<B> : never;
   /** For streamed bodies and conditional requests. */
   request: IncomingMessage;
+  /** Calls back once the answer is sent, or nobody waits for it any more. */
+  onAnswered: (callback: () => void) => void;
   /** Undefined on public endpoints without credentials. */
   principal: Principal | undefined;
   requestId: string;
@@ -111,7 +113,7 @@ type WithObjects<E extends AnyEndpoint, T> = E['method'] extends 'get'
   ? Reply<T>
   : Reply<T> & { objects: readonly ActedOn[] };
 type ReplyOf<E extends AnyEndpoint> = E extends { reply: ReplyBody<infer R> } ? WithObjects<E, z.input<R>> : never;
-export type Handler<E extends AnyEndpoint> = (call: Call<E>) => Promise<ReplyOf<E>>;
+type Handler<E extends AnyEndpoint> = (call: Call<E>) => Promise<ReplyOf<E>>;
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the bound of the generics above
 export type AnyEndpoint = Endpoint<string, any, any, any>;

@@ -1,7 +1,7 @@
 import { DomainError, isDomainError, type ErrorCode, type ErrorDetail } from '@wherry/core/errors.ts';
 
 /** How a code is answered. `retryAfter` in seconds. */
-export interface ErrorAnswer {
+interface ErrorAnswer {
   status: number;
   title: string;
   retryAfter?: number;
@@ -10,14 +10,18 @@ export interface ErrorAnswer {
 /** The one place that knows the status of a code. `docs/reference/errors.md` lists the same. */
 export const ERROR_ANSWERS: Record<ErrorCode, ErrorAnswer> = {
   validation_failed: { status: 400, title: 'The request is malformed or a field fails validation.' },
-  unauthorized: { status: 401, title: 'No or bad credentials, or a valid key of a group without management access.' },
+  unauthorized: {
+    status: 401,
+    title: 'Missing or invalid credentials, or a valid key of a group without management access.',
+  },
   forbidden: { status: 403, title: 'The caller is allowed, the act is not.' },
   not_found: { status: 404, title: 'What the path or a filter names does not exist.' },
   method_not_allowed: { status: 405, title: 'The path exists, not with this method; Allow lists those it has.' },
+  request_timeout: { status: 408, title: 'The body did not arrive in time.' },
   conflict: { status: 409, title: 'It exists already, or the state does not allow it.' },
   precondition_failed: { status: 412, title: 'If-Match or If-None-Match does not hold: the file has changed.' },
   too_large: { status: 413, title: 'The body or a file in it is over its limit.' },
-  unsupported_media_type: { status: 415, title: 'The content type or encoding of the body is not taken here.' },
+  unsupported_media_type: { status: 415, title: 'The content type or encoding of the body is not accepted here.' },
   throttled: { status: 429, title: 'Too many requests; try again after Retry-After seconds.', retryAfter: 60 },
   internal_error: { status: 500, title: 'A fault of the service; its log has the details under the request id.' },
   unavailable: {
@@ -28,7 +32,7 @@ export const ERROR_ANSWERS: Record<ErrorCode, ErrorAnswer> = {
 };
 
 /** The error body, the same on both ports. */
-export interface ErrorBody {
+interface ErrorBody {
   error: string;
   code: ErrorCode;
   requestId: string;

@@ -58,7 +58,7 @@ export function parseJson(bytes: Buffer): unknown {
   } catch {
     throw invalid('The body is not well-formed JSON in UTF-8.');
   }
-  refuseKeys(value, '');
+  refusePoison(value, '');
   return value;
 }
 
@@ -105,13 +105,27 @@ function step(byte: number | undefined): number {
   return byte === CLOSE_ARRAY || byte === CLOSE_OBJECT ? -1 : 0;
 }
 
-function refuseKeys(value: unknown, path: string): void {
+/**
+ * What no field may hold, whichever it is: a key that is code's own, half a pair of surrogates, which no store gives back
+ * as it was, or NUL, which ends a text for others.
+ */
+function refusePoison(value: unknown, path: string): void {
+  if (typeof value === 'string' && !isText(value)) throw refused(path);
   if (typeof value !== 'object' || value === null) return;
   for (const [key, child] of Object.entries(value)) {
+    // The name itself cannot be shown.
+    if (!isText(key)) throw refused(path);
     const here = path === '' ? key : `${path}.${key}`;
     if (!Array.isArray(value) && FORBIDDEN_KEYS.has(key)) {
       throw invalid(`${here}: is not a known field.`, [{ path: here, message: 'is not a known field' }]);
     }
-    refuseKeys(child, here);
+    refusePoison(child, here);
   }
+}
+
+const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+
+function refused(path: string): DomainError {
+  const message = 'must be well-formed Unicode, without NUL';
+  return invalid(`${path === '' ? 'The body' : path}: ${message}.`, [{ path, message }]);
 }

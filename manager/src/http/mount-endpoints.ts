@@ -16,14 +16,17 @@ import { validate } from './validate.ts';
 /** What earlier stages found out about a request. */
 export type RequestState = AuditedCaller;
 
-export interface MountOptions {
+interface MountOptions {
   routes: readonly Route[];
   stateOf: (request: IncomingMessage) => RequestState;
   auditor: Auditor;
-  clock: Pick<Clock, 'monotonic'>;
+  clock: Pick<Clock, 'monotonic' | 'after'>;
   /** Labels `operation` and `code`. */
   duration: Histogram;
 }
+
+/** How long a JSON body may take to arrive; uploads have no such limit. */
+const JSON_BODY_MS = 30_000;
 
 type Query = Record<string, unknown>;
 type ExpressRequest = IncomingMessage & { params: Record<string, unknown>; query: unknown };
@@ -105,7 +108,8 @@ async function answer(
     requirePermission(endpoint, state.principal);
     giveBack = options.budget.take(endpoint, request);
     await act?.begin();
-    const call = await gather(endpoint, request, { ...state, params });
+    const onAnswered = (callback: () => void): void => whenClosed(response, callback);
+    const call = await gather(endpoint, request, options.clock, { ...state, params, onAnswered });
     act?.reads(call.body);
     const reply = await route.handle(call);
     await act?.done(reply.objects ?? []);
@@ -122,7 +126,12 @@ async function answer(
   }
 }
 
-/** Whoever is not known is told nothing of what there is. */
+function whenClosed(response: ServerResponse, callback: () => void): void {
+  if (response.closed) callback();
+  else response.once('close', callback);
+}
+
+/** Unauthenticated callers learn nothing of what there is. */
 function requirePermission({ permission }: AnyEndpoint, principal: Principal | undefined): void {
   if (mayUse(permission, principal)) return;
   if (principal === undefined) throw unauthorized();
@@ -132,10 +141,11 @@ function requirePermission({ permission }: AnyEndpoint, principal: Principal | u
 async function gather(
   endpoint: AnyEndpoint,
   request: ExpressRequest,
-  rest: RequestState & { params: Record<string, string> },
+  clock: Pick<Clock, 'after'>,
+  rest: RequestState & Pick<Call<AnyEndpoint>, 'params' | 'onAnswered'>,
 ): Promise<Call<AnyEndpoint>> {
   const query = validateQuery(endpoint, request.query);
-  return { ...rest, query, body: await readBody(endpoint, request), request };
+  return { ...rest, query, body: await readBody(endpoint, request, clock), request };
 }
 
 function validateQuery(endpoint: AnyEndpoint, given: unknown): unknown {
@@ -149,7 +159,11 @@ function validateQuery(endpoint: AnyEndpoint, given: unknown): unknown {
   ]);
 }
 
-async function readBody(endpoint: AnyEndpoint, request: IncomingMessage): Promise<unknown> {
+async function readBody(
+  endpoint: AnyEndpoint,
+  request: IncomingMessage,
+  clock: Pick<Clock, 'after'>,
+): Promise<unknown> {
   if (endpoint.body === undefined) {
     requireJsonType(request);
     return undefined;
@@ -158,9 +172,21 @@ async function readBody(endpoint: AnyEndpoint, request: IncomingMessage): Promis
     refuseEncoding(request);
     return undefined;
   }
-  const value = await readJson(request);
+  const value = await inTime(readJson(request), clock);
   const readOnly: readonly string[] = endpoint.body.readOnly ?? [];
   return validate(endpoint.body.schema as z.ZodType, without(value, readOnly), 'body');
+}
+
+/** A small body has no reason to be slow, and while it comes it has its place in the budget (M10). */
+async function inTime<T>(reading: Promise<T>, clock: Pick<Clock, 'after'>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const tooSlow = new DomainError('request_timeout', `The JSON body did not arrive within ${JSON_BODY_MS / 1000} s.`);
+  const cancel = clock.after(JSON_BODY_MS, () => late.reject(tooSlow));
+  try {
+    return await Promise.race([reading, late.promise]);
+  } finally {
+    cancel();
+  }
 }
 
 function without(value: unknown, fields: readonly string[]): unknown {

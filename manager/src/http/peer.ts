@@ -4,7 +4,7 @@ import { clientAddress } from '@wherry/service/client-address.ts';
 import { plainAddress, type TrustedNetworks } from '@wherry/service/trusted-networks.ts';
 
 /** Who is at the other end, as far as it can be believed. */
-export interface Peer {
+interface Peer {
   /** The caller's address, null where the connection is gone already. */
   client: string | null;
   /** What it says of the caller is believed: it is in TRUSTED_PROXIES. */

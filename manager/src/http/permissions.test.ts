@@ -17,11 +17,13 @@ const rest = {
     requestId: '',
     principal: undefined,
     clientAddress: null,
+    shownKey: undefined,
     claimant: () => ({ type: 'key', id: null, name: '' }),
   }),
   auditor: new Auditor(
     new AuditTrail({ store: new InProcessAuditStore(), clock: new FakeClock(), logger: new FakeLogger() }),
     new FakeClock(),
+    () => false,
   ),
   clock: new FakeClock(),
   duration: { observe: () => undefined },
@@ -84,7 +86,7 @@ describe('permissions (M5): every route with every credential', () => {
       path,
       headers: { 'x-api-key': values[credential] },
     });
-    // The public webhook refuses what is not proved, whoever asks.
+    // The public webhook refuses what is not proved, whoever calls.
     const refused = credential !== 'management' || declared.permission === 'public';
     if (refused) expect(answer.status).toBe(401);
     else expect([200, 201, 204, 400, 404, 415]).toContain(answer.status);

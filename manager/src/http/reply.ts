@@ -2,14 +2,20 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { DomainError } from '@wherry/core/errors.ts';
+import { endAfterBody } from '@wherry/service/end-after-body.ts';
 import { ERROR_ANSWERS, errorBody } from './error-mapper.ts';
 
 /** On every answer of the API: it is data, never a page, and nobody's cache keeps it. */
 const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 
-export type Headers = Record<string, string>;
+type Headers = Record<string, string>;
 
 export function sendJson(response: ServerResponse, status: number, body: unknown, headers: Headers = {}): void {
+  response.end(writeJsonHead(response, status, body, headers));
+}
+
+/** @returns the body, which is still to be sent. */
+function writeJsonHead(response: ServerResponse, status: number, body: unknown, headers: Headers): Buffer {
   const bytes = Buffer.from(JSON.stringify(body));
   response.writeHead(status, {
     ...COMMON_HEADERS,
@@ -17,7 +23,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
     'Content-Length': String(bytes.length),
     ...headers,
   });
-  response.end(bytes);
+  return bytes;
 }
 
 export function sendEmpty(response: ServerResponse, status: number, headers: Headers = {}): void {
@@ -50,9 +56,13 @@ export function sendError(
 ): void {
   const { status, retryAfter } = ERROR_ANSWERS[error.code];
   response.req.resume();
-  sendJson(response, status, errorBody(error, requestId), {
+  const bytes = writeJsonHead(response, status, errorBody(error, requestId), {
     ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
+    // The caller may send the rest for as long as it likes; here nobody waits for it.
+    ...(status === 408 ? { Connection: 'close' } : {}),
     ...(status === 401 ? { 'WWW-Authenticate': 'ApiKey' } : {}),
     ...headers,
   });
+  if (status === 408) response.end(bytes);
+  else endAfterBody(response.req, response, bytes);
 }

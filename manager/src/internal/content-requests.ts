@@ -12,20 +12,24 @@ import { parsed } from './parsed.ts';
 
 const MIB = 1024 * 1024;
 /** The operator stores artifacts, locks and what its sources bring; all of these have smaller limits of their own. */
-export const MAX_BLOB_BYTES = 256 * MIB;
+const MAX_BLOB_BYTES = 256 * MIB;
 /** Of a list of digests: some 900,000. */
 const MAX_COLLECT_BYTES = 64 * MIB;
-/** What was put in the last minute is never removed, whatever is asked: its reference is still on its way. */
+/** What was put in the last minute is never removed, whatever is requested: its reference is still on its way. */
 const LEAST_GRACE_MS = 60_000;
 
 const collectSchema = z.strictObject({ referenced: z.array(digestSchema), graceMs: z.int().min(LEAST_GRACE_MS) });
 
-interface Rooms {
+interface ContentDependencies {
   content: ContentStore;
 }
 
 /** Stores the body. One that does not match the digest that it was announced with is not kept. */
-export async function putBlob(request: IncomingMessage, response: ServerResponse, { content }: Rooms): Promise<void> {
+export async function putBlob(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { content }: ContentDependencies,
+): Promise<void> {
   refuseEncoding(request);
   const announced = announcedDigest(request);
   if (Number(request.headers['content-length'] ?? 0) > MAX_BLOB_BYTES)
@@ -43,7 +47,7 @@ export async function sendBlob(response: ServerResponse, digest: Digest, content
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
   });
-  // Not pipeline(), which ends the connection where the source fails: who asked must be able to tell the two apart.
+  // Not pipeline(), which ends the connection where the source fails: the client must be able to distinguish the two.
   await new Promise<void>((resolve, reject) => {
     bytes.once('error', reject);
     response.once('finish', resolve);
@@ -67,7 +71,7 @@ export async function hasBlob(response: ServerResponse, digest: Digest, content:
 export async function collectBlobs(
   request: IncomingMessage,
   response: ServerResponse,
-  { content }: Rooms,
+  { content }: ContentDependencies,
 ): Promise<void> {
   const { referenced, graceMs } = parsed(collectSchema, await readJson(request, MAX_COLLECT_BYTES));
   sendJson(response, 200, { removed: await content.collect(new Set(referenced), graceMs) });

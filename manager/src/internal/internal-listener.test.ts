@@ -13,18 +13,19 @@ import { FakeTelemetry } from '@wherry/core/fakes/fake-telemetry.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
+import { systemClock } from '@wherry/service/clock.ts';
 import { TestAuthority } from '@wherry/service/testing/test-certificates.ts';
 import type { TlsMaterial } from '@wherry/service/tls/tls-files.ts';
 import { buildInternalListener } from './internal-listener.ts';
 import { listenInternal } from './listen-internal.ts';
 
 const authority = new TestAuthority();
-const stranger = new TestAuthority('another authority');
+const otherAuthority = new TestAuthority('another authority');
 const serverMaterial = authority.issue('manager', ['127.0.0.1', 'localhost']);
 const operator = authority.issue('operator');
 afterAll(() => {
   authority.remove();
-  stranger.remove();
+  otherAuthority.remove();
 });
 
 /** The real listener over a folder, with what its clients need. */
@@ -48,6 +49,7 @@ async function start() {
     tls,
     host: '127.0.0.1',
     port: 0,
+    clock: systemClock,
     logger,
   });
   const url = `https://127.0.0.1:${listening.port}`;
@@ -129,7 +131,7 @@ interface Answer {
 }
 
 /** One request, as an attacker makes it: with any certificate, and any target. */
-function ask(options: RequestOptions & { with?: Partial<TlsMaterial>; body?: string | Buffer }): Promise<Answer> {
+function call(options: RequestOptions & { with?: Partial<TlsMaterial>; body?: string | Buffer }): Promise<Answer> {
   const { with: material = operator, body, ...rest } = options;
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -148,7 +150,7 @@ function ask(options: RequestOptions & { with?: Partial<TlsMaterial>; body?: str
 }
 
 const post = (target: string, body: unknown, type = 'application/json'): Promise<Answer> =>
-  ask({
+  call({
     method: 'POST',
     path: target,
     headers: { 'content-type': type },
@@ -163,15 +165,15 @@ describe('the internal listener', () => {
 
   describe('who may use it', () => {
     it('answers the operator', async () => {
-      expect(await ask({ method: 'PUT', path: '/content', body: 'x' })).toMatchObject({ status: 201 });
+      expect(await call({ method: 'PUT', path: '/content', body: 'x' })).toMatchObject({ status: 201 });
     });
 
     it.each([
       ['no certificate', { cert: undefined, key: undefined }],
-      ["a certificate of another authority in the operator's name", stranger.issue('operator')],
+      ["a certificate of another authority in the operator's name", otherAuthority.issue('operator')],
     ])('gives whoever has %s not one byte', async (_whose, material) => {
       const { ca: _ca, ...proof } = material as TlsMaterial;
-      await expect(ask({ path: `/content/${sha256('x')}`, with: { ca: authority.ca, ...proof } })).rejects.toThrow(
+      await expect(call({ path: `/content/${sha256('x')}`, with: { ca: authority.ca, ...proof } })).rejects.toThrow(
         /alert|ECONNRESET|socket hang up|EPIPE/,
       );
     });
@@ -181,19 +183,19 @@ describe('the internal listener', () => {
       async (name) => {
         const material = authority.issue(name);
         const { digest } = await world.content.put(Buffer.from('mine'));
-        const asks = [
-          ask({ path: `/content/${digest}`, with: material }),
-          ask({ method: 'PUT', path: '/content', body: 'x', with: material }),
-          ask({
+        const calls = [
+          call({ path: `/content/${digest}`, with: material }),
+          call({ method: 'PUT', path: '/content', body: 'x', with: material }),
+          call({
             method: 'POST',
             path: '/telemetry',
             headers: { 'content-type': 'application/json' },
             body: JSON.stringify([entry('forged')]),
             with: material,
           }),
-          ask({ path: '/nothing', with: material }),
+          call({ path: '/nothing', with: material }),
         ];
-        for (const answer of await Promise.all(asks)) {
+        for (const answer of await Promise.all(calls)) {
           expect(answer).toMatchObject({ status: 403, body: expect.stringContaining('forbidden') });
           expect(answer.body).not.toContain('mine');
         }
@@ -201,17 +203,17 @@ describe('the internal listener', () => {
       },
     );
 
-    it("takes the next connection's certificate by the authority that is in force then", async () => {
+    it("takes the next connection's certificate by the authority that is active then", async () => {
       const store = world.client();
       const { digest } = await store.put(Buffer.from('before'));
-      world.rotate({ ...serverMaterial, ca: stranger.ca });
+      world.rotate({ ...serverMaterial, ca: otherAuthority.ca });
       await expect(world.client().get(digest)).rejects.toMatchObject({ code: 'unavailable' });
-      const renewed = stranger.issue('operator');
+      const renewed = otherAuthority.issue('operator');
       expect((await world.client(() => ({ ...renewed, ca: authority.ca })).get(digest)).toString()).toBe('before');
     });
 
     it('is known to its clients by its certificate: another server in its place gets nothing', async () => {
-      const store = world.client(() => ({ ...operator, ca: stranger.ca }));
+      const store = world.client(() => ({ ...operator, ca: otherAuthority.ca }));
       await expect(store.put(Buffer.from('secret'))).rejects.toMatchObject({ code: 'unavailable' });
       expect(await world.content.has(sha256('secret'))).toBe(false);
     });
@@ -235,16 +237,16 @@ describe('the internal listener', () => {
       'https://other/content',
       '/__proto__',
     ])('F1: has nothing at GET %s', async (target) => {
-      const answer = await ask({ path: target });
+      const answer = await call({ path: target });
       expect(answer.status).toBe(404);
       expect(answer.body).not.toMatch(/tmp|node:|\bat /);
     });
 
     it('keeps nothing of a body that does not match its announced digest', async () => {
       const headers = { 'x-content-sha256': sha256('announced') };
-      expect(await ask({ method: 'PUT', path: '/content', headers, body: 'another' })).toMatchObject({ status: 400 });
+      expect(await call({ method: 'PUT', path: '/content', headers, body: 'another' })).toMatchObject({ status: 400 });
       expect(
-        await ask({ method: 'PUT', path: '/content', headers: { 'x-content-sha256': '../x' }, body: 'another' }),
+        await call({ method: 'PUT', path: '/content', headers: { 'x-content-sha256': '../x' }, body: 'another' }),
       ).toMatchObject({ status: 400 });
       expect([await world.content.has(sha256('another')), await world.content.has(sha256('announced'))]).toEqual([
         false,
@@ -257,7 +259,7 @@ describe('the internal listener', () => {
       const headers = { 'content-length': String(257 * 1024 * 1024) };
       expect((await tooLong(headers)).status).toBe(413);
       expect(
-        (await ask({ method: 'PUT', path: '/content', headers: { 'content-encoding': 'gzip' }, body: 'x' })).status,
+        (await call({ method: 'PUT', path: '/content', headers: { 'content-encoding': 'gzip' }, body: 'x' })).status,
       ).toBe(415);
     });
 
@@ -334,11 +336,11 @@ describe('the internal listener', () => {
     });
   });
 
-  it('tells a fault of its own to the log, and nothing of it to the caller', async () => {
+  it('logs a fault of its own, and shows nothing of it to the caller', async () => {
     const { digest } = await world.content.put(Buffer.from('x'));
     await rm(path.join(world.root, 'content'), { recursive: true });
     await writeFile(path.join(world.root, 'content'), 'no folder');
-    const answer = await ask({ path: `/content/${digest}` });
+    const answer = await call({ path: `/content/${digest}` });
     expect(answer.status).toBe(500);
     expect(answer.body).not.toMatch(/ENOTDIR|tmp|content/);
     expect(world.logger.of('error')).toMatchObject([{ fields: { err: expect.objectContaining({ code: 'ENOTDIR' }) } }]);

@@ -13,13 +13,17 @@ import { takeTelemetry } from './telemetry-requests.ts';
 /** Whose certificate is taken, of those that the internal authority has issued. */
 const OPERATOR_NAME = 'operator';
 
-export interface InternalListenerOptions {
+interface InternalListenerOptions {
   content: ContentStore;
   telemetry: TelemetrySink;
   logger: Logger;
 }
 
-type Handler = (request: IncomingMessage, response: ServerResponse, rooms: InternalListenerOptions) => Promise<void>;
+type Handler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  dependencies: InternalListenerOptions,
+) => Promise<void>;
 
 const ROUTES: Record<string, Handler> = {
   'PUT /content': putBlob,
@@ -28,7 +32,7 @@ const ROUTES: Record<string, Handler> = {
 };
 const BLOB = /^\/content\/([0-9a-f]{64})$/;
 
-/** What the operator may ask. A target is compared as it came: nothing is decoded, so that nothing can be hidden in it. */
+/** What the operator may request. A target is compared as it came: nothing is decoded, so that nothing can be hidden in it. */
 function handlerOf({ method = '', url = '' }: IncomingMessage): Handler {
   const route = `${method} ${url}`;
   const exact = Object.hasOwn(ROUTES, route) ? ROUTES[route] : undefined;

@@ -1,31 +1,33 @@
 import { constants } from 'node:crypto';
-import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { StartError } from '@wherry/service/start-error.ts';
+import { drainServer } from '@wherry/service/drain-server.ts';
+import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
 import type { TlsFiles } from '@wherry/service/tls/tls-files.ts';
-import { drainServer } from '../http/drain-server.ts';
 
 const HEADERS_MS = 10_000;
 /** A large blob over a slow line. */
 const REQUEST_MS = 5 * 60_000;
+/** Running requests get this long to finish when the manager stops. */
+const DRAIN_MS = 10_000;
 /** The operator's replicas, with some connections each. */
 const MAX_CONNECTIONS = 256;
-/** No tickets: a resumed session counts by the certificate of its first connection, whatever authority is in force by now. */
+/** No tickets: a resumed session counts by the certificate of its first connection, whatever authority is active by now. */
 const SECURE = { minVersion: 'TLSv1.3', secureOptions: constants.SSL_OP_NO_TICKET } as const;
 
-export interface ListenInternalOptions {
+interface ListenInternalOptions {
   listener: RequestListener;
   tls: Pick<TlsFiles, 'current' | 'onChange'>;
   host?: string | undefined;
   port: number;
+  clock: Clock;
   logger: Logger;
 }
 
 /**
- * Listens with TLS for clients that hold a certificate of the internal authority. New certificates are in force for the
+ * Listens with TLS for clients that hold a certificate of the internal authority. New certificates are active for the
  * next connection.
  * @returns the port in use, and how to let running requests finish and close it.
  * @throws StartError for a port that is taken or may not be opened.
@@ -35,6 +37,7 @@ export async function listenInternal({
   tls,
   host,
   port,
+  clock,
   logger,
 }: ListenInternalOptions): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer(
@@ -53,20 +56,11 @@ export async function listenInternal({
   server.on('tlsClientError', ({ message }, socket) =>
     logger.debug({ reason: message, peer: socket.remoteAddress }, 'a connection to the internal listener was refused'),
   );
-  try {
-    server.listen({ host, port });
-    await once(server, 'listening');
-  } catch (error) {
-    throw new StartError(
-      `WHERRY_INTERNAL_PORT: port ${port} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)})`,
-      error,
-    );
-  }
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenOrFail(server, { host, port }, 'WHERRY_INTERNAL_PORT'),
     async close() {
       stopFollowing();
-      await drainServer(server);
+      await drainServer(server, { clock, boundMs: DRAIN_MS });
     },
   };
 }

@@ -1,7 +1,7 @@
 import { invalid } from '@wherry/core/errors.ts';
 import type { z } from 'zod';
 
-/** Of the issues of a large body, so many are told. */
+/** Of the issues of a large body, so many are reported. */
 const MAX_ISSUES = 5;
 
 /** @throws DomainError `validation_failed` that names what is wrong, and no value. */

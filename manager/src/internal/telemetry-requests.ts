@@ -21,7 +21,7 @@ const logEntrySchema: z.ZodType<LogEntry> = z.object({
   timestamp: z.number().min(0).max(Number.MAX_SAFE_INTEGER),
 });
 
-interface Rooms {
+interface TelemetryDependencies {
   telemetry: TelemetrySink;
   logger: Logger;
 }
@@ -33,7 +33,7 @@ interface Rooms {
 export async function takeTelemetry(
   request: IncomingMessage,
   response: ServerResponse,
-  { telemetry, logger }: Rooms,
+  { telemetry, logger }: TelemetryDependencies,
 ): Promise<void> {
   const batch = await readBatch(request);
   if (batch.length > MAX_ENTRIES) throw new DomainError('too_large', `A batch holds at most ${MAX_ENTRIES} entries.`);

@@ -6,7 +6,7 @@ import { displayName, type KeyGroupResource } from '@wherry/core/resources/kinds
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { accessGroups, settingValue } from '@wherry/core/settings-definitions.ts';
 import { requireSame } from '../http/validate.ts';
-import type { KeyedLock } from '../resources/keyed-lock.ts';
+import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { isId } from '../resources/shape.ts';
 import { changeResource, stampNew } from '../resources/writes.ts';
 import type { GroupCreate, GroupUpdate, GroupView } from './key-group-schemas.ts';

@@ -7,7 +7,7 @@ import { keyEndpoints } from './key-endpoints.ts';
 import type { KeyView } from './key-schemas.ts';
 import type { KeyService } from './key-service.ts';
 
-export interface KeyRoutesOptions {
+interface KeyRoutesOptions {
   keys: KeyService;
   groups: KeyGroupService;
   reader: ConfidentialReader;

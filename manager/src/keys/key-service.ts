@@ -9,13 +9,13 @@ import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts'
 import { displayName, type ApiKeyResource } from '@wherry/core/resources/kinds.ts';
 import type { KeyAccess } from '../access/key-access.ts';
 import { refused, requireSame } from '../http/validate.ts';
-import type { KeyedLock } from '../resources/keyed-lock.ts';
+import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { isId, isoTime } from '../resources/shape.ts';
 import { changeResource, stampNew } from '../resources/writes.ts';
 import type { WriteBarrier } from '../resources/write-barrier.ts';
 import type { KeyCreate, KeyUpdate } from './key-schemas.ts';
 
-export interface KeyServiceOptions {
+interface KeyServiceOptions {
   store: ResourceStore;
   keyRing: KeyRing;
   clock: Clock;

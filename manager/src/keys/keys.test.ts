@@ -78,7 +78,7 @@ describe('API keys', () => {
     });
   });
 
-  it('get a random value of 256 bits, told once', async () => {
+  it('get a random value of 256 bits, shown once', async () => {
     const created = await create({ description: 'd' });
     expect(created).toEqual({
       id: expect.any(String),
@@ -101,7 +101,7 @@ describe('API keys', () => {
     });
   });
 
-  it('give their values only when asked, and each such read is an audit record (M9)', async () => {
+  it('give their values only on request, and each such read is an audit record (M9)', async () => {
     const created = await create({ value: 'chosen-value-0123' });
     const before = (await manager.audited()).length;
     expect((await api().get('/api/keys')).text).not.toContain('chosen-value');
@@ -231,7 +231,7 @@ describe('API keys', () => {
       ...key!,
       spec: { ...key!.spec, value: { encrypted: `${key!.spec.value.encrypted!.slice(0, -4)}AAAA` } },
     });
-    await manager.clock.settle();
+    await manager.clock.idle();
     const list = (await api().get('/api/keys?groupId=management&includeValues=true').expect(200)).body as {
       keys: KeyBody[];
     };

@@ -30,7 +30,7 @@ export class LogService {
       functionName: query.functionId,
       requestId: query.requestId,
       levels: query.level,
-      // One more tells whether there is another page.
+      // One more shows whether there is another page.
       limit: limit + 1,
       after,
     });

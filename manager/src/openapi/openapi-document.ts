@@ -8,6 +8,8 @@ import { JsonSchemas, type Json } from './json-schemas.ts';
 /** What any endpoint may answer, whatever it declares. */
 const COMMON_ERRORS: readonly ErrorCode[] = ['validation_failed', 'unauthorized', 'internal_error', 'unavailable'];
 const BODY_ERRORS: readonly ErrorCode[] = ['too_large', 'unsupported_media_type'];
+/** An upload takes as long as it takes. */
+const JSON_ERRORS: readonly ErrorCode[] = ['request_timeout'];
 
 const errorSchema = z.strictObject({
   error: z.string().describe('A sentence for a person'),
@@ -119,6 +121,7 @@ function errorAnswers(endpoint: AnyEndpoint): Json {
   const codes = new Set<ErrorCode>([
     ...COMMON_ERRORS,
     ...(endpoint.body === undefined ? [] : BODY_ERRORS),
+    ...(endpoint.body?.kind === 'json' ? JSON_ERRORS : []),
     ...endpoint.errors,
   ]);
   const references = ERROR_CODES.filter((code) => codes.has(code)).map((code) => [

@@ -5,7 +5,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { guardDirectory } from '@wherry/service/directory-guard.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 
-export interface ManagerData {
+interface ManagerData {
   /** Folder of the content store. */
   content: string;
   /** File of the log database. */

@@ -34,9 +34,9 @@ export async function watchKeyDirectory({
     first: await read(file),
     read: async (current) => successorOf(current, await read(file), file),
     isSame: (a, b) => a.text === b.text,
-    onNews: ({ ring }) => logger.info({ current: ring.current().version }, 'other encryption keys are in force'),
+    onNews: ({ ring }) => logger.info({ current: ring.current().version }, 'other encryption keys are active'),
     onProblem: (problem) =>
-      logger.error({ problem }, 'the new encryption keys cannot be used; the old ones stay in force'),
+      logger.error({ problem }, 'the new encryption keys cannot be used; the old ones stay active'),
     clock,
   });
   return {

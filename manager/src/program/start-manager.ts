@@ -1,8 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { createFolderContentStore } from '@wherry/content/folder-content-store.ts';
 import { createDigestKey } from '@wherry/core/crypto/key-digest.ts';
 import { DomainError } from '@wherry/core/errors.ts';
@@ -12,20 +10,23 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
+import { drainServer } from '@wherry/service/drain-server.ts';
+import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
+import { STARTING, STOPPING } from '@wherry/service/ops/readiness.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { watchTlsFiles } from '@wherry/service/tls/tls-files.ts';
-import { buildManager, type Manager } from '../build-manager.ts';
+import { buildManager, type Manager, type ManagerOptions } from '../build-manager.ts';
 import type { ManagerConfig } from '../config.ts';
 import { ensureFirstStart } from '../first-start/ensure-first-start.ts';
-import { drainServer } from '../http/drain-server.ts';
+import { createManagementServer } from '../http/management-server.ts';
 import { sendError } from '../http/reply.ts';
 import { buildInternalListener } from '../internal/internal-listener.ts';
 import { listenInternal } from '../internal/listen-internal.ts';
 import { openAuditStore } from '../audit/open-audit-store.ts';
 import { openTelemetryStore, type TelemetryOptions } from '../telemetry/open-telemetry-store.ts';
 import { takeDataDirectory } from './data-directory.ts';
-import { watchKeyDirectory } from './key-directory.ts';
+import { watchKeyDirectory, type KeyDirectory } from './key-directory.ts';
 
 /** The cluster's API, as the manager needs it. */
 export interface Cluster {
@@ -34,7 +35,7 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-export interface StartManagerOptions {
+interface StartManagerOptions {
   config: ManagerConfig;
   /** Sends nothing yet. */
   connect: () => Promise<Cluster>;
@@ -43,7 +44,7 @@ export interface StartManagerOptions {
 }
 
 /** The running program. */
-export interface RunningManager {
+interface RunningManager {
   ports: { management: number; internal: number; ops: number };
   /** Not ready at once; takes requests for a moment more, lets running ones finish, and frees the volume. */
   stop(): Promise<void>;
@@ -54,6 +55,8 @@ const OPERATOR_MS = 500;
 /** A caller has an answer within 5 s though the API server is away. */
 const STORE_LIMIT_MS = 4000;
 const RETRY_MS = 1000;
+/** Running requests get this long to finish when the manager stops. */
+const DRAIN_MS = 10_000;
 
 /**
  * The manager in a cluster: management API, log database and content store. It serves content as soon as it listens,
@@ -75,7 +78,7 @@ async function compose(
   parts: AsyncDisposableStack,
 ): Promise<RunningManager> {
   const { metrics, registry } = createProgramMetrics();
-  const state: { problem: string | undefined } = { problem: 'It is starting.' };
+  const state: { problem: string | undefined } = { problem: STARTING };
   const ops = await startOpsListener({ port: config.opsPort, registry, readyz: () => state.problem, clock, logger });
   parts.defer(() => ops.close());
   const managementKey = await readManagementKey(config.managementKeyFile);
@@ -87,33 +90,18 @@ async function compose(
     { directory: config.dataDirectory, maxBytes: config.telemetryBytes, clock, logger, metrics },
     parts,
   );
-  const cluster = await connect();
-  parts.defer(() => cluster.close());
-  parts.defer(() => cluster.referencedSecrets.stop());
+  const cluster = await open(connect, parts);
   const internal = await listenInternal({
     listener: buildInternalListener({ ...stores, logger }),
     tls,
     port: config.internalPort,
+    clock,
     logger,
   });
   parts.defer(() => internal.close());
-  const manager = buildManager({
-    ...cluster,
-    ...stores,
-    keyRing: keys.keyRing,
-    onKeyRingChange: (callback) => keys.onChange(callback),
-    // Nobody else computes these digests: they live as long as this process.
-    digestKey: createDigestKey(randomBytes(32)),
-    functionUrl: config.functionUrl,
-    trustedProxies: config.trustedProxies,
-    awaitOperatorMs: OPERATOR_MS,
-    storeLimitMs: STORE_LIMIT_MS,
-    clock,
-    logger,
-    metrics,
-  });
+  const manager = managerOf({ ...cluster, ...stores, clock, logger, metrics }, keys, config);
   parts.defer(() => manager.stop());
-  const management = await listenManagement(whenReady(state, manager.listener), config);
+  const management = await listenManagement(whenReady(state, manager.listener), config, clock);
   parts.defer(() => management.close());
   const stopping = new AbortController();
   begin(
@@ -133,12 +121,40 @@ async function compose(
   return {
     ports: { management: management.port, internal: internal.port, ops: ops.port },
     async stop() {
-      state.problem = 'It is told to go.';
+      state.problem = STOPPING;
       stopping.abort();
       await clock.sleep(config.lameDuckMs);
       await parts.disposeAsync();
     },
   };
+}
+
+function managerOf(
+  ports: Pick<
+    ManagerOptions,
+    'store' | 'referencedSecrets' | 'telemetry' | 'audit' | 'content' | 'clock' | 'logger' | 'metrics'
+  >,
+  keys: KeyDirectory,
+  { functionUrl, trustedProxies }: ManagerConfig,
+): Manager {
+  return buildManager({
+    ...ports,
+    keyRing: keys.keyRing,
+    onKeyRingChange: (callback) => keys.onChange(callback),
+    // Nobody else computes these digests: they live as long as this process.
+    digestKey: createDigestKey(randomBytes(32)),
+    functionUrl,
+    trustedProxies,
+    awaitOperatorMs: OPERATOR_MS,
+    storeLimitMs: STORE_LIMIT_MS,
+  });
+}
+
+async function open(connect: StartManagerOptions['connect'], parts: AsyncDisposableStack): Promise<Cluster> {
+  const cluster = await connect();
+  parts.defer(() => cluster.close());
+  parts.defer(() => cluster.referencedSecrets.stop());
+  return cluster;
 }
 
 async function openStores(
@@ -196,17 +212,17 @@ async function tryUntilDone(
     signal,
   }: { state: { problem: string | undefined }; clock: Clock; logger: Logger; signal: AbortSignal },
 ): Promise<void> {
-  for (let told = ''; ;) {
+  for (let logged = ''; ;) {
     try {
       await work();
       return;
     } catch (error) {
       signal.throwIfAborted();
       const reason = error instanceof DomainError ? error.message : 'Its log says why.';
-      state.problem = `The Settings and the first key cannot be made or read: ${reason}`;
-      if (reason !== told)
-        logger.warn({ err: error }, 'the Settings and the first key cannot be made or read; trying again');
-      told = reason;
+      state.problem = `The Settings and the first key cannot be created or read: ${reason}`;
+      if (reason !== logged)
+        logger.warn({ err: error }, 'the Settings and the first key cannot be created or read; trying again');
+      logged = reason;
       await clock.sleep(RETRY_MS, signal);
     }
   }
@@ -216,7 +232,7 @@ async function tryUntilDone(
 function whenReady(state: { problem: string | undefined }, listener: RequestListener): RequestListener {
   let wasReady = false;
   return (request, response) => {
-    // One that is told to go still answers.
+    // One that has received SIGTERM still answers.
     wasReady ||= state.problem === undefined;
     if (wasReady) listener(request, response);
     else
@@ -230,19 +246,17 @@ function whenReady(state: { problem: string | undefined }, listener: RequestList
 
 async function listenManagement(
   listener: RequestListener,
-  { managementHost, managementPort }: ManagerConfig,
+  { managementHost, managementPort, trustedProxies }: ManagerConfig,
+  clock: Clock,
 ): Promise<{ port: number; close(): Promise<void> }> {
-  const server = createServer(listener);
-  try {
-    server.listen({ host: managementHost, port: managementPort });
-    await once(server, 'listening');
-  } catch (error) {
-    throw new StartError(
-      `MANAGEMENT_PORT: port ${managementPort} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)})`,
-      error,
-    );
-  }
-  return { port: (server.address() as AddressInfo).port, close: () => drainServer(server) };
+  const server = createManagementServer(listener, { trustedProxies });
+  const port = await listenOrFail(
+    server,
+    { host: managementHost, port: managementPort },
+    'MANAGEMENT_PORT',
+    'MANAGEMENT_HOST',
+  );
+  return { port, close: () => drainServer(server, { clock, boundMs: DRAIN_MS }) };
 }
 
 /** @throws StartError for a file that cannot be read, or holds no value of a key; never with the value. */

@@ -10,7 +10,7 @@ describe('a bounded store', () => {
   const clock = new FakeClock();
   const inner = new FakeResourceStore({ clock });
   let isSilent: boolean;
-  let asked: number;
+  let reads: number;
   /** Never answers while it is silent. */
   const distant: ResourceStore = Object.assign(Object.create(inner) as ResourceStore, {
     get: (...given: Parameters<ResourceStore['get']>) => answer(() => inner.get(...given)),
@@ -18,18 +18,18 @@ describe('a bounded store', () => {
     create: (...given: Parameters<ResourceStore['create']>) => answer(() => inner.create(...given)),
   });
   function answer<T>(call: () => Promise<T>): Promise<T> {
-    asked += 1;
+    reads += 1;
     return isSilent ? new Promise(() => undefined) : call();
   }
   let store: ReturnType<typeof boundedStore>;
   beforeEach(() => {
     isSilent = false;
-    asked = 0;
+    reads = 0;
     store = boundedStore(distant, clock, LIMIT_MS);
   });
   afterEach(() => store.stop());
 
-  it('hands on what the store answers, refusals too, and leaves no timer', async () => {
+  it('forwards what the store answers, refusals too, and leaves no timer', async () => {
     await store.create(GROUP);
     await expect(store.create(GROUP)).rejects.toMatchObject({ code: 'conflict' });
     expect((await store.list('KeyGroup')).items).toHaveLength(1);
@@ -44,14 +44,14 @@ describe('a bounded store', () => {
     await expect(first).rejects.toMatchObject({ code: 'unavailable' });
     await expect(store.list('KeyGroup')).rejects.toMatchObject({ code: 'unavailable' });
     await expect(store.create(GROUP)).rejects.toMatchObject({ code: 'unavailable' });
-    expect(asked).toBe(2);
+    expect(reads).toBe(2);
     isSilent = false;
     await clock.advance(1000);
     expect(await store.get('KeyGroup', 'a')).toBeDefined();
     expect(clock.pending).toBe(0);
   });
 
-  it('asks no more once it is stopped', async () => {
+  it('probes no more once it is stopped', async () => {
     isSilent = true;
     store.get('KeyGroup', 'a').catch(() => undefined);
     await clock.advance(LIMIT_MS);

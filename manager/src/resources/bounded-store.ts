@@ -3,7 +3,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 
-/** How often a store that has fallen silent is asked whether it is back. */
+/** How often a store that has fallen silent is probed. */
 const PROBE_MS = 1000;
 
 /**
@@ -65,11 +65,11 @@ function createSilence(probe: () => Promise<unknown>, clock: Clock) {
     cancel();
   }
 
-  /** Asks again and again, without waiting for answers: one that was lost must not hold up the next. */
-  function ask(): void {
+  /** Probes again and again, without waiting for answers: one that was lost must not hold up the next. */
+  function keepProbing(): void {
     if (!isSilent || stopped) return;
     heard(probe()).catch(() => undefined);
-    cancel = clock.after(PROBE_MS, ask);
+    cancel = clock.after(PROBE_MS, keepProbing);
   }
 
   return {
@@ -78,7 +78,7 @@ function createSilence(probe: () => Promise<unknown>, clock: Clock) {
     begin() {
       if (isSilent) return;
       isSilent = true;
-      ask();
+      keepProbing();
     },
     stop() {
       stopped = true;

@@ -9,7 +9,7 @@ type Cached = 'ApiKey' | 'KeyGroup' | 'Settings';
 
 /**
  * Holds an answer back until the caches that authentication reads have seen the write, so that whoever made a key or
- * revoked one finds that in force with the next call. It gives up after a second: the write itself is safe.
+ * revoked one finds it revoked with the next call. It gives up after a second: the write itself is safe.
  */
 export class WriteBarrier {
   readonly #informers: { [K in Cached]: Informer<K> };

@@ -37,5 +37,5 @@ export async function changeResource<K extends Kind>(
       if (!isDomainError(error, 'conflict')) throw error;
     }
   }
-  throw conflict('The object is being changed by others all the time; try again.');
+  throw conflict('The object keeps changing; try again.');
 }

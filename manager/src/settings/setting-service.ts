@@ -7,7 +7,7 @@ import { accessGroups, SETTINGS, settingValue, type SettingName } from '@wherry/
 import { FIRST_START_DONE } from '../first-start/ensure-first-start.ts';
 import type { Principal } from '../http/principal.ts';
 import { refused } from '../http/validate.ts';
-import type { KeyedLock } from '../resources/keyed-lock.ts';
+import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { compareCodePoints } from '../resources/shape.ts';
 import { changeResource, stampNew } from '../resources/writes.ts';
 import type { WriteBarrier } from '../resources/write-barrier.ts';
@@ -19,7 +19,7 @@ const ACCESS_GROUPS = 'api.access-groups';
 /** Values by name; null is the default. */
 type Wanted = Record<string, string | null>;
 
-export interface SettingServiceOptions {
+interface SettingServiceOptions {
   store: ResourceStore;
   clock: Clock;
   lock: KeyedLock;
@@ -34,7 +34,7 @@ export class SettingService {
     this.#options = options;
   }
 
-  /** Every setting with the value in force, by name. */
+  /** Every setting with its active value, by name. */
   async list(): Promise<SettingView[]> {
     const settings = await this.#options.store.get('Settings', SETTINGS_NAME);
     return NAMES.map((name) => ({

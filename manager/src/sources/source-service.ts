@@ -89,9 +89,9 @@ export class SourceService {
   }
 }
 
-/** The one answer of the webhook for a source that takes none: nothing can be told apart from outside. */
+/** The one answer of the webhook for a source that takes none: from outside, all look alike. */
 export function webhookRefused(): DomainError {
-  return new DomainError('unauthorized', 'The delivery is not proved.');
+  return new DomainError('unauthorized', 'The delivery has no valid signature.');
 }
 
 export function missingSource(id: string): DomainError {

@@ -92,7 +92,7 @@ describe('code sources', () => {
     if (status === 200) expect(answer.body).toMatchObject({ id, name: 'app', syncTriggered: false });
   });
 
-  it('tell what can be done with them', async () => {
+  it('say what can be done with them', async () => {
     const id = await create('app');
     const status = async (): Promise<unknown> => (await api().get(`/api/sources/${id}/status`).expect(200)).body;
     const never = { isSyncing: false, lastSyncAt: null, lastSyncStartedAt: null, lastSyncError: null, revision: null };

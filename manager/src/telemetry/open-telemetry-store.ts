@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
@@ -28,7 +29,8 @@ export interface TelemetryOptions {
   maxBytes: number;
   clock: Clock;
   logger: Logger;
-  metrics?: Metrics;
+  /** Where they are still being loaded, the thread starts meanwhile. */
+  metrics?: Metrics | Promise<Metrics>;
 }
 
 /**
@@ -56,19 +58,21 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
     const { setAside } = await thread.ready;
     if (setAside !== undefined)
       options.logger.warn({ file: setAside }, 'the log database was damaged: it is set aside, and logs begin anew');
-    return new WorkerTelemetryStore(thread, options, retention);
+    return new WorkerTelemetryStore(thread, { ...options, metrics: await options.metrics }, retention);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The log database ${options.file} cannot be opened (${reason}): mend its permissions, or move it away.`,
+      `The log database ${options.file} cannot be opened (${reason}): fix its permissions, or move it away.`,
       error,
     );
   }
 }
 
+type StoreParts = Omit<TelemetryOptions, 'metrics'> & { metrics: Metrics | undefined };
+
 class WorkerTelemetryStore implements TelemetryStore {
   readonly #thread: DatabaseThread<TelemetryOperation>;
-  readonly #options: TelemetryOptions;
+  readonly #options: StoreParts;
   readonly #countDropped: (by: number) => void;
   readonly #waiting: BatchQueue<LogEntry>;
   #dropped = 0;
@@ -79,14 +83,11 @@ class WorkerTelemetryStore implements TelemetryStore {
   /** Nothing is taken any more. */
   #ended = false;
 
-  constructor(thread: DatabaseThread<TelemetryOperation>, options: TelemetryOptions, retention: LogRetention) {
+  constructor(thread: DatabaseThread<TelemetryOperation>, options: StoreParts, retention: LogRetention) {
     this.#thread = thread;
     this.#options = options;
     this.#retention = retention;
-    const counter = options.metrics?.counter(
-      'log_entries_lost_total',
-      'Log entries given up because they came too fast.',
-    );
+    const counter = options.metrics?.counter(METRICS.logEntriesLost);
     this.#countDropped = (by) => counter?.inc({}, by);
     this.#waiting = new BatchQueue<LogEntry>({
       capacity: CAPACITY,
@@ -99,7 +100,7 @@ class WorkerTelemetryStore implements TelemetryStore {
   }
 
   write(entries: LogEntry[]): void {
-    if (this.#ended || this.#thread.isGone) return;
+    if (this.#ended || this.#thread.isGone) return this.#drop(entries.length);
     for (const entry of entries) this.#waiting.push(bounded(entry));
     this.#cancelFlush ??= this.#options.clock.after(BATCH_DELAY_MS, () => void this.#flush());
   }

@@ -163,6 +163,12 @@ describe('the telemetry store', () => {
     expect(metrics.value('log_entries_lost_total')).toBe(50_010 - kept.length);
   });
 
+  it('counts what comes after its end', async () => {
+    await store.close();
+    store.write([entry({ message: 'late' }), entry({ message: 'later' })]);
+    expect(metrics.value('log_entries_lost_total')).toBe(2);
+  });
+
   it('bounds what one entry may hold', async () => {
     store.write([entry({ message: 'x'.repeat(1_000_000), args: JSON.stringify(['y'.repeat(1_000_000)]) })]);
     const [kept] = await store.query({ limit: 1 });

@@ -11,7 +11,7 @@ const PROGRAM = path.join(import.meta.dirname, '../main.ts');
 const READY_MS = 30_000;
 export const MANAGEMENT_KEY = 'the-first-management-key';
 
-export interface Answer {
+interface Answer {
   status: number;
   body: unknown;
 }
@@ -81,7 +81,7 @@ export class ManagerPlace {
 }
 
 /** The manager's program, in a process of its own. */
-export class ManagerProgram {
+class ManagerProgram {
   readonly child: ChildProcess;
   readonly exited: Promise<unknown[]>;
   said = '';

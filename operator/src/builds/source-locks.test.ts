@@ -44,7 +44,7 @@ describe('the locks of sources', () => {
 
   it('are known after a restart', async () => {
     await locks.keep(used('1', 'one'));
-    await clock.settle();
+    await clock.idle();
     expect(createSourceLocks({ caches, store, content }).known(['api']).get('api')).toEqual([entry('1', 'one')]);
   });
 
@@ -55,7 +55,7 @@ describe('the locks of sources', () => {
     expect((await store.get('CodeSource', 'src-1'))?.metadata.resourceVersion).toBe(before);
   });
 
-  it('hold for the first who settled; others build again', async () => {
+  it('hold for the first who resolved; others build again', async () => {
     const other = createSourceLocks({ caches, store, content });
     expect(await Promise.all([locks.keep(used('1', 'one')), other.keep(used('1', 'other'))])).toEqual([true, false]);
     expect(await stored()).toEqual([entry('1', 'one')]);

@@ -9,13 +9,13 @@ import { writeStatus } from '../queue/write-status.ts';
 /** Writers of one status that may come in between. */
 const ATTEMPTS = 10;
 
-/** The npm packages that builds settled on, kept with their sources: the same tree is built from the same packages. */
+/** The npm packages that builds resolved, kept with their sources: the same tree is built from the same packages. */
 export interface SourceLocks {
   /** By source's name, newest first. */
   known(sources: Iterable<string>): ReadonlyMap<string, readonly KnownLock[]>;
   /**
    * Keeps what a build used.
-   * @returns whether it is what holds; not when another build of the source was first to settle the same otherwise.
+   * @returns whether it is what holds; not when another build of the source was first to resolve the same otherwise.
    * @throws DomainError when the stores cannot take it.
    */
   keep(used: ReadonlyMap<string, UsedLock>): Promise<boolean>;

@@ -32,7 +32,7 @@ export function parseAuthorities(data: Record<string, Buffer>): Authority[] {
         data[`${number}.key`]?.toString('utf8') ?? '',
       ];
       if (!new X509Certificate(certificate).ca || key === '')
-        throw new Error(`${number}.crt is no authority, or its key is missing`);
+        throw new Error(`${number}.crt is not an authority, or its key is missing`);
       return { number, certificate, key };
     });
 }
@@ -52,7 +52,7 @@ export function needsSuccessor(authorities: Authority[], now: number): boolean {
   return newest === undefined || isDue(newest.certificate, now);
 }
 
-/** Without those that nothing in force can be of any more: expired, or succeeded for longer than a leaf lives. Pure. */
+/** Without those of which no certificate can be active any more: expired, or succeeded for longer than a leaf lives. Pure. */
 export function stillNeeded(authorities: Authority[], now: number, { joinMs, leafMs }: Lifetimes): Authority[] {
   return authorities.filter(({ certificate }, at) => {
     const successor = authorities[at + 1];

@@ -34,7 +34,7 @@ class World {
     });
   }
 
-  /** An installation that is so old now; each hour is told to `watch`. */
+  /** An installation that is so old now; `watch` is called each hour. */
   async live(ms: number, watch: () => void = () => undefined): Promise<void> {
     const end = Date.now();
     for (let time = end - ms; ; time = Math.min(time + HOUR, end)) {
@@ -140,7 +140,7 @@ describe('the internal certificates', () => {
     ['before a rotation', JOINS - HOUR, ['1']],
     ['when a new authority has joined', JOINS, ['1', '2']],
     ['when it issues', JOINS + 3 * HOUR, ['1', '2']],
-    ['while leaves of both are in force', JOINS + 6 * HOUR, ['1', '2']],
+    ['while leaves of both are active', JOINS + 6 * HOUR, ['1', '2']],
     ['just before the old one goes', JOINS + 13 * HOUR, ['1', '2']],
     ['when the old one is gone', JOINS + 15 * HOUR, ['2']],
   ])('hold %s: also for who has not yet seen what came in the last hour', async (_when, age, authorities) => {
@@ -166,18 +166,18 @@ describe('the internal certificates', () => {
     }
   });
 
-  it('are told to the listener when another operator has issued them', async () => {
+  it('reach the listener when another operator has issued them', async () => {
     const world = new World();
     world.clock.time = Date.now() - 9 * HOUR;
     const other = world.operator();
     await world.certificates.upkeep();
     await other.upkeep();
-    const told: string[] = [];
-    other.onChange(({ cert }) => told.push(cert));
+    const notified: string[] = [];
+    other.onChange(({ cert }) => notified.push(cert));
     world.clock.time = Date.now();
     await world.certificates.upkeep();
     await other.upkeep();
-    expect(told).toEqual([world.certificates.current().cert]);
+    expect(notified).toEqual([world.certificates.current().cert]);
     expect(other.current()).toEqual(world.certificates.current());
   });
 

@@ -18,10 +18,10 @@ import {
 import { issueCertificate } from './issue-certificate.ts';
 import { isGood, issueLeaf, type LeafRequest } from './leaves.ts';
 
-export interface InternalCertificatesOptions {
+interface InternalCertificatesOptions {
   /** Of the system's namespace. */
   secrets: SystemObjects;
-  /** Of the functions' namespace: their pods are told whom to trust. */
+  /** Of the functions' namespace: their pods get the authorities to trust. */
   configMaps: SystemObjects<string>;
   /** Prefix of the objects' names. */
   name: string;
@@ -95,7 +95,7 @@ function leafRequests({ name, systemNamespace, hosts }: InternalCertificatesOpti
 
 const unique = (names: string[]): string[] => [...new Set(names)];
 
-/** @returns the authorities in force, oldest first. */
+/** @returns the active authorities, oldest first. */
 async function keepAuthorities(options: InternalCertificatesOptions): Promise<Authority[]> {
   const { secrets, name, systemNamespace, clock, logger, lifetimes = LIFETIMES } = options;
   const secretName = `${name}-internal-ca`;

@@ -19,7 +19,7 @@ export interface IssuedCertificate {
   key: string;
 }
 
-export interface CertificateRequest {
+interface CertificateRequest {
   commonName: string;
   /** What it is for: signing others, or taking part in TLS. */
   purpose: 'authority' | ('server' | 'client')[];

@@ -23,7 +23,7 @@ export async function issueLeaf(
 }
 
 /**
- * Whether a certificate is good to go on with: whole, of an authority that is still there, for the names that are asked
+ * Whether a certificate is good to go on with: whole, of an authority that is still there, for the names that are requested
  * for, and not yet two thirds through its life.
  */
 export function isGood(

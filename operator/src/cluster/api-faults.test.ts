@@ -14,7 +14,8 @@ import type { Program } from '../testing/program.ts';
 const MINUTE = 60_000;
 /** What the fault table gives an operator to see a change. */
 const SEES_MS = MINUTE;
-const AWAY_MS = 20_000;
+/** Of the feed, one each 2 s, while the API server is away: 20 s. */
+const AWAY_HEARTBEATS = 10;
 const CONVERGES_MS = 30_000;
 const EXPIRED = `${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' } })}\n`;
 
@@ -39,7 +40,7 @@ beforeAll(async () => {
   await first.ended;
   pods = new PlayedPods(world);
   operator = await world.startOperator(proxy.kubeconfig);
-  router = await RouterClient.connect(Number(operator.told('feedPort')));
+  router = await RouterClient.connect(Number(operator.reported('feedPort')));
   await world.upload('api', 'main.ts', 'export default () => "hello";');
   await deploy('hello');
   await untilServed('hello', 128, MINUTE);
@@ -89,10 +90,12 @@ class RouterClient {
     return new RouterClient(port, { ca: text('ca.crt'), cert: text('tls.crt'), key: text('tls.key') });
   }
 
-  /** What it was last told of the function. */
-  told(id: string): { instances: { id: string }[] } | undefined {
-    const told = this.messages.flatMap((message) => (message.type === 'heartbeat' ? [] : (message.functions ?? [])));
-    return told.findLast((fn) => fn.id === id);
+  /** What it last received of the function. */
+  received(id: string): { instances: { id: string }[] } | undefined {
+    const received = this.messages.flatMap((message) =>
+      message.type === 'heartbeat' ? [] : (message.functions ?? []),
+    );
+    return received.findLast((fn) => fn.id === id);
   }
 
   stop(): Promise<void> {
@@ -120,7 +123,9 @@ async function untilServed(name: string, memoryMiB: number, withinMs: number): P
   await eventually(async () => {
     const own = (await world.deployments()).filter(({ metadata }) => metadata.labels?.['wherry.dev/function'] === name);
     expect(own.map(({ spec }) => JSON.stringify(spec).includes(`"memory":"${memoryMiB}Mi"`))).toEqual([true]);
-    expect(router.told(name)?.instances.map(({ id }) => id)).toEqual(own.map(({ metadata }) => `${metadata.name}.0`));
+    expect(router.received(name)?.instances.map(({ id }) => id)).toEqual(
+      own.map(({ metadata }) => `${metadata.name}.0`),
+    );
   }, withinMs);
 }
 
@@ -207,19 +212,17 @@ describe('the operator while its watches or the API server fail', () => {
   );
 
   it(
-    'the API server is away for 20 s: the feed goes on, and afterwards all is caught up with',
+    'the API server is away for ten heartbeats: the feed goes on, and afterwards all is caught up with',
     async () => {
       await eventually(() => expect(proxy.watches().length).toBeGreaterThan(10), SEES_MS);
       const { connections } = router;
       const before = router.messages.length;
       const restore = proxy.sever();
-      const severed = performance.now();
       await setMemory('hello', 64);
       await deploy('meanwhile');
-      await eventually(() => expect(performance.now() - severed).toBeGreaterThan(AWAY_MS), AWAY_MS + MINUTE);
-      const meanwhile = router.messages.slice(before);
-      expect(meanwhile.filter(({ type }) => type === 'heartbeat').length).toBeGreaterThanOrEqual(AWAY_MS / 2000 - 2);
-      expect(meanwhile.filter(({ type }) => type !== 'heartbeat')).toEqual([]);
+      const meanwhile = (): string[] => router.messages.slice(before).map(({ type }) => type);
+      await eventually(() => expect(meanwhile().length).toBeGreaterThanOrEqual(AWAY_HEARTBEATS), MINUTE);
+      expect(new Set(meanwhile())).toEqual(new Set(['heartbeat']));
       expect(operator.isRunning).toBe(true);
       restore();
       await Promise.all([untilServed('hello', 64, CONVERGES_MS), untilServed('meanwhile', 128, CONVERGES_MS)]);

@@ -27,7 +27,7 @@ export interface ClusterWorkloads extends Workloads, Running {
 }
 
 /** Who of the replicas leads. */
-export interface Election {
+interface Election {
   start(): void | Promise<void>;
   /** Gives the lease back. */
   stop(): Promise<void>;

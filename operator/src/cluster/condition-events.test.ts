@@ -4,13 +4,13 @@ import { TestWorld } from '../testing/test-world.ts';
 import { withConditionEvents } from './condition-events.ts';
 
 describe('events of conditions', () => {
-  it('are told once for each change of a condition: Normal while it is true, Warning when it is false', async () => {
+  it('are recorded once for each change of a condition: Normal while it is true, Warning when it is false', async () => {
     const world = new TestWorld();
-    const told: string[] = [];
+    const recorded: string[] = [];
     const before = new Map<string, Resource>();
     const events = {
       record: ({ metadata }: Resource, { type, reason, message }: ObjectEvent) =>
-        void told.push(`${metadata.name} ${type} ${reason}: ${message}`),
+        void recorded.push(`${metadata.name} ${type} ${reason}: ${message}`),
     };
     const store = withConditionEvents(world.store, events, (kind: Kind, name) => before.get(`${kind}/${name}`));
     const remember = async (): Promise<void> =>
@@ -35,16 +35,16 @@ describe('events of conditions', () => {
     await write('False', 'SyntaxError', 'api/main.ts:1:1: no');
     await write('False', 'SyntaxError', 'api/main.ts:2:1: no');
     await write('True', 'Ready', '');
-    expect(told).toEqual(['hello Warning SyntaxError: api/main.ts:1:1: no', 'hello Normal Ready: Ready is True.']);
+    expect(recorded).toEqual(['hello Warning SyntaxError: api/main.ts:1:1: no', 'hello Normal Ready: Ready is True.']);
   });
 
-  it('are not told of a write that is refused', async () => {
+  it('are not recorded for a write that is refused', async () => {
     const world = new TestWorld();
     await world.createFunction('hello');
     const stale = await world.fn('hello');
     await world.edit('Function', 'hello', { description: 'newer' });
-    let told = 0;
-    const store = withConditionEvents(world.store, { record: () => void (told += 1) }, () => undefined);
+    let recorded = 0;
+    const store = withConditionEvents(world.store, { record: () => void (recorded += 1) }, () => undefined);
     const conditions = [
       {
         type: 'Ready',
@@ -58,6 +58,6 @@ describe('events of conditions', () => {
     await expect(store.updateStatus<'Function'>({ ...stale, status: { conditions } })).rejects.toMatchObject({
       code: 'conflict',
     });
-    expect(told).toBe(0);
+    expect(recorded).toBe(0);
   });
 });

@@ -4,13 +4,13 @@ import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
 import type { Condition } from '@wherry/core/resources/meta.ts';
 
-/** What people look for with `kubectl describe`, the most telling first. */
-const TOLD: ConditionType[] = ['Ready', 'CodeReady', 'RouteAccepted'];
+/** What people look for with `kubectl describe`, the most informative first. */
+const RECORDED: ConditionType[] = ['Ready', 'CodeReady', 'RouteAccepted'];
 /** Kinds of which there may be very many: that one is well from the start is no news. */
 const MANY: Kind[] = ['KeyGroup', 'ApiKey', 'FunctionSecret', 'Settings'];
 
 /**
- * The store, whose status writes are told as events where they change a condition: under the condition's own reason.
+ * The store, whose status writes are recorded as events where they change a condition: under the condition's own reason.
  * @param before the object as it is known, with the conditions that it had.
  */
 export function withConditionEvents(
@@ -44,7 +44,7 @@ function conditionsOf(resource: Resource | undefined): Condition[] {
 /** One event a reason: `Ready` mostly says what another condition says. Pure. */
 function eventsOf(before: Condition[], after: Condition[]): ObjectEvent[] {
   const events = new Map<string, ObjectEvent>();
-  for (const type of TOLD) {
+  for (const type of RECORDED) {
     const [had, has] = [findCondition(before, type), findCondition(after, type)];
     if (has === undefined || (had?.status === has.status && had.reason === has.reason)) continue;
     if (events.has(has.reason)) continue;

@@ -124,10 +124,10 @@ describe('the operator against a real API server', () => {
           reason: string;
           type: string;
         }[];
-        const told = events
+        const recorded = events
           .filter(({ regarding }) => regarding.name === 'hello')
           .map(({ reason, type }) => `${type} ${reason}`);
-        expect(told).toEqual(expect.arrayContaining(['Normal Starting', 'Normal Accepted']));
+        expect(recorded).toEqual(expect.arrayContaining(['Normal Starting', 'Normal Accepted']));
       });
     },
     2 * MINUTE,
@@ -138,7 +138,7 @@ describe('the operator against a real API server', () => {
     async () => {
       const [greedy, modest] = [await runtimeOf('greedy'), await runtimeOf('modest')];
       const clients: FeedClient[] = [];
-      const port = Number(operator.told('feedPort'));
+      const port = Number(operator.reported('feedPort'));
       const ca = await world.entry('configmaps', 'wherry-feed-ca', 'ca.crt');
       const open = (options: { hello: object; localAddress: string; cert?: string; key?: string }): FeedClient => {
         const one = new FeedClient({ port, ca, ...options });
@@ -186,7 +186,7 @@ describe('the operator against a real API server', () => {
   );
 
   it(
-    'gives a route to the older of two functions, and tells the younger who has it',
+    "gives a route to the older of two functions, and names it in the younger's condition",
     async () => {
       await world.apply('Function', 'younger', { ...FUNCTION, route: '/hello' });
       await eventually(async () => {
@@ -241,12 +241,12 @@ describe('the operator against a real API server', () => {
     'two replicas: one leads; when it is killed the other goes on, and makes nothing twice',
     async () => {
       const other = await world.startOperator(server.kubeconfig);
-      expect(other.told('leads')).toBeUndefined();
+      expect(other.reported('leads')).toBeUndefined();
       operator.kill('SIGKILL');
       await operator.ended;
       await world.apply('Function', 'survivor', { ...FUNCTION, route: '/survivor' });
       await untilDeployed('hello', 'survivor');
-      expect(other.told('leads')).toBe(true);
+      expect(other.reported('leads')).toBe(true);
       operator = await world.startOperator(proxy.kubeconfig);
       other.kill('SIGTERM');
       expect(await other.ended).toBe(0);

@@ -2,7 +2,7 @@ import { DomainError, invalid } from '@wherry/core/errors.ts';
 import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
-import { createTelemetryPoster, type TelemetryPoster } from './post-telemetry.ts';
+import { TelemetryPoster } from './post-telemetry.ts';
 
 const entry = (sequence: number, message = 'x'): LogEntry => ({
   functionName: 'hello',
@@ -35,7 +35,7 @@ beforeEach(() => {
   dropped = 0;
   requests = 0;
   afterBatch = () => undefined;
-  poster = createTelemetryPoster({
+  poster = new TelemetryPoster({
     async send(body) {
       await Promise.resolve();
       if (failure !== undefined) throw failure;
@@ -113,7 +113,7 @@ describe('the telemetry poster', () => {
     await clock.advance(2000);
     expect(sequences()).toHaveLength(63 - dropped);
     expect(sequences().at(-1)).toBe(62);
-    // 24 MiB as they are sent: the oldest of them have no place.
+    // 24 MiB as they are sent: the oldest of them do not fit.
     expect(dropped).toBeLessThan(32);
     for (const batch of batches) expect(Buffer.byteLength(JSON.stringify(batch))).toBeLessThanOrEqual(4 * 1024 * 1024);
   });

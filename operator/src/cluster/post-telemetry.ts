@@ -2,6 +2,7 @@ import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { LogEntry, TelemetrySink } from '@wherry/core/ports/telemetry.ts';
+import { Backoff } from '@wherry/service/backoff.ts';
 import { BatchQueue } from '@wherry/service/batch-queue.ts';
 import { logEntryOwner } from '@wherry/service/log-entry-owner.ts';
 
@@ -11,10 +12,9 @@ const CAPACITY = { items: 20_000, bytes: 16 * 1024 * 1024 };
 const BATCH = { items: 2000, bytes: 4 * 1024 * 1024 };
 /** What comes within this time goes together. */
 const GATHER_MS = 100;
-const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 15_000;
+const RETRY = { firstMs: 500, lastMs: 15_000 };
 
-export interface TelemetryPosterOptions {
+interface TelemetryPosterOptions {
   /**
    * Sends one batch as JSON.
    * @returns how many of its entries the manager did not accept.
@@ -28,19 +28,6 @@ export interface TelemetryPosterOptions {
   logger: Logger;
 }
 
-/**
- * Hands log entries on to the manager, in batches. While it is away they wait; when too many wait, the oldest of the
- * functions with the most go. A batch that it refuses is divided, until the entry that is to blame is alone.
- */
-export interface TelemetryPoster extends TelemetrySink {
-  /** Tries once more to send what waits, and ends. */
-  stop(): Promise<void>;
-}
-
-export function createTelemetryPoster(options: TelemetryPosterOptions): TelemetryPoster {
-  return new QueuedPoster(options);
-}
-
 /** An entry as it is sent: written as JSON once, so that its bytes are those that go. */
 interface Written {
   owner: string;
@@ -48,12 +35,18 @@ interface Written {
   bytes: number;
 }
 
-class QueuedPoster implements TelemetryPoster {
+/**
+ * Hands log entries on to the manager, in batches. While it is away they wait; when too many wait, the oldest of the
+ * functions with the most go. A batch that it refuses is divided, until the entry that is to blame is alone.
+ */
+export class TelemetryPoster implements TelemetrySink {
   readonly #options: TelemetryPosterOptions;
   readonly #queue: BatchQueue<Written>;
   #cancel: (() => void) | undefined;
   #posting: Promise<void> | undefined;
-  #retryMs = 0;
+  readonly #retries = new Backoff(RETRY);
+  /** Undefined where the last batch was sent. */
+  #retryMs: number | undefined;
   #stopped = false;
 
   constructor(options: TelemetryPosterOptions) {
@@ -76,6 +69,7 @@ class QueuedPoster implements TelemetryPoster {
     this.#postLater(GATHER_MS);
   }
 
+  /** Tries once more to send what waits, and ends. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();
@@ -90,7 +84,7 @@ class QueuedPoster implements TelemetryPoster {
       this.#cancel = undefined;
       this.#posting = this.#post(this.#queue.take()).then(() => {
         this.#posting = undefined;
-        this.#postLater(this.#retryMs === 0 ? GATHER_MS : this.#retryMs);
+        this.#postLater(this.#retryMs ?? GATHER_MS);
       });
     });
   }
@@ -101,7 +95,8 @@ class QueuedPoster implements TelemetryPoster {
     for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
       try {
         this.#lose(await this.#options.send(`[${part.map(({ json }) => json).join(',')}]`), 'refused');
-        this.#retryMs = 0;
+        this.#retries.reset();
+        this.#retryMs = undefined;
       } catch (error) {
         if (isAway(error)) {
           this.#wait([part, ...parts].flat(), error);
@@ -115,9 +110,9 @@ class QueuedPoster implements TelemetryPoster {
 
   #wait(batch: Written[], error: unknown): void {
     this.#queue.putBack(batch);
-    if (this.#retryMs === 0)
+    if (this.#retryMs === undefined)
       this.#options.logger.warn({ err: error }, 'log entries cannot be handed to the manager: they wait');
-    this.#retryMs = Math.min(LAST_RETRY_MS, Math.max(FIRST_RETRY_MS, this.#retryMs * 2));
+    this.#retryMs = this.#retries.failed();
   }
 
   /** The halves of a batch that was refused for what is in it; none where no part of it would fare better. */

@@ -70,7 +70,7 @@ class FeedSwitch {
   }
 
   leadTo(operator: Program): void {
-    this.target = Number(operator.told('feedPort'));
+    this.target = Number(operator.reported('feedPort'));
     this.connections = 0;
     for (const socket of this.#sockets) socket.destroy();
   }

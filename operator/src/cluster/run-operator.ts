@@ -11,22 +11,23 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { RuntimeFeed, RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
+import { STOPPING } from '@wherry/service/ops/readiness.ts';
 import { buildOperator, type Operator } from '../build-operator.ts';
 import { createCaches, type Caches } from '../caches/caches.ts';
 import { createInternalCertificates, type InternalCertificates } from '../certificates/internal-certificates.ts';
 import type { OperatorConfig } from '../config.ts';
 import { createFeedListener } from '../feed/feed-listener.ts';
 import { createLogIntake, type LogIntake } from '../feed/log-intake.ts';
-import { createRuntimeFeed } from '../feed/runtime-feed.ts';
+import { CachedRuntimeFeed } from '../feed/runtime-feed.ts';
 import { createFeedKeys, type FeedKeys } from '../system-keys/feed-keys.ts';
 import { ensureSystemKeys, type SystemKeys } from '../system-keys/system-keys.ts';
 import type { ClusterPorts, ClusterWorkloads } from './cluster-ports.ts';
 import { withConditionEvents } from './condition-events.ts';
-import { createTelemetryPoster } from './post-telemetry.ts';
-import { countReplicas } from './replica-figures.ts';
+import { TelemetryPoster } from './post-telemetry.ts';
+import { countReplicas } from './replica-metrics.ts';
 import { keepUp, untilDone } from './upkeep.ts';
 
-export interface RunOptions {
+interface RunOptions {
   config: OperatorConfig;
   ports: ClusterPorts;
   clock: Clock;
@@ -49,7 +50,7 @@ export interface RunningOperator {
 
 /**
  * Runs one replica: keys and certificates, caches, the feed, then the election.
- * @throws StartError for keys that are missing or no good, or a port that cannot be opened
+ * @throws StartError for keys that are missing or invalid, or a port that cannot be opened
  */
 export async function runOperator(options: RunOptions): Promise<RunningOperator> {
   const parts = new AsyncDisposableStack();
@@ -98,7 +99,7 @@ async function run(options: RunOptions, parts: AsyncDisposableStack): Promise<Ru
   let stopping = false;
   return {
     feedPort,
-    readyz: () => (stopping ? 'the operator is stopping' : undefined),
+    readyz: () => (stopping ? STOPPING : undefined),
     async stop() {
       stopping = true;
       await operator.stopLeading();
@@ -152,7 +153,7 @@ async function connectManager(
   const content = await createCachedContentStore({ inner, ...config.cache, clock, logger });
   const client = createInternalClient({ url: config.managerUrl, tls });
   parts.defer(() => client.stop());
-  const poster = createTelemetryPoster({
+  const poster = new TelemetryPoster({
     async send(body) {
       const answer = await client.send({
         method: 'POST',
@@ -172,7 +173,7 @@ async function connectManager(
   return { content, logs };
 }
 
-type Rooms = Keys & {
+type ComposeDependencies = Keys & {
   content: ContentStore;
   logs: LogIntake;
   workloads: ClusterWorkloads;
@@ -181,11 +182,11 @@ type Rooms = Keys & {
 
 function compose(
   options: RunOptions,
-  rooms: Rooms,
+  dependencies: ComposeDependencies,
   parts: AsyncDisposableStack,
 ): { operator: Operator; runtimeFeed: RuntimeFeed } {
   const { config, ports, clock, logger, metrics } = options;
-  const { systemKeys, content, logs, workloads, builder } = rooms;
+  const { systemKeys, content, logs, workloads, builder } = dependencies;
   parts.defer(() => builder.stop());
   const caches = createCaches({ store: ports.store, clock, logger });
   const shared = {
@@ -193,12 +194,12 @@ function compose(
     content,
     logs,
     keyRing: systemKeys.keyRing,
-    feedKey: createSecretKey(systemKeys.invocationKey),
+    invocationKey: createSecretKey(systemKeys.invocationKey),
     referencedSecrets: ports.referencedSecrets,
     clock,
     logger,
   };
-  const runtimeFeed = createRuntimeFeed(shared);
+  const runtimeFeed = new CachedRuntimeFeed(shared);
   const store = withConditionEvents(ports.store, ports.events, (kind, name) => cached(caches, kind, name));
   const operator = buildOperator({
     ...shared,

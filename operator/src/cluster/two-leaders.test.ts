@@ -10,7 +10,7 @@ import { PlayedPods } from '../testing/played-pods.ts';
 import type { Program } from '../testing/program.ts';
 
 const MINUTE = 60_000;
-const SETTLES_MS = MINUTE;
+const IN_SYNC_MS = MINUTE;
 /** Nothing of an operator's own waits for longer than this. */
 const QUIET_MS = 6000;
 const FUNCTIONS = ['one', 'two'];
@@ -60,7 +60,7 @@ async function begin(
   for (const proxy of proxies) proxy.inject(ownLeases());
   const operators = await Promise.all(proxies.map((proxy) => world.startOperator(proxy.kubeconfig)));
   await eventually(() =>
-    expect(operators.map((operator) => operator.told('leads'))).toEqual(operators.map(() => true)),
+    expect(operators.map((operator) => operator.reported('leads'))).toEqual(operators.map(() => true)),
   );
   return { world, proxies, operators };
 }
@@ -83,14 +83,14 @@ function recordDeployments(world: ClusterWorld): string[] {
 }
 
 /** Each function is at the newest there is, and nothing older of it runs. */
-async function untilSettled(world: ClusterWorld): Promise<void> {
+async function untilInSync(world: ClusterWorld): Promise<void> {
   await eventually(async () => {
     const functions = await Promise.all(FUNCTIONS.map((name) => world.fn(name)));
     for (const { status } of functions)
       expect(status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({ status: 'True' });
     const running = (await world.deployments()).map(({ metadata }) => metadata.name);
     expect(running.sort()).toEqual(functions.map(({ status }) => status?.['activeWorkload']).sort());
-  }, SETTLES_MS);
+  }, IN_SYNC_MS);
 }
 
 async function change(world: ClusterWorld, at: number): Promise<void> {
@@ -113,16 +113,16 @@ async function live({ world, proxies }: { world: ClusterWorld; proxies: FaultPro
     await world.upload(name, 'main.ts', source(-1));
     await world.apply('Function', name, { handler: `${name}/main.ts`, methods: ['GET'], route: `/${name}` });
   }
-  await untilSettled(world);
+  await untilInSync(world);
   for (let at = 0; at < CHANGES; at += 1) {
     await change(world, at);
-    if (at % 3 === 2) await untilSettled(world);
+    if (at % 3 === 2) await untilInSync(world);
   }
   await eventually(async () => {
-    await untilSettled(world);
+    await untilInSync(world);
     const last = Math.max(...proxies.flatMap(({ requests }) => requests.filter(isWrite).map((request) => request.at)));
     expect(performance.now() - last).toBeGreaterThan(QUIET_MS);
-  }, SETTLES_MS);
+  }, IN_SYNC_MS);
   return finalState(world);
 }
 

@@ -1,13 +1,13 @@
 import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { Backoff } from '@wherry/service/backoff.ts';
 
 /** How often what is kept is looked at; well within the time that a new authority or key waits to be known everywhere. */
 const EVERY_MS = 300_000;
-const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 30_000;
+const RETRY = { firstMs: 500, lastMs: 30_000 };
 
-export interface UpkeepOptions {
+interface UpkeepOptions {
   what: string;
   /** Looks after something; writes nothing when nothing is due. */
   work: () => Promise<void>;
@@ -17,17 +17,19 @@ export interface UpkeepOptions {
 
 /**
  * Tries until it works, for work that a start waits for.
- * @throws what is no trouble of the API server: a StartError, which no retry mends
+ * @throws what is no trouble of the API server: a StartError, which no retry fixes
  */
 export async function untilDone<T>(
   work: () => Promise<T>,
   { what, clock, logger }: Omit<UpkeepOptions, 'work'>,
 ): Promise<T> {
-  for (let retryInMs = FIRST_RETRY_MS; ; retryInMs = Math.min(LAST_RETRY_MS, retryInMs * 2)) {
+  const backoff = new Backoff(RETRY);
+  for (;;) {
     try {
       return await work();
     } catch (error) {
       if (!isDomainError(error)) throw error;
+      const retryInMs = backoff.failed();
       logger.warn({ err: error, what, retryInMs }, 'the start waits for the API server');
       await clock.sleep(retryInMs);
     }
@@ -52,8 +54,8 @@ export function keepUp({ what, work, clock, logger }: UpkeepOptions): () => Prom
       await work();
       later(EVERY_MS * (0.9 + Math.random() / 10));
     } catch (error) {
-      logger.warn({ err: error, what }, 'upkeep failed; it is tried again');
-      later(LAST_RETRY_MS);
+      logger.warn({ err: error, what }, 'upkeep failed; trying again');
+      later(RETRY.lastMs);
     }
   }
 

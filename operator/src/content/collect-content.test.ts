@@ -31,7 +31,7 @@ describe('the collection of content', () => {
     expect(await has(kept)).toEqual(kept.map(() => true));
   });
 
-  it('keeps the locks of sources: what was settled with a registry is not settled again', async () => {
+  it('keeps the locks of sources: what was resolved with a registry is not resolved again', async () => {
     await world.start();
     const { source, path, ...rest } = {
       source: 'api',

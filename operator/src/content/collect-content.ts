@@ -3,18 +3,18 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import type { CodeSourceResource } from '@wherry/core/resources/kinds.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
-import type { BuildRoom } from '../builds/build-room.ts';
+import type { BuildScheduler } from '../builds/build-scheduler.ts';
 import type { Caches } from '../caches/caches.ts';
 import type { TreeCache } from './tree-cache.ts';
 
 /** What was put in this time stays: its reference may still be on its way. */
 const GRACE_MS = 3_600_000;
 
-export interface CollectRooms {
+interface CollectorDependencies {
   caches: Caches;
   content: ContentStore;
   trees: TreeCache;
-  builds: BuildRoom;
+  builds: BuildScheduler;
   workloads: Workloads;
 }
 
@@ -23,8 +23,8 @@ export interface CollectRooms {
  * @returns how many went.
  * @throws when it cannot be known what is referred to; then nothing goes.
  */
-export async function collectContent(rooms: CollectRooms): Promise<number> {
-  const { caches, content, builds, workloads } = rooms;
+export async function collectContent(dependencies: CollectorDependencies): Promise<number> {
+  const { caches, content, builds, workloads } = dependencies;
   const referenced = new Set<Digest>([...builds.revisions(), ...workloads.list().map(({ revision }) => revision)]);
   for (const { spec, status } of caches.functions.list()) {
     const revisions = [
@@ -34,7 +34,7 @@ export async function collectContent(rooms: CollectRooms): Promise<number> {
     ];
     for (const revision of revisions) if (revision !== undefined) referenced.add(revision);
   }
-  for (const source of caches.sources.list()) await addSource(rooms.trees, source, referenced);
+  for (const source of caches.sources.list()) await addSource(dependencies.trees, source, referenced);
   return content.collect(referenced, GRACE_MS);
 }
 

@@ -6,7 +6,7 @@ import { decodeTree, sha256, type TreeManifest } from '@wherry/core/trees/tree.t
 /** How many trees are kept in memory; the least lately used go first. */
 const KEPT = 256;
 
-/** A tree with what is asked of it again and again. */
+/** A tree with what is read of it again and again. */
 export interface LoadedTree {
   digest: Digest;
   manifest: TreeManifest;

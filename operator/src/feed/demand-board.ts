@@ -1,12 +1,12 @@
 /** Calls of one function at one router. */
-export interface Demand {
+interface Demand {
   inFlight: number;
   waiting: number;
 }
 
-/** What routers last told of the calls that they hold: what a scaler goes by. */
+/** What routers last reported of the calls that they hold: what a scaler goes by. */
 export interface DemandBoard {
-  /** Replaces all that this router told before. */
+  /** Replaces all that this router reported before. */
   report(router: object, functions: Record<string, Demand>): void;
   /** The router is gone, and its calls with it. */
   forget(router: object): void;

@@ -30,18 +30,18 @@ function identityOf(instanceId: string): RuntimeIdentity {
 
 describe('the feed over the network', () => {
   let authority: TestAuthority;
-  let stranger: TestAuthority;
+  let otherAuthority: TestAuthority;
   let own: TlsMaterial;
   let router: TlsMaterial;
   beforeAll(() => {
     authority = new TestAuthority();
-    stranger = new TestAuthority();
+    otherAuthority = new TestAuthority();
     own = authority.issue('operator', ['localhost', '127.0.0.1']);
     router = authority.issue('router');
   });
   afterAll(() => {
     authority.remove();
-    stranger.remove();
+    otherAuthority.remove();
   });
 
   let listener: FeedListener;
@@ -189,8 +189,8 @@ describe('the feed over the network', () => {
   });
 
   it.each<[string, () => TlsMaterial, object]>([
-    ['of another authority', () => stranger.issue('router'), hello.router],
-    ['of another authority, with a good token beside it', () => stranger.issue('router'), hello.runtime()],
+    ['of another authority', () => otherAuthority.issue('router'), hello.router],
+    ['of another authority, with a good token beside it', () => otherAuthority.issue('router'), hello.runtime()],
     ["of the authority, but not a router's", () => own, hello.router],
   ])('cuts off a client with a certificate %s', async (_name, material, message) => {
     const { cert, key } = material();
@@ -230,7 +230,7 @@ describe('the feed over the network', () => {
     expect(attached).toMatchObject([{ instance: 'router-1', received: [{ type: 'applied', version: 1 }] }]);
   });
 
-  it('takes no more strangers than it can hold, while those that it knows are served on', async () => {
+  it('holds a bounded number of unauthenticated connections, and serves those that are authenticated', async () => {
     await listener.close();
     await listen({ limits: { total: 10, perAddress: 3, perWindow: 100 } });
     const known = await Promise.all([open(router), open(router)]);
@@ -238,14 +238,14 @@ describe('the feed over the network', () => {
       say(socket, hello.router);
       await firstOf(socket);
     }
-    const strangers = Array.from({ length: 3 }, () => connectPlain(port, '127.0.0.1'));
-    sockets.push(...strangers);
-    await Promise.all(strangers.map((socket) => once(socket, 'connect')));
+    const pending = Array.from({ length: 3 }, () => connectPlain(port, '127.0.0.1'));
+    sockets.push(...pending);
+    await Promise.all(pending.map((socket) => once(socket, 'connect')));
     const refused = connectPlain(port, '127.0.0.1');
     refused.on('error', () => undefined);
     await readToEnd(refused);
     expect(refusals('too_many')).toBe(1);
-    strangers[0]?.destroy();
+    pending[0]?.destroy();
     // Its place is free again, and the known ones took none.
     let served: unknown;
     while (served === undefined)
@@ -290,7 +290,7 @@ describe('the feed over the network', () => {
     expect([attached, metrics.value('feed_connections', { role: 'runtime' })]).toEqual([[], 0]);
   });
 
-  it('S8: when all places are taken, the address that holds most of them gives its oldest one to a newcomer', async () => {
+  it('S8: when all connections are taken, the address that holds most of them gives its oldest one to a newcomer', async () => {
     await listener.close();
     await listen({ limits: { total: 4, perAddress: 3, perWindow: 100 } });
     const idle = async (localAddress: string): Promise<Socket> => {

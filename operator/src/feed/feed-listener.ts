@@ -1,9 +1,10 @@
 import { constants, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import { helloSchema, type Hello } from '@wherry/core/feed/messages.ts';
 import { isFeedToken } from '@wherry/core/feed/feed-token.ts';
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
@@ -11,13 +12,13 @@ import type { Counter, Gauge, Metrics } from '@wherry/core/ports/metrics.ts';
 import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { watchSilence } from '@wherry/service/feed/watch-silence.ts';
-import { StartError } from '@wherry/service/start-error.ts';
+import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
 import type { TlsFiles } from '@wherry/service/tls/tls-files.ts';
 import { plainAddress } from '@wherry/service/trusted-networks.ts';
 import { firstLine } from './first-line.ts';
 import { PendingConnections, type PendingLimits } from './pending-connections.ts';
 
-export type RouterHello = Extract<Hello, { role: 'router' }>;
+type RouterHello = Extract<Hello, { role: 'router' }>;
 export type RuntimeHello = Extract<Hello, { role: 'runtime' }>;
 
 /** Where a runtime's connection comes from. */
@@ -98,10 +99,8 @@ class TlsFeedListener {
     const { tls, limits, clock, metrics } = options;
     this.#options = options;
     this.#pending = new PendingConnections(clock, limits);
-    this.#connections = metrics.gauge('feed_connections', 'Clients that the feed serves, by role.', ['role']);
-    this.#refusals = metrics.counter('feed_refusals_total', 'Connections to the feed that were cut, by reason.', [
-      'reason',
-    ]);
+    this.#connections = metrics.gauge(METRICS.feedConnections);
+    this.#refusals = metrics.counter(METRICS.feedRefusals);
     this.#server = createServer({
       ...secureContext(tls),
       // Runtimes have none: what a certificate is good for is looked at with the hello.
@@ -120,17 +119,8 @@ class TlsFeedListener {
     this.#server.on('secureConnection', (socket) => void this.#greet(socket));
   }
 
-  async listen(port: number, host?: string): Promise<number> {
-    try {
-      this.#server.listen({ port, ...(host === undefined ? {} : { host }) });
-      await once(this.#server, 'listening');
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      throw new StartError(
-        `The feed port ${port} cannot be opened (${code ?? message}): set WHERRY_FEED_PORT to another one.`,
-      );
-    }
-    return (this.#server.address() as AddressInfo).port;
+  listen(port: number, host?: string): Promise<number> {
+    return listenOrFail(this.#server, { port, host }, 'WHERRY_FEED_PORT', 'WHERRY_FEED_HOST');
   }
 
   async close(): Promise<void> {
@@ -218,7 +208,7 @@ class TlsFeedListener {
     await this.#options.attachRuntime(channel, identity);
   }
 
-  /** What is told of a stranger is no secret of a client's: neither tokens nor what else it sent. */
+  /** What is logged of an unauthenticated connection is no secret of a client's: neither tokens nor what else it sent. */
   #refuse(socket: Socket, reason: Refusal, facts: object = {}): undefined {
     this.#refusals.inc({ reason });
     const { remoteAddress: peer } = socket;
@@ -229,7 +219,7 @@ class TlsFeedListener {
 }
 
 function secureContext(tls: FeedListenerOptions['tls']): SecureContextOptions {
-  // No tickets: each connection shows its certificate anew, to the authority that is in force then.
+  // No tickets: each connection shows its certificate anew, to the authority that is active then.
   return { ...tls.current(), minVersion: 'TLSv1.3', secureOptions: constants.SSL_OP_NO_TICKET };
 }
 
@@ -256,7 +246,7 @@ function parseHello(line: string): Hello | undefined {
   }
 }
 
-/** Who a connection is of is settled: a second hello ends it. */
+/** Who a connection is of is decided once: a second hello ends it. */
 function onlyOneHello(channel: FeedChannel): FeedChannel {
   return {
     ...channel,

@@ -108,10 +108,10 @@ describe('router and runtime over the network', () => {
       functions: [{ id: 'hello' }],
       keys: [{ id: 'ours', groupId: 'team' }],
     });
-    const told = world.clock.monotonic();
+    const since = world.clock.monotonic();
     await world.store.delete('ApiKey', 'ours');
     await until(() => down.length === 2);
-    expect(world.clock.monotonic() - told).toBeLessThan(1000);
+    expect(world.clock.monotonic() - since).toBeLessThan(1000);
     const revoked = messages()[1];
     expect(revoked).toMatchObject({ type: 'change', removedKeys: [expect.any(String)] });
     known = revoked?.resourceVersion ?? '';

@@ -4,6 +4,6 @@ import { createHmac, type KeyObject } from 'node:crypto';
  * The token by which a runtime knows that a call comes from a router (S2): one for each workload, known to the routers
  * and to its own instances alone.
  */
-export function invocationToken(feedKey: KeyObject, workload: string): string {
-  return createHmac('sha256', feedKey).update(`invocation:${workload}`).digest('base64url');
+export function invocationToken(invocationKey: KeyObject, workload: string): string {
+  return createHmac('sha256', invocationKey).update(`invocation:${workload}`).digest('base64url');
 }

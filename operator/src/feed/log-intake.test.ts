@@ -81,6 +81,23 @@ describe('the intake of log entries', () => {
     expect(world.clock.pending).toBe(0);
   });
 
+  it('S8: an instance that claims to have lost more than it could print is not believed: ten million in ten seconds at most', async () => {
+    const world = intake();
+    for (let at = 0; at < 50; at += 1) world.logs.fromRuntime({ ...logs(), dropped: 1_000_000 }, 'chatty');
+    world.logs.fromRuntime({ ...logs(), dropped: 2 }, 'quiet');
+    const counted = (): number =>
+      world.metrics.value('telemetry_dropped_total', { component: 'runtime', reason: 'congested' });
+    expect(counted()).toBe(10_000_002);
+    await world.clock.advance(10_000);
+    expect(world.telemetry.entries.map(({ message }) => message)).toEqual([
+      '10000000 log entries dropped: over the rate',
+      '2 log entries dropped: over the rate',
+    ]);
+    world.logs.fromRuntime({ ...logs(), dropped: 5 }, 'chatty');
+    expect(counted()).toBe(10_000_007);
+    world.logs.stop();
+  });
+
   it('reports what was dropped when it ends', () => {
     const world = intake();
     world.logs.fromRuntime({ ...logs(), dropped: 3 }, 'chatty');

@@ -1,4 +1,5 @@
 import type { RouterUp } from '@wherry/core/feed/messages.ts';
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import { LOG_LEVELS, type LogEntry, type LogLevel, type TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Counter, Metrics } from '@wherry/core/ports/metrics.ts';
@@ -26,7 +27,7 @@ export interface LogIntake {
   stop(): void;
 }
 
-export interface LogIntakeOptions {
+interface LogIntakeOptions {
   telemetry: TelemetrySink;
   metrics: Metrics;
   clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
@@ -35,24 +36,19 @@ export interface LogIntakeOptions {
 }
 
 export function createLogIntake({ telemetry, metrics, clock, limits = LOG_RATE }: LogIntakeOptions): LogIntake {
-  const dropped: Counter = metrics.counter(
-    'telemetry_dropped_total',
-    'Log entries that were dropped, by who sent them and why.',
-    ['component', 'reason'],
-  );
+  const dropped: Counter = metrics.counter(METRICS.telemetryDropped);
   const rate = new LogRate({ limits, clock, report: (entries) => telemetry.write(entries) });
   const count = (component: string, reason: string, by: number): void => {
     if (by > 0) dropped.inc({ component, reason }, by);
   };
 
   function take(
-    message: LogsMessage,
+    message: Pick<LogsMessage, 'entries'>,
     component: string,
     read: (entry: LogsMessage['entries'][number]) => LogEntry | undefined,
   ): void {
     const valid = message.entries.flatMap((entry) => read(entry) ?? []);
     const entries = rate.within(valid, ({ level }) => (level === 'exec_reject' ? 'refused' : component));
-    count(component, 'congested', message.dropped);
     count(component, 'invalid', message.entries.length - valid.length);
     count(component, 'rate', valid.length - entries.length);
     if (entries.length > 0) telemetry.write(entries);
@@ -61,11 +57,13 @@ export function createLogIntake({ telemetry, metrics, clock, limits = LOG_RATE }
   return {
     lost: (by, reason) => count('operator', reason, by),
     stop: () => rate.stop(),
-    fromRouter: (message) =>
-      take(message, 'router', (entry) => (isLevel(entry.level) ? { ...entry, level: entry.level } : undefined)),
+    fromRouter(message) {
+      count('router', 'congested', message.dropped);
+      take(message, 'router', (entry) => (isLevel(entry.level) ? { ...entry, level: entry.level } : undefined));
+    },
     fromRuntime(message, functionName) {
       const now = clock.now();
-      rate.missed(functionName, 'runtime', message.dropped);
+      count('runtime', 'congested', rate.missed(functionName, 'runtime', message.dropped));
       take(message, 'runtime', (entry) => {
         const { level, timestamp } = entry;
         if (!isLevel(level) || level.startsWith('exec_')) return undefined;

@@ -15,6 +15,8 @@ export const LOG_RATE: LogRateLimits = { bytesPerSecond: 1024 * 1024, burstBytes
 
 /** How often it is said how many entries were dropped. */
 const REPORT_MS = 10_000;
+/** Between two reports, of one function. Documented in docs/reference/metrics.md. */
+const MAX_MISSED = 10_000_000;
 
 interface Bucket {
   functionName: string;
@@ -23,14 +25,15 @@ interface Bucket {
   left: number;
   /** When `left` was counted, on the monotonic clock. */
   at: number;
-  /** Since the last report. */
+  /** Since the last report; `missed` are those of them that were dropped before they came here. */
   dropped: number;
+  missed: number;
 }
 
-export interface LogRateOptions {
+interface LogRateOptions {
   limits?: LogRateLimits;
   clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
-  /** Takes the entries that tell a function's readers how many others are missing. */
+  /** Takes the entries that say how many others are missing. */
   report: (entries: LogEntry[]) => void;
 }
 
@@ -65,9 +68,18 @@ export class LogRate {
     });
   }
 
-  /** Entries of a function that were dropped before they came here. */
-  missed(functionName: string, kind: string, count: number): void {
-    if (count > 0) this.#bucketOf(functionName, kind).dropped += count;
+  /**
+   * Entries of a function that were dropped before they came here: so its instance says, which a handler may have made it
+   * say. No more of them are believed between two reports than many instances could print.
+   * @returns how many of them are.
+   */
+  missed(functionName: string, kind: string, count: number): number {
+    if (count <= 0) return 0;
+    const bucket = this.#bucketOf(functionName, kind);
+    const believed = Math.min(count, MAX_MISSED - bucket.missed);
+    bucket.missed += believed;
+    bucket.dropped += believed;
+    return believed;
   }
 
   /** Reports what was dropped since the last time, and ends. */
@@ -83,7 +95,10 @@ export class LogRate {
     const at = clock.monotonic();
     let bucket = this.#buckets.get(key);
     if (bucket === undefined)
-      this.#buckets.set(key, (bucket = { functionName, kind, left: this.#limits.burstBytes, at, dropped: 0 }));
+      this.#buckets.set(
+        key,
+        (bucket = { functionName, kind, left: this.#limits.burstBytes, at, dropped: 0, missed: 0 }),
+      );
     bucket.left = this.#refilled(bucket, at);
     bucket.at = at;
     this.#cancel ??= clock.after(REPORT_MS, () => this.#tick());
@@ -112,6 +127,7 @@ export class LogRate {
       if (bucket.dropped > 0)
         dropped.set(bucket.functionName, (dropped.get(bucket.functionName) ?? 0) + bucket.dropped);
       bucket.dropped = 0;
+      bucket.missed = 0;
     }
     const entries = [...dropped].map(([functionName, count]): LogEntry => ({
       functionName,

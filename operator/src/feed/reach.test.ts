@@ -3,7 +3,7 @@ import { TestRouter } from '../testing/test-router.ts';
 import { TestWorld } from '../testing/test-world.ts';
 
 describe('a router that comes from another operator', () => {
-  it('R8: is told nothing by an operator that lags behind what it knows, until that has caught up', async () => {
+  it('R8: gets nothing from an operator that lags behind what it knows, until that has caught up', async () => {
     const world = new TestWorld();
     await world.upload('api', { 'main.ts': 'export default () => 0;' });
     await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
@@ -12,7 +12,7 @@ describe('a router that comes from another operator', () => {
     const { operator, router } = await world.start({ store: late.store });
     await world.run(1000);
     late.hold();
-    // The operator that it comes from has told it of the revocation.
+    // The operator that it comes from has sent it the revocation.
     await world.store.delete('ApiKey', 'revoked');
     const { resourceVersion } = await world.store.list('ApiKey');
     const [ahead, behind] = [new TestRouter(), new TestRouter()];

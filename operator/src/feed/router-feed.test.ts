@@ -18,7 +18,7 @@ describe("the routers' feed", () => {
     await world.createKey('first', 'team', VALUE);
     for (let i = 0; i < 6; i += 1) world.store.failNext('list');
     const starting = world.start();
-    await world.clock.settle();
+    await world.clock.idle();
     const { router } = await starting;
     await world.run(1000);
     expect(router.messages[0]).toMatchObject({
@@ -53,7 +53,7 @@ describe("the routers' feed", () => {
     expect(router.keys.size).toBe(0);
   });
 
-  it('a group that goes takes its keys with it, and its new name is told', async () => {
+  it('a group that goes takes its keys with it, and its new name is sent', async () => {
     const { router } = await world.start();
     await world.createKey('first', 'team', VALUE);
     await world.run();
@@ -79,7 +79,7 @@ describe("the routers' feed", () => {
     expect([...router.keys.values()].map(({ id }) => id)).toEqual(['second']);
   });
 
-  it('E6: a key that does not open is told to nobody, is counted, and holds up no other', async () => {
+  it('E6: a key that does not open is sent to nobody, is counted, and holds up no other', async () => {
     const { router, metrics } = await world.start();
     const encrypted = 'wherry1.nonsense';
     await world.store.create({
@@ -99,7 +99,7 @@ describe("the routers' feed", () => {
     expect((await world.get('KeyGroup', 'team')).status.keys).toBe(2);
   });
 
-  it('tells many changes of one moment as one', async () => {
+  it('sends many changes of one moment as one', async () => {
     const { router } = await world.start();
     const before = router.changes().length;
     for (let i = 0; i < 50; i += 1) await world.createKey(`key-${i}`, 'team', `${VALUE}_${i}`);
@@ -108,7 +108,7 @@ describe("the routers' feed", () => {
     expect(router.changes().length - before).toBeLessThan(5);
   });
 
-  it('beats, with versions that never go back and a resourceVersion that holds what was told', async () => {
+  it('beats, with versions that never go back and a resourceVersion that holds what was sent', async () => {
     const { router } = await world.start();
     await world.createKey('first', 'team', VALUE);
     await world.run(3 * HEARTBEAT_SECONDS * 1000);
@@ -120,7 +120,7 @@ describe("the routers' feed", () => {
     expect(Number(beats.at(-1)?.resourceVersion)).toBeGreaterThanOrEqual(Number(key.metadata.resourceVersion));
   });
 
-  it('tells the log level that is set', async () => {
+  it('sends the log level that is set', async () => {
     const { router } = await world.start();
     expect(router.messages[0]).toMatchObject({ settings: { logLevel: 'info' } });
     await world.store.create({
@@ -132,7 +132,7 @@ describe("the routers' feed", () => {
     expect(router.changes().at(-1)?.settings).toEqual({ logLevel: 'warn' });
   });
 
-  it('a new function is told before anything of it is written, so that a call after its creation waits for it', async () => {
+  it('a new function is sent before anything of it is written, so that a call after its creation waits for it', async () => {
     await world.upload('api', { 'main.ts': 'export {}' });
     const { router } = await world.start();
     for (let i = 0; i < 9; i += 1) world.store.failNext('updateStatus');
@@ -142,7 +142,7 @@ describe("the routers' feed", () => {
     expect(router.functions.get('hello')).toMatchObject({ route: '/hello', revision: null, failure: null });
   });
 
-  it('an edited route is in force unless another function has it', async () => {
+  it('an edited route is active unless another function has it', async () => {
     await world.upload('api', { 'main.ts': 'export {}' });
     const { router } = await world.start();
     await world.createFunction('holder', { route: '/taken' });
@@ -154,10 +154,10 @@ describe("the routers' feed", () => {
     await world.edit('Function', 'mover', { route: '/taken' });
     await world.run();
     expect(router.functions.has('mover')).toBe(false);
-    const told = router
+    const received = router
       .changes()
       .flatMap(({ functions = [] }) => functions.filter(({ id }) => id === 'mover').map(({ route }) => route));
-    expect(told).not.toContain('/taken');
+    expect(received).not.toContain('/taken');
     expect(router.functions.get('holder')?.route).toBe('/taken');
   });
 
@@ -174,7 +174,7 @@ describe("the routers' feed", () => {
     expect(alive?.id).not.toBe(dead?.id);
   });
 
-  it('serves every router, survives nonsense from one, and hands on demand and logs', async () => {
+  it('serves every router, survives nonsense from one, and forwards demand and logs', async () => {
     const { router, operator, metrics } = await world.start();
     const second = new TestRouter();
     const { outcome } = operator.attachRouter(second.channel);

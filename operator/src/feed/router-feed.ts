@@ -7,17 +7,17 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { DemandBoard } from './demand-board.ts';
 import type { LogIntake } from './log-intake.ts';
 import { RouterView, type RouterViewOptions } from './router-view.ts';
-import { ROUTER_PATIENCE_MS, UntoldChanges } from './untold-changes.ts';
+import { ROUTER_PATIENCE_MS, UnacknowledgedChanges } from './unacknowledged-changes.ts';
 
-/** Changes that come within this time are told as one. */
+/** Changes that come within this time are sent as one. */
 const COALESCE_MS = 1;
 
-export interface RouterFeedOptions extends RouterViewOptions {
+interface RouterFeedOptions extends RouterViewOptions {
   digestKey: KeyObject;
   demand: DemandBoard;
   logs: LogIntake;
   /**
-   * Milliseconds from the start in which routers that go by what an operator before this one told them may still be on their
+   * Milliseconds from the start in which routers that go by what an operator before this one sent them may still be on their
    * way back. Till then it cannot be said what they know. Default 0: there are none.
    */
   routersReturnMs?: number;
@@ -27,13 +27,13 @@ export interface RouterFeedOptions extends RouterViewOptions {
   logger: Logger;
 }
 
-/** How the start of a router ended; `closed` when the connection went first. Routers of a cluster tell nothing. */
+/** How the start of a router ended; `closed` when the connection went first. Routers of a cluster report nothing. */
 export type RouterOutcome =
   { type: 'listening'; port: number } | { type: 'failed'; message: string } | { type: 'closed' };
 
-/** What a router knows before it is told anything. */
+/** What a router knows before it is sent anything. */
 export interface KnownState {
-  /** Of the newest state: an older one would undo what it was told. */
+  /** Of the newest state: an older one would undo what it was sent. */
   resourceVersion?: string;
   /** How often the store had been restored by then. */
   restores?: number | undefined;
@@ -43,20 +43,20 @@ interface Connection {
   channel: FeedChannel;
   resolve: (outcome: RouterOutcome) => void;
   known: { resourceVersion: string; restores: number };
-  /** The newest version that the router has told it has applied. */
+  /** The newest version that the router has acknowledged. */
   applied: number;
   /** Monotonic milliseconds. */
   attachedAt: number;
-  /** It has its snapshot, and is told each change from there on. */
-  told: boolean;
+  /** It has its snapshot, and is sent each change from there on. */
+  synced: boolean;
 }
 
-/** Tells every router what it must know: a snapshot, then each change in one step, then that nothing changed. */
+/** Sends every router what it must know: a snapshot, then each change in one step, then that nothing changed. */
 export class RouterFeed {
   readonly #options: RouterFeedOptions;
   readonly #view: RouterView;
   readonly #connections = new Set<Connection>();
-  readonly #untold = new UntoldChanges();
+  readonly #unacknowledged = new UnacknowledgedChanges();
   readonly #epoch = randomUUID();
   #onKnown: (functionNames: string[]) => void = () => undefined;
   #version = 1;
@@ -109,7 +109,7 @@ export class RouterFeed {
       known: { resourceVersion, restores },
       applied: 0,
       attachedAt: this.#options.clock.monotonic(),
-      told: false,
+      synced: false,
     };
     this.#connections.add(connection);
     if (this.#started) void this.#sendSnapshot(connection);
@@ -127,17 +127,17 @@ export class RouterFeed {
     return (
       this.#started &&
       !this.#view.isTouched(functionName) &&
-      !this.#untold.has(functionName) &&
+      !this.#unacknowledged.has(functionName) &&
       this.#allKnowSomething()
     );
   }
 
-  /** @param callback is told functions that `routersKnow` has become true for. */
+  /** @param callback receives functions that `routersKnow` has become true for. */
   onKnown(callback: (functionNames: string[]) => void): void {
     this.#onKnown = callback;
   }
 
-  /** A router that has just come may still go by what another operator told it. */
+  /** A router that has just come may still go by what another operator sent it. */
   #allKnowSomething(): boolean {
     const now = this.#options.clock.monotonic();
     if (now - this.#startedAt < (this.#options.routersReturnMs ?? 0)) return false;
@@ -150,7 +150,7 @@ export class RouterFeed {
     if (this.#started) this.#cancelFlush ??= this.#options.clock.after(COALESCE_MS, () => this.#flush());
   }
 
-  /** Works out what was touched, and tells all routers in one message. */
+  /** Works out what was touched, and sends it to all routers in one message. */
   #flush(): void {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
@@ -158,10 +158,10 @@ export class RouterFeed {
     if (difference !== undefined) {
       this.#version += 1;
       const changed = [...(difference.functions ?? []).map(({ id }) => id), ...(difference.removedFunctions ?? [])];
-      this.#untold.add(changed, this.#version, this.#options.clock.monotonic());
+      this.#unacknowledged.add(changed, this.#version, this.#options.clock.monotonic());
       this.#broadcast({ type: 'change', ...this.#stamp(), ...difference });
     }
-    this.#settle(looked);
+    this.#acknowledge(looked);
   }
 
   #beatLater(): void {
@@ -169,7 +169,7 @@ export class RouterFeed {
       // The version of a heartbeat is that of all that the caches hold.
       if (this.#cancelFlush !== undefined) this.#flush();
       this.#broadcast({ type: 'heartbeat', ...this.#stamp() });
-      this.#settle([]);
+      this.#acknowledge([]);
       this.#beatLater();
     });
   }
@@ -179,16 +179,16 @@ export class RouterFeed {
   }
 
   #broadcast(message: RouterDown): void {
-    for (const { channel, told } of this.#connections) if (told) channel.send(message);
+    for (const { channel, synced } of this.#connections) if (synced) channel.send(message);
   }
 
-  /** A router that is not told anything soon tries another operator: so nothing is sent while the caches lag behind it. */
+  /** A router that is not sent anything soon tries another operator: so nothing is sent while the caches lag behind it. */
   async #sendSnapshot(connection: Connection): Promise<void> {
     const restores = await this.#reach(connection.known);
     const { channel } = connection;
-    if (restores === undefined || !this.#started || connection.told || !this.#connections.has(connection)) return;
+    if (restores === undefined || !this.#started || connection.synced || !this.#connections.has(connection)) return;
     this.#flush();
-    connection.told = true;
+    connection.synced = true;
     const { functions, keys, settings } = this.#view.state;
     const digestKey = this.#options.digestKey.export().toString('base64url');
     const known = {
@@ -218,28 +218,28 @@ export class RouterFeed {
     return undefined;
   }
 
-  /** All that is told from now on is of the restored store; till then routers serve by what they were told before. */
+  /** All that is sent from now on is of the restored store; till then routers serve by what they were sent before. */
   async #followRestore(count: number): Promise<void> {
     if (this.#restores !== undefined) {
       this.#options.logger.warn(
         { restores: count },
-        'the store was restored to an older state: all is listed again, and routers take it',
+        'the store was restored to an older state: everything is listed again, and routers accept it',
       );
       await this.#options.caches.relist();
       if (this.#options.restores?.current() !== count) return;
     }
     this.#restores = count;
     for (const connection of this.#connections) {
-      connection.told = false;
+      connection.synced = false;
       if (this.#started) void this.#sendSnapshot(connection);
     }
   }
 
-  /** Tells which functions all routers know everything of now, of those that were in doubt. */
-  #settle(looked: string[]): void {
+  /** Reports which functions all routers know everything of now, of those that were in doubt. */
+  #acknowledge(looked: string[]): void {
     const applied = Math.min(...[...this.#connections].map((connection) => connection.applied));
-    const settled = this.#untold.settle(applied, this.#options.clock.monotonic());
-    const known = [...new Set([...looked, ...settled])].filter((name) => this.routersKnow(name));
+    const acknowledged = this.#unacknowledged.acknowledge(applied, this.#options.clock.monotonic());
+    const known = [...new Set([...looked, ...acknowledged])].filter((name) => this.routersKnow(name));
     if (known.length > 0) this.#onKnown(known);
   }
 
@@ -254,17 +254,13 @@ export class RouterFeed {
     connection.resolve({ type: 'closed' });
     this.#connections.delete(connection);
     demand.forget(connection);
-    this.#settle([]);
+    this.#acknowledge([]);
   }
 
   #receive(connection: Connection, message: unknown): void {
     const parsed = routerUpSchema.safeParse(message);
     if (parsed.success) this.#handle(connection, parsed.data);
-    else
-      this.#options.logger.warn(
-        { problem: parsed.error.message.slice(0, 500) },
-        'a router sent a message that is none',
-      );
+    else this.#options.logger.warn({ problem: parsed.error.message.slice(0, 500) }, 'a router sent an invalid message');
   }
 
   #handle(connection: Connection, message: RouterUp): void {
@@ -275,7 +271,7 @@ export class RouterFeed {
         return;
       case 'applied':
         connection.applied = message.version;
-        this.#settle([]);
+        this.#acknowledge([]);
         return;
       case 'demand':
         this.#options.demand.report(connection, message.functions);

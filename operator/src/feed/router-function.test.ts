@@ -100,6 +100,9 @@ describe("a router's record of a function", () => {
     ['BuildTimeout', 'handler_syntax_error'],
     ['BuildFailed', 'handler_syntax_error'],
     ['ExportError', 'handler_export_error'],
+    ['PackageNotFound', 'handler_load_error'],
+    ['ManifestInvalid', 'handler_load_error'],
+    ['PackageRefused', 'handler_load_error'],
     ['LoadError', 'handler_load_error'],
     ['CrashLoop', 'handler_load_error'],
   ] as const)('says %s as %s, but only where there never was a good revision', (reason, code) => {
@@ -109,8 +112,13 @@ describe("a router's record of a function", () => {
     expect(record(make({}, { decided, status: { activeRevision: REVISION } }))?.failure).toBeNull();
   });
 
-  it.each(['Building', 'Starting'] as const)('says nothing of %s: the call waits', (reason) => {
-    const decided: ConditionDecision[] = [{ type: 'CodeReady', status: 'Unknown', reason, message: '' }];
+  it.each([
+    ['Building', 'Unknown'],
+    ['Starting', 'Unknown'],
+    ['RegistryUnavailable', 'False'],
+    ['InstallTimeout', 'False'],
+  ] as const)('says nothing of %s: the call waits', (reason, status) => {
+    const decided: ConditionDecision[] = [{ type: 'CodeReady', status, reason, message: '' }];
     expect(record(make({}, { decided }))?.failure).toBeNull();
   });
 });

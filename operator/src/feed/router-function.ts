@@ -1,17 +1,16 @@
 import { findCondition, type Reason } from '@wherry/core/conditions.ts';
 import type { RouterFunction, RouterInstance } from '@wherry/core/feed/messages.ts';
+import type { BuildFailureReason } from '@wherry/core/ports/builder.ts';
 import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import { DEFAULT_MAX_CONCURRENCY } from '@wherry/core/resources/function.ts';
 import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 
 type FailureCode = NonNullable<RouterFunction['failure']>['code'];
 
-/** How calls are answered while there is no good revision; reasons that are not here mean: the call waits. */
-const FAILURES: Partial<Record<Reason, FailureCode>> = {
+/** How calls are answered while no build of a function has succeeded; undefined: it is tried again by itself, and the call waits. */
+const BUILD_FAILURES: Record<BuildFailureReason, FailureCode | undefined> = {
   SourceNotFound: 'handler_not_found',
-  SourceNotReady: 'handler_not_found',
   HandlerNotFound: 'handler_not_found',
-  RevisionNotFound: 'handler_not_found',
   SyntaxError: 'handler_syntax_error',
   ImportNotFound: 'handler_syntax_error',
   ImportNotSupported: 'handler_syntax_error',
@@ -20,11 +19,28 @@ const FAILURES: Partial<Record<Reason, FailureCode>> = {
   BuildTooLarge: 'handler_syntax_error',
   BuildFailed: 'handler_syntax_error',
   ExportError: 'handler_export_error',
+  ManifestInvalid: 'handler_load_error',
+  LockOutdated: 'handler_load_error',
+  PackageNotFound: 'handler_load_error',
+  PackageRefused: 'handler_load_error',
+  PackageConflict: 'handler_load_error',
+  PackageTooLarge: 'handler_load_error',
+  RegistryUnavailable: undefined,
+  PackageCorrupt: undefined,
+  InstallTimeout: undefined,
+  InstallFailed: undefined,
+};
+
+/** The same of every reason; those that are not here mean: the call waits. */
+const FAILURES: Partial<Record<Reason, FailureCode | undefined>> = {
+  ...BUILD_FAILURES,
+  SourceNotReady: 'handler_not_found',
+  RevisionNotFound: 'handler_not_found',
   LoadError: 'handler_load_error',
   CrashLoop: 'handler_load_error',
 };
 
-export interface RouterFacts {
+interface RouterFacts {
   fn: FunctionResource;
   /** All workloads of the function. */
   workloads: ObservedWorkload[];
@@ -69,7 +85,7 @@ function instancesOf(workload: ObservedWorkload | undefined, tokenOf: (workload:
   );
 }
 
-/** The reason names files and lines, and may be the text of an error: callers are told it where they are told of a throw. */
+/** The reason names files and lines, and may be the text of an error: callers get it where they get the message of a throw. */
 function failureOf({ spec, status }: FunctionResource): RouterFunction['failure'] {
   const condition = findCondition(status.conditions, 'CodeReady');
   const code = condition?.status === 'False' ? FAILURES[condition.reason as Reason] : undefined;

@@ -7,7 +7,7 @@ import { routeOf } from '../caches/route-of.ts';
 import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
 import { groupFace, type KeyRecords } from '../keys/key-records.ts';
 import { routerFunction } from './router-function.ts';
-import { RouterState, type RouterDifference } from './router-state.ts';
+import { RouterFeedState, type RouterDifference } from './router-feed-state.ts';
 
 export interface RouterViewOptions {
   caches: Caches;
@@ -21,7 +21,7 @@ export interface RouterViewOptions {
 
 /** What routers shall know, worked out from the caches: only what was touched is looked at again. */
 export class RouterView {
-  readonly state: RouterState;
+  readonly state: RouterFeedState;
   readonly #options: RouterViewOptions;
   readonly #onTouch: () => void;
   readonly #functions = new Set<string>();
@@ -34,7 +34,7 @@ export class RouterView {
     const { caches } = options;
     this.#options = options;
     this.#onTouch = onTouch;
-    this.state = new RouterState(settingsOf(caches));
+    this.state = new RouterFeedState(settingsOf(caches));
     caches.functions.onChange((name) => this.touchFunction(name));
     caches.functionsByShape.onChange((_name, before, after) => {
       for (const shape of new Set([...before, ...after]))

@@ -75,7 +75,7 @@ describe("the runtimes' feed", () => {
     expect(third).toBe(first);
   });
 
-  it('S5: tells a runtime the secrets that its function may see, and no others', async () => {
+  it('S5: sends a runtime the secrets that its function may see, and no others', async () => {
     await world.createKey('ours', 'team', 'wh_a_key_of_the_team');
     await world.createKey('theirs', 'others', 'wh_a_key_of_others');
     await world.createSecret('s1', { name: 'A', scope: 'global' }, 'global');
@@ -98,7 +98,7 @@ describe("the runtimes' feed", () => {
     expect(secretsOf(open.messages[0])).toEqual(['function A=of another function', 'global A=global']);
   });
 
-  it('tells changes within a second, and nothing where nothing differs', async () => {
+  it('sends changes within a second, and nothing where nothing differs', async () => {
     await world.createKey('ours', 'team', 'wh_a_key_of_the_team');
     const { messages } = attach();
     const other = attach({ functionName: 'other' });
@@ -154,6 +154,34 @@ describe("the runtimes' feed", () => {
     own.send({ type: 'logs', entries: [entry, { ...entry, level: 'exec_end' }], dropped: 0 });
     await world.run();
     expect(world.telemetry.entries).toEqual([{ ...entry, functionName: 'hello' }]);
+  });
+
+  it('S8: counts the last entries of an instance that were announced and did not come', async () => {
+    const entry = {
+      functionName: 'hello',
+      requestId: 'r',
+      level: 'log',
+      message: 'hi',
+      args: null,
+      sequence: 0,
+      timestamp: 1,
+    };
+    const says = async (messages: object[]): Promise<number> => {
+      const { own } = attach();
+      for (const message of messages) own.send({ type: 'logs', dropped: 0, ...message });
+      own.close();
+      await world.run();
+      return running.metrics.value('telemetry_dropped_total', { component: 'runtime', reason: 'congested' });
+    };
+    expect(await says([{ entries: [], following: 3 }, { entries: [entry, entry] }, { entries: [entry] }])).toBe(0);
+    expect(await says([{ entries: [], following: 5 }, { entries: [entry, entry] }])).toBe(3);
+    // What was announced before has come before.
+    expect(
+      await says([
+        { entries: [], following: 9 },
+        { entries: [], following: 1 },
+      ]),
+    ).toBe(4);
   });
 
   it("S8: however often its instances start anew, a function's entries have one rate, and another's are kept", async () => {

@@ -24,15 +24,15 @@ import { invocationToken } from './invocation-token.ts';
 import type { LogIntake } from './log-intake.ts';
 import { runtimeState } from './runtime-state.ts';
 
-/** Changes that come within this time are told as one. */
+/** Changes that come within this time are sent as one. */
 const COALESCE_MS = 1;
 
-export interface RuntimeFeedOptions {
+interface RuntimeFeedOptions {
   caches: Caches;
   content: ContentStore;
   keyRing: KeyRing;
   referencedSecrets: ReferencedSecrets;
-  feedKey: KeyObject;
+  invocationKey: KeyObject;
   logs: LogIntake;
   clock: Clock;
   logger: Logger;
@@ -43,18 +43,16 @@ interface Session {
   identity: RuntimeIdentity;
   resolve: (outcome: RuntimeOutcome) => void;
   heardAt: number;
-  /** Digest of the state that it was last told: the state itself holds secrets. Undefined before `start`. */
-  told: string | undefined;
+  /** Digest of the state that it was last sent: the state itself holds secrets. Undefined before `start`. */
+  sent: string | undefined;
   ended: boolean;
+  /** Log entries that it announced as its last and that have not come yet. */
+  following: number;
   cancelBeat: () => void;
 }
 
 /** The runtimes' feed. It needs the caches alone, so that what runs the instances can be made before the operator. */
-export function createRuntimeFeed(options: RuntimeFeedOptions): RuntimeFeed {
-  return new CachedRuntimeFeed(options);
-}
-
-class CachedRuntimeFeed implements RuntimeFeed {
+export class CachedRuntimeFeed implements RuntimeFeed {
   readonly #options: RuntimeFeedOptions;
   readonly #secrets: SecretOpener;
   /** By function. */
@@ -91,8 +89,9 @@ class CachedRuntimeFeed implements RuntimeFeed {
       identity,
       resolve,
       heardAt,
-      told: undefined,
+      sent: undefined,
       ended: false,
+      following: 0,
       cancelBeat: () => undefined,
     };
     const { functionName } = identity;
@@ -103,7 +102,7 @@ class CachedRuntimeFeed implements RuntimeFeed {
   }
 
   async #begin(session: Session): Promise<void> {
-    const { content, feedKey, logger } = this.#options;
+    const { content, invocationKey, logger } = this.#options;
     const { identity, channel } = session;
     try {
       const artifact = (await content.get(identity.revision)).toString('utf8');
@@ -112,12 +111,12 @@ class CachedRuntimeFeed implements RuntimeFeed {
       // Deleted meanwhile: there is nothing to start any more.
       if (state === undefined) return channel.close();
       const { revision, workload, listen } = identity;
-      session.told = digestOf(state);
+      session.sent = digestOf(state);
       this.#send(session, {
         type: 'start',
         revision,
         artifact,
-        invocationToken: invocationToken(feedKey, workload),
+        invocationToken: invocationToken(invocationKey, workload),
         listen,
         state,
       });
@@ -156,6 +155,8 @@ class CachedRuntimeFeed implements RuntimeFeed {
     session.ended = true;
     session.cancelBeat();
     channel.close();
+    // It ended before all of its last words were out.
+    this.#options.logs.fromRuntime({ type: 'logs', entries: [], dropped: session.following }, identity.functionName);
     resolve({ type: 'closed' });
     const sessions = this.#sessions.get(identity.functionName);
     sessions?.delete(session);
@@ -169,7 +170,7 @@ class CachedRuntimeFeed implements RuntimeFeed {
       // A handler may have got at the connection: what it says is not believed any more.
       this.#options.logger.warn(
         { instance: session.identity.instanceId },
-        'a runtime sent a message that is none: it is cut off',
+        'a runtime sent an invalid message: its connection is closed',
       );
       return false;
     }
@@ -187,6 +188,7 @@ class CachedRuntimeFeed implements RuntimeFeed {
         session.resolve({ type: 'failed', reason: message.reason, message: message.message });
         return;
       case 'logs':
+        session.following = message.following ?? Math.max(0, session.following - message.entries.length);
         this.#options.logs.fromRuntime(message, session.identity.functionName);
         return;
       case 'alive':
@@ -217,7 +219,7 @@ class CachedRuntimeFeed implements RuntimeFeed {
     this.#options.clock.after(COALESCE_MS, () => this.#refresh());
   }
 
-  /** Tells each runtime of a touched function its state, where that differs from what it was told. */
+  /** Sends each runtime of a touched function its state, where that differs from what it was sent. */
   #refresh(): void {
     this.#refreshing = false;
     const touched = [...this.#touched];
@@ -227,8 +229,8 @@ class CachedRuntimeFeed implements RuntimeFeed {
       if (state === undefined) continue;
       const digest = digestOf(state);
       for (const session of this.#sessions.get(name) ?? []) {
-        if (session.told === undefined || session.told === digest) continue;
-        session.told = digest;
+        if (session.sent === undefined || session.sent === digest) continue;
+        session.sent = digest;
         this.#send(session, { type: 'state', state });
       }
     }
@@ -248,7 +250,7 @@ class CachedRuntimeFeed implements RuntimeFeed {
 }
 
 /**
- * A runtime that says it listens elsewhere than where it was told to would have routers carry calls to any socket that
+ * A runtime that says it listens elsewhere than where it was ordered to would have routers carry calls to any socket that
  * they can open (R2). Only the port may be its own choice, where it was left to it.
  */
 function isPossible(message: RuntimeUp, listen: InstanceAddress): boolean {

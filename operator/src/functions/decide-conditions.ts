@@ -25,26 +25,32 @@ export function decideConditions(facts: FunctionFacts, rollout: Rollout): Condit
 const routeChecks: Check[] = [
   ({ route, fn }) =>
     route?.accepted === false
-      ? no(
+      ? conditionFalse(
           'RouteConflict',
           `The function ${route.holder} has the route ${fn.spec.route} with one of these methods: change one of the two, or delete it.`,
         )
       : undefined,
   ({ route }) =>
     route === undefined
-      ? no('Invalid', 'The function has no route: it is being deleted, or spec.route is no route pattern.')
+      ? conditionFalse(
+          'Invalid',
+          'The function has no route: it is being deleted, or spec.route is not a route pattern.',
+        )
       : undefined,
-  () => yes('Accepted', ''),
+  () => conditionTrue('Accepted', ''),
 ];
 
 const codeChecks: Check[] = [
-  ({ code }) => (code.state === 'failed' ? no(code.reason, code.message) : undefined),
-  (_facts, { rejection }) => (rejection === undefined ? undefined : no(rejection.reason, rejection.message)),
+  ({ code }) => (code.state === 'failed' ? conditionFalse(code.reason, code.message) : undefined),
+  (_facts, { rejection }) =>
+    rejection === undefined ? undefined : conditionFalse(rejection.reason, rejection.message),
   (facts, rollout) => inService(facts, rollout),
   (facts) => standing(facts),
   ({ code }) => (code.state === 'building' ? unknown('Building', 'The code is being built.') : undefined),
-  (facts, { asked }) =>
-    asked === undefined ? undefined : starting(facts, asked, `Revision ${short(asked.revision)} is being started.`),
+  (facts, { desired }) =>
+    desired === undefined
+      ? undefined
+      : starting(facts, desired, `Revision ${short(desired.revision)} is being started.`),
 ];
 
 /**
@@ -63,7 +69,7 @@ function standing({ code, fn, workloads }: FunctionFacts): Verdict | undefined {
   return stands ? (before as Verdict) : undefined;
 }
 
-/** An instance that cannot be started at all is a fault to tell, though it may pass: no node with room, no image. */
+/** An instance that cannot be started at all is a fault to report, though it may pass: no node with room, no image. */
 function starting(
   { workloads }: FunctionFacts,
   { name, replicas }: Pick<DesiredWorkload, 'name' | 'replicas'>,
@@ -71,31 +77,36 @@ function starting(
 ): Verdict {
   const observed = workloads.find((workload) => workload.name === name);
   if (observed?.waiting === undefined) return unknown('Starting', message);
-  return no('Starting', `${readyInstances(observed)} of ${replicas} instances take calls. ${observed.waiting}`);
+  return conditionFalse(
+    'Starting',
+    `${readyInstances(observed)} of ${replicas} instances take calls. ${observed.waiting}`,
+  );
 }
 
 const availableChecks: Check[] = [
-  ({ fn }) => (fn.spec.enabled ? undefined : no('Disabled', 'The function is disabled: nothing of it runs.')),
+  ({ fn }) =>
+    fn.spec.enabled ? undefined : conditionFalse('Disabled', 'The function is disabled: nothing of it runs.'),
   ({ route }) =>
     route?.accepted === true
       ? undefined
-      : no('RouteConflict', 'The function does not have its route: nothing of it runs.'),
-  (_facts, { active }) => (active === undefined ? no('Starting', 'No revision answers calls yet.') : undefined),
+      : conditionFalse('RouteConflict', 'The function does not have its route: nothing of it runs.'),
+  (_facts, { active }) =>
+    active === undefined ? conditionFalse('Starting', 'No revision answers calls yet.') : undefined,
   (facts, rollout) => enough(facts, rollout),
   (facts, rollout) => {
     const failure = activeOf(facts, rollout)?.failure;
-    return failure === undefined ? undefined : no(failure.reason, failure.message);
+    return failure === undefined ? undefined : conditionFalse(failure.reason, failure.message);
   },
   (facts, rollout) => {
     const active = activeOf(facts, rollout);
-    return no(
+    return conditionFalse(
       'Starting',
       withReason(`${readyInstances(active)} of ${facts.fn.spec.scaling.minReplicas} instances take calls.`, active),
     );
   },
 ];
 
-/** Ready is what is asked for, and nothing else: the newest code, in instances as the spec wants them, and all of them. */
+/** Ready is the desired state, and nothing else: the newest code, in instances as the spec wants them, and all of them. */
 const readyChecks = (
   route: Verdict | undefined,
   code: Verdict | undefined,
@@ -104,38 +115,41 @@ const readyChecks = (
   ({ fn }) =>
     fn.spec.enabled
       ? undefined
-      : no('Disabled', 'The function is disabled: calls are answered as if it did not exist.'),
+      : conditionFalse('Disabled', 'The function is disabled: calls are answered as if it did not exist.'),
   (facts) => (facts.route?.accepted === true ? undefined : route),
   ({ fn, missingGroups }) =>
     missingGroups.length > 0 && missingGroups.length === fn.spec.keyGroups?.length
-      ? no('KeyGroupNotFound', closed(missingGroups))
+      ? conditionFalse('KeyGroupNotFound', closed(missingGroups))
       : undefined,
   // Nothing answers, and nothing ever did: why not is what its code says.
   (_facts, { active }) => (active === undefined ? (code ?? available) : undefined),
   (facts, rollout) => (readyInstances(activeOf(facts, rollout)) === 0 ? available : undefined),
-  // Calls are answered, but not by what the spec asks for: so not Ready, while Available stays True.
+  // Calls are answered, but not by what the spec describes: so not Ready, while Available stays True.
   (_facts, { active }) =>
     code === undefined || code.status === 'True' || active === undefined
       ? undefined
       : { ...code, message: `Revision ${short(active.revision)} keeps serving: ${code.message}` },
-  (facts, { asked, active }) =>
-    asked === undefined || asked.name === active?.workload
+  (facts, { desired, active }) =>
+    desired === undefined || desired.name === active?.workload
       ? undefined
-      : starting(facts, asked, 'Instances with the new spec.resources are being started; earlier ones keep serving.'),
-  (facts, { asked }) =>
-    available?.status === 'True' || asked === undefined ? undefined : starting(facts, asked, available?.message ?? ''),
-  ({ missingGroups }) => (missingGroups.length > 0 ? yes('KeyGroupNotFound', closed(missingGroups)) : undefined),
-  () => yes('Ready', ''),
+      : starting(facts, desired, 'Instances with the new spec.resources are being started; earlier ones keep serving.'),
+  (facts, { desired }) =>
+    available?.status === 'True' || desired === undefined
+      ? undefined
+      : starting(facts, desired, available?.message ?? ''),
+  ({ missingGroups }) =>
+    missingGroups.length > 0 ? conditionTrue('KeyGroupNotFound', closed(missingGroups)) : undefined,
+  () => conditionTrue('Ready', ''),
 ];
 
 function inService({ code }: FunctionFacts, { active }: Rollout): Verdict | undefined {
   if (code.state !== 'found' || code.revision !== active?.revision) return undefined;
-  return yes(code.pinned ? 'Pinned' : 'Built', `Revision ${short(code.revision)} answers calls.`);
+  return conditionTrue(code.pinned ? 'Pinned' : 'Built', `Revision ${short(code.revision)} answers calls.`);
 }
 
 function enough(facts: FunctionFacts, rollout: Rollout): Verdict | undefined {
   const ready = readyInstances(activeOf(facts, rollout));
-  return ready >= facts.fn.spec.scaling.minReplicas ? yes('MinimumReplicasAvailable', '') : undefined;
+  return ready >= facts.fn.spec.scaling.minReplicas ? conditionTrue('MinimumReplicasAvailable', '') : undefined;
 }
 
 /** The workload that answers calls. */
@@ -162,6 +176,6 @@ const closed = (groups: string[]): string =>
 const withReason = (message: string, workload: ObservedWorkload | undefined): string =>
   workload?.waiting === undefined ? message : `${message} ${workload.waiting}`;
 const short = (revision: string): string => revision.slice(0, 12);
-const yes = (reason: Verdict['reason'], message: string): Verdict => ({ status: 'True', reason, message });
-const no = (reason: Verdict['reason'], message: string): Verdict => ({ status: 'False', reason, message });
+const conditionTrue = (reason: Verdict['reason'], message: string): Verdict => ({ status: 'True', reason, message });
+const conditionFalse = (reason: Verdict['reason'], message: string): Verdict => ({ status: 'False', reason, message });
 const unknown = (reason: Verdict['reason'], message: string): Verdict => ({ status: 'Unknown', reason, message });

@@ -17,13 +17,13 @@ export interface Rollout {
   /** What answers calls from now on; undefined: nothing yet. */
   active: { revision: Digest; workload: string } | undefined;
   revisions: FunctionStatus['revisions'];
-  /** What is asked for, as far as is known; it may have been rejected. */
-  asked: DesiredWorkload | undefined;
+  /** What is desired, as far as is known; it may have been rejected. */
+  desired: DesiredWorkload | undefined;
   /** A workload is on its way to take over. */
   starting: boolean;
-  /** Workloads that are not tried again while what is asked for stays the same. */
+  /** Workloads that are not tried again while the desired one stays the same. */
   rejections: Rejection[];
-  /** That of the code that is asked for. */
+  /** That of the desired code. */
   rejection: Rejection | undefined;
 }
 
@@ -40,22 +40,22 @@ export function decideRollout(facts: FunctionFacts): Rollout {
   const { fn, workloads } = facts;
   const { activeWorkload, revisions } = fn.status;
   const active = activePair(fn);
-  const idle = { active, revisions, asked: undefined, starting: false, rejections: [], rejection: undefined };
+  const idle = { active, revisions, desired: undefined, starting: false, rejections: [], rejection: undefined };
   if (!mayRun(facts)) return { ...idle, ensure: [], keep: new Set() };
 
   const rejections = standingRejections(facts);
   const isRejected = (desired: DesiredWorkload): boolean =>
     rejections.some(({ workload }) => workload === desired.name);
-  const asked = askedFor(facts);
-  // What is asked for is no good: the revision that answers calls is run as the spec wants it.
-  const wanted = [asked, lastGood(fn)].find((desired) => desired !== undefined && !isRejected(desired));
+  const desired = desiredOf(facts);
+  // The current generation is invalid: the revision that answers calls is run as the spec wants it.
+  const wanted = [desired, lastGood(fn)].find((desired) => desired !== undefined && !isRejected(desired));
   const candidate = wanted?.name === activeWorkload ? undefined : wanted;
   const common = {
-    asked,
+    desired,
     ensure: [activeDesired(fn), candidate].filter((desired) => desired !== undefined),
-    keep: new Set([activeWorkload ?? '', candidate?.name ?? '', ...perhapsAskedFor(facts)]),
+    keep: new Set([activeWorkload ?? '', candidate?.name ?? '', ...possiblyDesired(facts)]),
     rejections,
-    rejection: rejections.find(({ workload }) => workload === asked?.name),
+    rejection: rejections.find(({ workload }) => workload === desired?.name),
   };
   const observed = workloads.find(({ name }) => name === candidate?.name);
   if (candidate === undefined || readyInstances(observed) < candidate.replicas) {
@@ -66,10 +66,10 @@ export function decideRollout(facts: FunctionFacts): Rollout {
 }
 
 /**
- * Until it is known what the code builds to, any workload may be what is asked for: an operator that has just begun must
+ * Until it is known what the code builds to, any workload may be the desired one: an operator that has just begun must
  * not end the start that the one before it began.
  */
-function perhapsAskedFor({ code, workloads }: FunctionFacts): string[] {
+function possiblyDesired({ code, workloads }: FunctionFacts): string[] {
   return code.state === 'building' ? workloads.map(({ name }) => name) : [];
 }
 
@@ -85,8 +85,8 @@ export function readyInstances(workload: ObservedWorkload | undefined): number {
   return workload?.instances.filter((instance) => instance.ready).length ?? 0;
 }
 
-/** While the code is unknown or cannot be built, what is asked for is the revision that answers calls. */
-function askedFor({ code, fn }: FunctionFacts): DesiredWorkload | undefined {
+/** While the code is unknown or cannot be built, the revision that answers calls is desired. */
+function desiredOf({ code, fn }: FunctionFacts): DesiredWorkload | undefined {
   return code.state === 'found' ? desiredWorkload(fn, code.revision) : lastGood(fn);
 }
 
@@ -94,13 +94,13 @@ function lastGood(fn: FunctionResource): DesiredWorkload | undefined {
   return fn.status.activeRevision === undefined ? undefined : desiredWorkload(fn, fn.status.activeRevision);
 }
 
-/** What was rejected before and is still asked for, and candidates that failed since. One that answers calls never is. */
+/** What was rejected before and is still desired, and candidates that failed since. One that answers calls never is. */
 function standingRejections(facts: FunctionFacts): Rejection[] {
   const { code, fn, workloads } = facts;
-  const asked = [askedFor(facts)?.name, lastGood(fn)?.name];
-  const standing = facts.rejections.filter(({ workload }) => code.state === 'building' || asked.includes(workload));
+  const desired = [desiredOf(facts)?.name, lastGood(fn)?.name];
+  const standing = facts.rejections.filter(({ workload }) => code.state === 'building' || desired.includes(workload));
   const fresh = workloads.flatMap(({ name, failure }) => {
-    const isCandidate = asked.includes(name) && name !== fn.status.activeWorkload;
+    const isCandidate = desired.includes(name) && name !== fn.status.activeWorkload;
     return failure === undefined || !isCandidate || standing.some(({ workload }) => workload === name)
       ? []
       : [{ workload: name, ...failure }];

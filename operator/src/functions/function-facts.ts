@@ -20,14 +20,14 @@ export interface CodeOrigin {
   sourceRevision: Digest;
 }
 
-/** A workload whose code did not load: it is not tried again until something else is asked for. */
+/** A workload whose code did not load: it is not tried again until something else is desired. */
 export interface Rejection {
   workload: string;
   reason: 'ExportError' | 'LoadError' | 'CrashLoop';
   message: string;
 }
 
-/** Everything that decides what becomes of a function; `decide-function.ts` looks at nothing else. */
+/** Everything that decides the state of a function; `decide-function.ts` looks at nothing else. */
 export interface FunctionFacts {
   fn: FunctionResource;
   /** Undefined for a function without a claim to any route. */

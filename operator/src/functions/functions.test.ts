@@ -21,7 +21,7 @@ describe('a function', () => {
     return running;
   }
 
-  it('is built, started, and told to the router with its instances', async () => {
+  it('is built, started, and sent to the router with its instances', async () => {
     const { router } = await deployed();
     const fn = await world.fn('hello');
     expect(conditionOf(fn, 'Ready')).toBe('True Ready: ');
@@ -147,7 +147,7 @@ describe('a function', () => {
       await world.createFunction('hello');
       await world.run(10_000);
       expect(conditionOf(await world.fn('hello'), 'Ready')).toBe(`False ${reason}: it is broken`);
-      // Why is for the owner, in the status: a caller is told only where the function is in debug.
+      // Why is for the owner, in the status: a caller gets it only where the function is in debug.
       expect(router.functions.get('hello')).toMatchObject({
         failure: { code, message: '' },
         revision: null,
@@ -347,7 +347,7 @@ describe('a function', () => {
     expect(world.workloads.list()).toEqual([]);
   });
 
-  it('keeps its instances while routers may still go by what an operator before this one told them', async () => {
+  it('keeps its instances while routers may still go by what an operator before this one sent them', async () => {
     const { operator } = await deployed();
     await operator.stop();
     await world.start({ routersReturnMs: 10_000 });

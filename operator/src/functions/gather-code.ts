@@ -1,25 +1,25 @@
 import { findCondition } from '@wherry/core/conditions.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import { displayName, type CodeSourceResource, type FunctionResource } from '@wherry/core/resources/kinds.ts';
-import type { BuildRoom } from '../builds/build-room.ts';
-import { parseHandler } from '../builds/build-order.ts';
+import type { BuildScheduler } from '../builds/build-scheduler.ts';
+import { parseHandler } from '../builds/build-target.ts';
 import type { Caches } from '../caches/caches.ts';
-import type { TreesInForce } from '../content/trees-in-force.ts';
+import type { ActiveTrees } from '../content/active-trees.ts';
 import type { Code, CodeOrigin } from './function-facts.ts';
 
-export interface CodeRooms {
+export interface CodeDependencies {
   caches: Caches;
   content: ContentStore;
-  treesInForce: () => Promise<TreesInForce>;
-  builds: BuildRoom;
+  activeTrees: () => Promise<ActiveTrees>;
+  builds: BuildScheduler;
 }
 
-/** Which code the function asks for: its pin, else what its handler builds to with the trees in force. */
-export async function gatherCode(rooms: CodeRooms, fn: FunctionResource): Promise<Code> {
+/** Which code is desired: the function's pin, else what its handler builds to with the active trees. */
+export async function gatherCode(dependencies: CodeDependencies, fn: FunctionResource): Promise<Code> {
   const { source: sourceName } = parseHandler(fn.spec.handler);
-  const source = rooms.caches.sourceNamed(sourceName);
+  const source = dependencies.caches.sourceNamed(sourceName);
   const origin = originOf(sourceName, source);
-  if (fn.spec.revision !== undefined) return gatherPin(rooms.content, fn.spec.revision, origin);
+  if (fn.spec.revision !== undefined) return gatherPin(dependencies.content, fn.spec.revision, origin);
   if (source === undefined) {
     return {
       state: 'failed',
@@ -27,7 +27,7 @@ export async function gatherCode(rooms: CodeRooms, fn: FunctionResource): Promis
       message: `There is no code source named ${sourceName}: create it, or change spec.handler (${fn.spec.handler}).`,
     };
   }
-  return notReady(source) ?? fromBuild(rooms, fn, origin);
+  return notReady(source) ?? fromBuild(dependencies, fn, origin);
 }
 
 async function gatherPin(content: ContentStore, revision: string, origin: CodeOrigin | undefined): Promise<Code> {
@@ -40,18 +40,18 @@ async function gatherPin(content: ContentStore, revision: string, origin: CodeOr
 }
 
 async function fromBuild(
-  rooms: CodeRooms,
+  dependencies: CodeDependencies,
   { spec, status }: FunctionResource,
   origin: CodeOrigin | undefined,
 ): Promise<Code> {
-  const built = rooms.builds.request({ handler: spec.handler, inForce: await rooms.treesInForce() });
+  const built = dependencies.builds.request({ handler: spec.handler, activeTrees: await dependencies.activeTrees() });
   if (built.state === 'built') return { state: 'found', revision: built.revision, pinned: false, origin };
   if (built.state === 'failed') return built;
   const before = status.revisions?.find(({ revision }) => revision === status.activeRevision);
   return { state: 'building', changed: !built.first || before?.sourceRevision !== origin?.sourceRevision };
 }
 
-/** A source that has no tree in force yet; one whose newest tree is no good still has its last good one. */
+/** A source that has no active tree yet; one whose newest tree is missing still has its last good one. */
 function notReady(source: CodeSourceResource): Code | undefined {
   if (source.status.tree !== undefined) return undefined;
   const ready = findCondition(source.status.conditions, 'Ready');

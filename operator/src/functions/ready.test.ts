@@ -7,7 +7,7 @@ import { desiredWorkload } from './desired-workloads.ts';
 
 const CODE = { 'main.ts': 'export default () => 1;' };
 const EDITED = { 'main.ts': 'export default () => 2;' };
-const NO_ROOM = 'No node takes the pod x: 0/1 nodes are available: 1 Insufficient memory.';
+const NO_CAPACITY = 'No node takes the pod x: 0/1 nodes are available: 1 Insufficient memory.';
 const BIGGER = { resources: { memoryMiB: 8192, cpuMillis: null } };
 const scaledTo = (replicas: number) => ({
   scaling: { minReplicas: replicas, maxReplicas: replicas, targetConcurrency: 50, idleSeconds: 300 },
@@ -85,18 +85,18 @@ describe('Ready of a function', () => {
     }
   });
 
-  it('stays False, with the reason, where no node has room for what is asked for; Available stays True', async () => {
+  it('stays False, with the reason, where no node has room for the desired instances; Available stays True', async () => {
     await serving();
     world.workloads.startsAtOnce = false;
     await world.edit('Function', 'hello', { ...BIGGER, ...scaledTo(3) });
     await world.run();
     expect(conditionOf(await world.fn('hello'), 'Ready')).toMatch(/^Unknown Starting: /);
     const fn = await world.fn('hello');
-    world.workloads.hold(desiredWorkload(fn, fn.status.activeRevision ?? '').name, NO_ROOM);
+    world.workloads.hold(desiredWorkload(fn, fn.status.activeRevision ?? '').name, NO_CAPACITY);
     await world.run();
     const held = await world.fn('hello');
-    expect(conditionOf(held, 'Ready')).toBe(`False Starting: 0 of 3 instances take calls. ${NO_ROOM}`);
-    expect(conditionOf(held, 'Reconciling')).toBe(`True Starting: 0 of 3 instances take calls. ${NO_ROOM}`);
+    expect(conditionOf(held, 'Ready')).toBe(`False Starting: 0 of 3 instances take calls. ${NO_CAPACITY}`);
+    expect(conditionOf(held, 'Reconciling')).toBe(`True Starting: 0 of 3 instances take calls. ${NO_CAPACITY}`);
     expect(held.status.observedGeneration).toBe(held.metadata.generation);
     expect(held.status.readyReplicas).toBe(1);
   });
@@ -233,7 +233,7 @@ describe('kstatus, by which Flux waits, reads', () => {
     ['Failed', 'an edit that does not parse', () => edit(() => world.upload('api', { 'main.ts': "f('a' 'b')" }))],
     [
       'Current',
-      'an edit that mends another',
+      'an edit that fixes another',
       () =>
         edit(async () => {
           await world.upload('api', { 'main.ts': "f('a' 'b')" });

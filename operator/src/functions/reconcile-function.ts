@@ -5,7 +5,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { DesiredWorkload, Workloads } from '@wherry/core/ports/workloads.ts';
 import type { CodeSourceResource, FunctionResource } from '@wherry/core/resources/kinds.ts';
-import { parseHandler } from '../builds/build-order.ts';
+import { parseHandler } from '../builds/build-target.ts';
 import { routeOf } from '../caches/route-of.ts';
 import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
 import { DONE, requeueAfter, stalled, waitingFor, type Outcome } from '../queue/outcome.ts';
@@ -13,12 +13,12 @@ import { writeStatus } from '../queue/write-status.ts';
 import { decideFunction, type FunctionDecision } from './decide-function.ts';
 import { mayRun } from './decide-rollout.ts';
 import type { FunctionFacts, Rejection } from './function-facts.ts';
-import { gatherCode, type CodeRooms } from './gather-code.ts';
+import { gatherCode, type CodeDependencies } from './gather-code.ts';
 
-/** How soon routers that have not told what they know are asked again. */
+/** How soon routers that have not acknowledged a change are looked at again. */
 const ROUTERS_AGAIN_MS = 1000;
 
-export interface FunctionRooms extends CodeRooms {
+export interface FunctionDependencies extends CodeDependencies {
   store: ResourceStore;
   workloads: Workloads;
   observed: ObservedWorkloads;
@@ -28,46 +28,52 @@ export interface FunctionRooms extends CodeRooms {
   clock: Clock;
 }
 
-/** Brings a function's workloads and status to what its spec and its code ask for. */
-export function createFunctionReconciler(rooms: FunctionRooms): (name: string) => Promise<Outcome> {
+/** Brings a function's workloads and status to what its spec and its code require. */
+export function createFunctionReconciler(dependencies: FunctionDependencies): (name: string) => Promise<Outcome> {
   /** Rejected candidates by function. In memory alone: after a restart each is tried once more. */
   const rejections = new Map<string, Rejection[]>();
-  /** What was last ensured, by workload: nothing is asked for twice (K3). */
+  /** What was last ensured, by workload: nothing is ensured twice (K3). */
   const ensured = new Map<string, DesiredWorkload>();
 
   return async function reconcileFunction(name) {
-    const fn = rooms.caches.functions.get(name);
+    const fn = dependencies.caches.functions.get(name);
     if (fn === undefined) {
       rejections.delete(name);
-      return removeAll(rooms, ensured, name);
+      return removeAll(dependencies, ensured, name);
     }
-    const source = rooms.caches.sourceNamed(parseHandler(fn.spec.handler).source);
-    const facts = await gather(rooms, fn, rejections.get(name) ?? []);
+    const source = dependencies.caches.sourceNamed(parseHandler(fn.spec.handler).source);
+    const facts = await gather(dependencies, fn, rejections.get(name) ?? []);
     // What changed while we gathered enqueued the function again.
-    if (rooms.caches.functions.get(name) !== fn) return waitingFor('its newest state');
+    if (dependencies.caches.functions.get(name) !== fn) return waitingFor('its newest state');
     const decision = decideFunction(facts);
     rejections.set(name, decision.rollout.rejections);
-    await ensureAll(rooms, ensured, { ...facts, source }, decision.rollout.ensure);
-    await writeStatus(rooms.store, fn, decision.status);
-    for (const workload of decision.remove) await remove(rooms, ensured, workload);
+    await ensureAll(dependencies, ensured, { ...facts, source }, decision.rollout.ensure);
+    await writeStatus(dependencies.store, fn, decision.status);
+    for (const workload of decision.remove) await remove(dependencies, ensured, workload);
     return outcomeOf(facts, decision);
   };
 }
 
-async function gather(rooms: FunctionRooms, fn: FunctionResource, rejections: Rejection[]): Promise<FunctionFacts> {
+async function gather(
+  dependencies: FunctionDependencies,
+  fn: FunctionResource,
+  rejections: Rejection[],
+): Promise<FunctionFacts> {
   const { name } = fn.metadata;
   const before = {
     fn,
-    route: routeOf(rooms.caches, fn),
-    missingGroups: (fn.spec.keyGroups ?? []).filter((group) => rooms.caches.groups.get(group) === undefined),
+    route: routeOf(dependencies.caches, fn),
+    missingGroups: (fn.spec.keyGroups ?? []).filter((group) => dependencies.caches.groups.get(group) === undefined),
     rejections,
-    functionUrl: rooms.functionUrl,
-    now: rooms.clock.now(),
+    functionUrl: dependencies.functionUrl,
+    now: dependencies.clock.now(),
     code: { state: 'unasked' } as const,
   };
-  const code = mayRun({ ...before, workloads: [], routersKnow: false }) ? await gatherCode(rooms, fn) : before.code;
+  const code = mayRun({ ...before, workloads: [], routersKnow: false })
+    ? await gatherCode(dependencies, fn)
+    : before.code;
   // Read in one go, after the last wait: they are of one moment.
-  return { ...before, code, workloads: rooms.observed.of(name), routersKnow: rooms.routersKnow(name) };
+  return { ...before, code, workloads: dependencies.observed.of(name), routersKnow: dependencies.routersKnow(name) };
 }
 
 /** What is decided on, with the source as it was when its code was looked at. */
@@ -86,7 +92,7 @@ async function refuseOldState(store: ResourceStore, { fn, source }: Pick<Decided
 }
 
 async function ensureAll(
-  rooms: FunctionRooms,
+  dependencies: FunctionDependencies,
   ensured: Map<string, DesiredWorkload>,
   facts: DecidedOn,
   desired: DesiredWorkload[],
@@ -95,24 +101,32 @@ async function ensureAll(
     facts.workloads.some(({ name, replicas }) => name === one.name && replicas === one.replicas);
   const open = desired.filter((one) => !isThere(one) || !isDeepStrictEqual(ensured.get(one.name), one));
   if (open.length === 0) return;
-  await refuseOldState(rooms.store, facts);
+  await refuseOldState(dependencies.store, facts);
   for (const one of open) {
-    await rooms.workloads.ensure(one);
+    await dependencies.workloads.ensure(one);
     ensured.set(one.name, one);
   }
 }
 
-async function remove(rooms: FunctionRooms, ensured: Map<string, DesiredWorkload>, name: string): Promise<void> {
-  await rooms.workloads.remove(name);
+async function remove(
+  dependencies: FunctionDependencies,
+  ensured: Map<string, DesiredWorkload>,
+  name: string,
+): Promise<void> {
+  await dependencies.workloads.remove(name);
   ensured.delete(name);
 }
 
 /** Of a function that is gone nothing stays, once no router sends calls to it. */
-async function removeAll(rooms: FunctionRooms, ensured: Map<string, DesiredWorkload>, name: string): Promise<Outcome> {
-  const left = rooms.observed.of(name);
+async function removeAll(
+  dependencies: FunctionDependencies,
+  ensured: Map<string, DesiredWorkload>,
+  name: string,
+): Promise<Outcome> {
+  const left = dependencies.observed.of(name);
   if (left.length === 0) return DONE;
-  if (!rooms.routersKnow(name)) return requeueAfter(ROUTERS_AGAIN_MS);
-  for (const workload of left) await remove(rooms, ensured, workload.name);
+  if (!dependencies.routersKnow(name)) return requeueAfter(ROUTERS_AGAIN_MS);
+  for (const workload of left) await remove(dependencies, ensured, workload.name);
   return DONE;
 }
 

@@ -19,7 +19,7 @@ export interface KeyRecords {
   of(name: string): RouterKey | undefined;
 }
 
-export interface KeyRecordsOptions {
+interface KeyRecordsOptions {
   caches: Caches;
   reader: ConfidentialReader;
   /** Those that the reader follows. */

@@ -1,6 +1,6 @@
 import { conditionOf, TestWorld } from '../testing/test-world.ts';
 
-describe('Ready, as kubectl wait asks for it', () => {
+describe('Ready, as kubectl wait reads it', () => {
   let world: TestWorld;
   beforeEach(() => {
     world = new TestWorld();
@@ -41,7 +41,7 @@ describe('Ready, as kubectl wait asks for it', () => {
     expect(await ready()).toMatch(/^False KeyGroupNotFound: /);
   });
 
-  it('is not said of a secret that waits for its owner, which is told by name', async () => {
+  it('is not said of a secret that waits for its owner, which is named', async () => {
     await world.start();
     await world.createSecret('early', { name: 'B', scope: 'function', function: 'later' }, 'x');
     await world.run();

@@ -9,7 +9,7 @@ import type { KeyRecords } from './key-records.ts';
 import { openingConditions, openingProblem, type Problem } from '../secrets/opening-condition.ts';
 import type { Undecryptable } from '../secrets/undecryptable.ts';
 
-export interface KeyRooms {
+interface KeyDependencies {
   store: ResourceStore;
   caches: Caches;
   reader: ConfidentialReader;
@@ -19,8 +19,8 @@ export interface KeyRooms {
 }
 
 /** Says of a key whether callers can use it, and why they cannot. */
-export async function reconcileKey(rooms: KeyRooms, name: string): Promise<Outcome> {
-  const { store, caches, reader, keyRecords, undecryptable, clock } = rooms;
+export async function reconcileKey(dependencies: KeyDependencies, name: string): Promise<Outcome> {
+  const { store, caches, reader, keyRecords, undecryptable, clock } = dependencies;
   const key = caches.keys.get(name);
   // One that routers know was opened for them.
   const unread = key === undefined || keyRecords.of(name) !== undefined ? undefined : openingProblem(reader, key);
@@ -36,7 +36,7 @@ function groupProblem(caches: Caches, { spec }: ApiKeyResource): Problem | undef
   if (isThere(caches.groups.get(spec.keyGroup))) return undefined;
   return {
     reason: 'KeyGroupNotFound',
-    message: `There is no key group ${spec.keyGroup}, which spec.keyGroup names: the key opens nothing. Create the group, or delete the key.`,
+    message: `There is no key group ${spec.keyGroup}, which spec.keyGroup names: calls with the key are refused. Create the group, or delete the key.`,
   };
 }
 

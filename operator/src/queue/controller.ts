@@ -1,8 +1,9 @@
 import { isDomainError } from '@wherry/core/errors.ts';
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Counter, Histogram, Metrics } from '@wherry/core/ports/metrics.ts';
-import { createBackoff } from './backoff.ts';
+import { KeyedBackoff } from '@wherry/service/backoff.ts';
 import type { Outcome } from './outcome.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -20,14 +21,14 @@ export interface ReconcileMetrics {
 /** The two metrics that all controllers of a program share. */
 export function createReconcileMetrics(metrics: Metrics): ReconcileMetrics {
   return {
-    total: metrics.counter('reconcile_total', 'Reconciles, by how they ended.', ['controller', 'result']),
-    duration: metrics.histogram('reconcile_duration_seconds', 'How long reconciles took.', ['controller']),
+    total: metrics.counter(METRICS.reconciles),
+    duration: metrics.histogram(METRICS.reconcileDuration),
   };
 }
 
-export interface ControllerOptions {
+interface ControllerOptions {
   name: string;
-  /** Brings what one object asks for into being. What it throws is retried. */
+  /** Brings what one object specifies into being. What it throws is retried. */
   reconcile: (name: string) => Promise<Outcome>;
   /** The names of all objects, for the resync; leave out for no resync. */
   all?: () => Iterable<string>;
@@ -52,8 +53,8 @@ export interface Controller {
 export function createController(options: ControllerOptions): Controller {
   const { name: controller, reconcile, clock, metrics, random = Math.random } = options;
   const logger = options.logger.child({ controller });
-  const failures = createBackoff(FAILURE_BACKOFF, random);
-  const conflicts = createBackoff(CONFLICT_BACKOFF, random);
+  const failures = new KeyedBackoff(FAILURE_BACKOFF, random);
+  const conflicts = new KeyedBackoff(CONFLICT_BACKOFF, random);
   const queue = new WorkQueue({ clock, concurrency: options.concurrency ?? 8, work });
   let cancelResync = (): void => undefined;
 

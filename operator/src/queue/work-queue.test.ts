@@ -58,7 +58,7 @@ describe('WorkQueue', () => {
     expect(begun).toEqual(['hangs', 'b', 'c', 'd']);
   });
 
-  it('runs a key after the delay that its work asks for, and forgets the delay when it is added before', async () => {
+  it('runs a key after the delay that its work returns, and forgets the delay when it is added before', async () => {
     make(1);
     queue.add('a');
     await clock.advance(0);

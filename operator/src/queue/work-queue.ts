@@ -1,7 +1,7 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { KeyLine } from './key-line.ts';
 
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   clock: Clock;
   /** How many keys are worked on at once. */
   concurrency: number;
@@ -51,7 +51,7 @@ export class WorkQueue {
     this.#waiting.clear();
     this.#again.clear();
     await Promise.all(this.#running.values());
-    this.#settle();
+    this.#resolveIdle();
   }
 
   /** Resolves when no key runs or waits for its turn; those that wait for their time are not counted. */
@@ -61,7 +61,7 @@ export class WorkQueue {
   }
 
   /**
-   * In a later turn of the event loop: routers are told of a change before a reconcile's writes hold that up, and a long
+   * In a later turn of the event loop: routers get a change before a reconcile's writes hold that up, and a long
    * line of keys leaves room for everything else.
    */
   #pumpSoon(): void {
@@ -87,7 +87,7 @@ export class WorkQueue {
     if (this.#again.delete(key)) this.#waiting.push(key);
     else if (delay !== undefined && this.#state === 'started') this.#schedule(key, delay);
     this.#pumpSoon();
-    this.#settle();
+    this.#resolveIdle();
   }
 
   #schedule(key: string, ms: number): void {
@@ -98,7 +98,7 @@ export class WorkQueue {
     this.#delayed.set(key, cancel);
   }
 
-  #settle(): void {
+  #resolveIdle(): void {
     if (this.#running.size > 0 || this.#waiting.size > 0) return;
     const idlers = this.#idlers;
     this.#idlers = [];

@@ -19,7 +19,7 @@ import type { Undecryptable } from './undecryptable.ts';
  */
 export const ORPHAN_AGE_MS = 3_600_000;
 
-export interface SecretRooms {
+interface SecretDependencies {
   store: ResourceStore;
   caches: Caches;
   reader: ConfidentialReader;
@@ -29,32 +29,32 @@ export interface SecretRooms {
 }
 
 /** Deletes secrets with their owner, and says of one whose value cannot be read that nobody sees it. */
-export function createSecretReconciler(rooms: SecretRooms): (name: string) => Promise<Outcome> {
-  const { caches, reader, undecryptable } = rooms;
+export function createSecretReconciler(dependencies: SecretDependencies): (name: string) => Promise<Outcome> {
+  const { caches, reader, undecryptable } = dependencies;
 
   return async function reconcileSecret(name) {
     const secret = caches.secrets.get(name);
     const problem = secret && openingProblem(reader, secret);
     undecryptable.set('FunctionSecret', name, problem?.reason === 'DecryptionFailed');
     if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return DONE;
-    const owner = await ownerOf(rooms, secret);
+    const owner = await ownerOf(dependencies, secret);
     if (owner === undefined || (owner !== 'global' && isOfEarlierOwner(secret, owner)))
-      return leaveOrphan(rooms, secret);
-    await say(rooms, secret, { problem, owner });
+      return leaveOrphan(dependencies, secret);
+    await say(dependencies, secret, { problem, owner });
     return problem === undefined ? DONE : stalled(problem.reason);
   };
 }
 
 /** One that never had its owner waits for it; any other goes. */
-async function leaveOrphan(rooms: SecretRooms, secret: FunctionSecretResource): Promise<Outcome> {
+async function leaveOrphan(dependencies: SecretDependencies, secret: FunctionSecretResource): Promise<Outcome> {
   const wait = hadOwner(secret)
     ? 0
-    : ORPHAN_AGE_MS - (rooms.clock.now() - Date.parse(secret.metadata.creationTimestamp));
+    : ORPHAN_AGE_MS - (dependencies.clock.now() - Date.parse(secret.metadata.creationTimestamp));
   if (wait <= 0) {
-    await deleteSecret(rooms, secret);
+    await deleteSecret(dependencies, secret);
     return DONE;
   }
-  await say(rooms, secret, { problem: noOwner(secret), owner: 'global' });
+  await say(dependencies, secret, { problem: noOwner(secret), owner: 'global' });
   return requeueAfter(wait);
 }
 
@@ -62,7 +62,7 @@ async function leaveOrphan(rooms: SecretRooms, secret: FunctionSecretResource): 
 type Owner = Resource<SecretOwner['kind']> | 'global';
 
 async function say(
-  { store, clock }: SecretRooms,
+  { store, clock }: SecretDependencies,
   secret: FunctionSecretResource,
   { problem, owner }: { problem: Problem | undefined; owner: Owner },
 ): Promise<void> {
@@ -85,7 +85,7 @@ function noOwner({ spec }: FunctionSecretResource): Problem {
   };
 }
 
-/** The binding tells the operator after us too that the owner was there; before there were bindings, any other `Ready` did. */
+/** The binding shows the operator after us too that the owner was there; before there were bindings, any other `Ready` did. */
 function hadOwner(secret: FunctionSecretResource): boolean {
   const { status } = secret;
   if (status.owner !== undefined) return boundOwner(secret) !== undefined;
@@ -97,7 +97,10 @@ function hadOwner(secret: FunctionSecretResource): boolean {
  * Undefined: there is none. The caches of two kinds may be apart, and a binding is for good: what is not bound to the
  * owner in the cache, the store has to say.
  */
-async function ownerOf({ store, caches }: SecretRooms, secret: FunctionSecretResource): Promise<Owner | undefined> {
+async function ownerOf(
+  { store, caches }: SecretDependencies,
+  secret: FunctionSecretResource,
+): Promise<Owner | undefined> {
   const named = namedOwner(secret.spec);
   if (named === undefined) return 'global';
   const cached = cachedOwner(caches, named);
@@ -105,7 +108,10 @@ async function ownerOf({ store, caches }: SecretRooms, secret: FunctionSecretRes
   return store.get(named.kind, named.name);
 }
 
-async function deleteSecret({ store, logger }: SecretRooms, { metadata, spec }: FunctionSecretResource): Promise<void> {
+async function deleteSecret(
+  { store, logger }: SecretDependencies,
+  { metadata, spec }: FunctionSecretResource,
+): Promise<void> {
   try {
     await store.delete('FunctionSecret', metadata.name, { uid: metadata.uid });
     logger.info({ secret: metadata.name, owner: secretOwner(spec) }, 'deleted a secret whose owner is gone');

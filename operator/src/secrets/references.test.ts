@@ -35,7 +35,7 @@ describe('values in Kubernetes Secrets', () => {
   const secretCondition = async (): Promise<string> => conditionOf(await world.get('FunctionSecret', 'token'), 'Ready');
   const digests = (): string[] => [...running.router.keys.keys()];
 
-  it('R8: a key is in force as its Secret says, each change within a second', async () => {
+  it('R8: a key is active as its Secret says, each change within a second', async () => {
     expect(digests()).toHaveLength(1);
     expect(running.router.keys.get(digests()[0]!)).toMatchObject({ id: 'acme', groupId: 'team' });
     const [before] = digests();
@@ -51,7 +51,7 @@ describe('values in Kubernetes Secrets', () => {
     expect(digests()).toEqual([before]);
   });
 
-  it('S5: a running function is told the new value within a second', async () => {
+  it('S5: a running function gets the new value within a second', async () => {
     const [theirs, own] = channelPair();
     const values: string[][] = [];
     void (async () => {
@@ -80,7 +80,7 @@ describe('values in Kubernetes Secrets', () => {
     ['a missing Secret', undefined, 'SecretNotFound', /no Secret "vault".*spec\.value.*create it/],
     ['a missing key', { other: 'x' }, 'SecretKeyNotFound', /Secret "vault" has no key "acme"/],
     ['an empty value', { acme: '' }, 'SecretKeyNotFound', /key "acme" of the Secret "vault" is empty/],
-  ])('names %s in conditions, and forgets it when it is mended', async (_what, data, reason, message) => {
+  ])('names %s in conditions, and forgets it when it is fixed', async (_what, data, reason, message) => {
     world.referencedSecrets.set('vault', data);
     await world.run();
     for (const condition of [await keyCondition(), await secretCondition()]) {

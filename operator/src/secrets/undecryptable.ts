@@ -1,3 +1,4 @@
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Gauge, Metrics } from '@wherry/core/ports/metrics.ts';
 
 /** Counts the objects whose value does not open (E6). */
@@ -8,7 +9,7 @@ export interface Undecryptable {
 }
 
 export function createUndecryptable(metrics: Metrics): Undecryptable {
-  const gauge: Gauge = metrics.gauge('undecryptable_values', 'Objects whose encrypted value does not open.', ['kind']);
+  const gauge: Gauge = metrics.gauge(METRICS.undecryptableValues);
   const broken = { ApiKey: new Set<string>(), FunctionSecret: new Set<string>() };
   const kinds = ['ApiKey', 'FunctionSecret'] as const;
   return {

@@ -11,20 +11,20 @@ export type NamedTree =
   | { state: 'stored'; digest: Digest; files: number; bytes: number };
 
 type Unset<T> = { [F in keyof T]: T[F] | undefined };
-type TreeInForce = Unset<Pick<CodeSourceStatus, 'tree' | 'files' | 'bytes'>>;
+type ActiveTree = Unset<Pick<CodeSourceStatus, 'tree' | 'files' | 'bytes'>>;
 interface Verdict {
   ready: Omit<ConditionDecision, 'type'>;
-  force: TreeInForce;
+  active: ActiveTree;
 }
 
-/** Decides a source's whole status: the tree in force moves only to one that is there. Undefined fields are absent. */
+/** Decides a source's whole status: the active tree moves only to one that is there. Undefined fields are absent. */
 export function decideSource(source: CodeSourceResource, named: NamedTree, now: number): Unset<CodeSourceStatus> {
   const { generation } = source.metadata;
-  const { ready, force } = decide(source, named);
+  const { ready, active } = decide(source, named);
   return {
     ...source.status,
-    ...force,
-    shortTree: force.tree?.slice(0, 12),
+    ...active,
+    shortTree: active.tree?.slice(0, 12),
     observedGeneration: generation,
     conditions: setConditions(source.status.conditions, [{ type: 'Ready', ...ready }], { generation, now }),
   };
@@ -35,46 +35,53 @@ function decide(source: CodeSourceResource, named: NamedTree): Verdict {
   const kept = { tree, files, bytes };
   if (source.spec.type === 'git') {
     return {
-      ready: no('NotSupported', 'Git sources are not supported yet: make it a manual source and upload its files.'),
-      force: kept,
+      ready: conditionFalse(
+        'NotSupported',
+        'Git sources are not supported yet: make it a manual source and upload its files.',
+      ),
+      active: kept,
     };
   }
-  // A source that is not enabled moves nowhere; one that was restored has its tree put in force all the same.
+  // A source that is not enabled moves nowhere; one that was restored has its tree made active all the same.
   if (!source.spec.enabled && tree !== undefined) {
     return {
-      ready: no(
+      ready: conditionFalse(
         'Disabled',
         'The source is not enabled: its files stay as they are, and what runs from it keeps running.',
       ),
-      force: kept,
+      active: kept,
     };
   }
   switch (named.state) {
     case 'none':
-      return { ready: yes('The source has no files yet.'), force: { tree: undefined, files: 0, bytes: 0 } };
+      return { ready: conditionTrue('The source has no files yet.'), active: { tree: undefined, files: 0, bytes: 0 } };
     case 'missing':
       return {
-        ready: no(
+        ready: conditionFalse(
           'TreeNotFound',
           `The tree ${named.digest} of spec.manual.tree is not in the content store: upload it, or name one that is.`,
         ),
-        force: kept,
+        active: kept,
       };
     case 'invalid':
       return {
-        ready: no('TreeNotFound', `The blob ${named.digest} of spec.manual.tree is not a tree's manifest.`),
-        force: kept,
+        ready: conditionFalse('TreeNotFound', `The blob ${named.digest} of spec.manual.tree is not a tree's manifest.`),
+        active: kept,
       };
     case 'stored':
       return {
-        ready: yes(`${named.files} files, ${named.bytes} bytes.`),
-        force: { tree: named.digest, files: named.files, bytes: named.bytes },
+        ready: conditionTrue(`${named.files} files, ${named.bytes} bytes.`),
+        active: { tree: named.digest, files: named.files, bytes: named.bytes },
       };
   }
 }
 
-const yes = (message: string): Omit<ConditionDecision, 'type'> => ({ status: 'True', reason: 'Stored', message });
-const no = (reason: ConditionDecision['reason'], message: string): Omit<ConditionDecision, 'type'> => ({
+const conditionTrue = (message: string): Omit<ConditionDecision, 'type'> => ({
+  status: 'True',
+  reason: 'Stored',
+  message,
+});
+const conditionFalse = (reason: ConditionDecision['reason'], message: string): Omit<ConditionDecision, 'type'> => ({
   status: 'False',
   reason,
   message,

@@ -12,7 +12,7 @@ import { decideSource, type NamedTree } from './decide-source.ts';
 /** How soon a tree that is missing is looked for again. */
 const LOOK_AGAIN_MS = 10_000;
 
-export interface SourceRooms {
+interface SourceDependencies {
   store: ResourceStore;
   caches: Caches;
   trees: TreeCache;
@@ -20,12 +20,12 @@ export interface SourceRooms {
 }
 
 /** Puts the tree that a manual source names into force, once it is in the content store. */
-export async function reconcileSource(rooms: SourceRooms, name: string): Promise<Outcome> {
-  const source = rooms.caches.sources.get(name);
+export async function reconcileSource(dependencies: SourceDependencies, name: string): Promise<Outcome> {
+  const source = dependencies.caches.sources.get(name);
   if (source?.metadata.deletionTimestamp !== undefined || source === undefined) return DONE;
-  const named = await gatherTree(rooms.trees, source);
-  const status = decideSource(source, named, rooms.clock.now());
-  await writeStatus(rooms.store, source, status);
+  const named = await gatherTree(dependencies.trees, source);
+  const status = decideSource(source, named, dependencies.clock.now());
+  await writeStatus(dependencies.store, source, status);
   if (named.state === 'missing') return requeueAfter(LOOK_AGAIN_MS);
   const ready = findCondition(status.conditions, 'Ready');
   return ready?.status === 'True' ? DONE : stalled(ready?.reason ?? '');

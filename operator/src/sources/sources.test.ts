@@ -10,7 +10,7 @@ describe('a code source', () => {
   });
   afterEach(() => world.stop());
 
-  it('has the tree in force that it names', async () => {
+  it('has the active tree that it names', async () => {
     const { spec, status } = await world.get('CodeSource', 'api');
     expect(status).toMatchObject({ tree: spec.manual?.tree, files: 2, bytes: 8, observedGeneration: 1 });
     expect(conditionOf({ status }, 'Ready')).toBe('True Stored: 2 files, 8 bytes.');

@@ -18,7 +18,7 @@ const LIFE_MS = 90 * DAY_MS;
 /** How long a new key is known to all operators before tokens are made with it. */
 const JOIN_MS = 3_600_000;
 
-export interface FeedKeysOptions {
+interface FeedKeysOptions {
   /** Of the system's namespace. */
   secrets: SystemObjects;
   /** Prefix of the Secret's name. */

@@ -119,7 +119,7 @@ describe('the feed keys', () => {
     expect(used.size).toBe(2);
   });
 
-  it('drop a key that is two generations old, and tell of a new current one', async () => {
+  it('drop a key that is two generations old, and notify of a new current one', async () => {
     const feedKeys = operator();
     await feedKeys.upkeep();
     const first = feedToken(feedKeys.current(), 'uid');

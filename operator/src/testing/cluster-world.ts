@@ -10,7 +10,7 @@ const START_MS = 30_000;
 const SYSTEM = 'wherry-system';
 
 /** As much of `@wherry/kube`'s client as these tests need. */
-export interface Api {
+interface Api {
   request<T>(request: {
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
     path: string;
@@ -141,8 +141,8 @@ export class ClusterWorld {
       'utf8',
     );
     this.#manager = {
-      url: `http://127.0.0.1:${String(manager.told('management'))}`,
-      internal: Number(manager.told('internal')),
+      url: `http://127.0.0.1:${String(manager.reported('management'))}`,
+      internal: Number(manager.reported('internal')),
       key,
     };
     return manager;
@@ -164,7 +164,7 @@ export class ClusterWorld {
     });
     this.#programs.push(router);
     await this.#until(router, 'port');
-    return { router, url: `http://127.0.0.1:${String(router.told('port'))}` };
+    return { router, url: `http://127.0.0.1:${String(router.reported('port'))}` };
   }
 
   /** Makes the source hold this file, over the management API. */
@@ -238,7 +238,7 @@ export class ClusterWorld {
 
   async #until(program: Program, field: string): Promise<void> {
     await eventually(() => {
-      if (program.told(field) !== undefined) return;
+      if (program.reported(field) !== undefined) return;
       throw new Error(`a program did not start: ${program.lines.slice(-5).join('\n')}`);
     }, START_MS);
   }

@@ -8,7 +8,7 @@ export type Fault = 'refused' | 'answer lost' | 'killed after it' | 'killed befo
 const WRITES = new Set(['create', 'update', 'updateStatus', 'delete', 'put', 'collect', 'ensure', 'remove']);
 
 /** Ports as one operator sees them; its writes are counted over all of them, and one goes wrong. */
-export interface FailingPorts {
+interface FailingPorts {
   store: ResourceStore;
   content: ContentStore;
   workloads: Workloads;

@@ -1,6 +1,6 @@
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 
-export interface FeedClientOptions {
+interface FeedClientOptions {
   port: number;
   /** PEM of the authority of the feed. */
   ca: string;

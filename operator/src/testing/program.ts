@@ -28,7 +28,7 @@ export class Program {
   }
 
   /** A field of the first log line that has it. */
-  told(field: string): unknown {
+  reported(field: string): unknown {
     for (const line of this.lines) {
       const value = fieldOf(line, field);
       if (value !== undefined) return value;

@@ -2,7 +2,7 @@ import { channelPair } from '@wherry/core/fakes/fake-feed-channel.ts';
 import { routerDownSchema, type RouterDown, type RouterFunction, type RouterKey } from '@wherry/core/feed/messages.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 
-/** A router that only keeps what it is told, and says so unless `silent` is set. */
+/** A router that only keeps what it is sent, and acknowledges it unless `silent` is set. */
 export class TestRouter {
   /** The operator's end. */
   readonly channel: FeedChannel;
@@ -26,7 +26,7 @@ export class TestRouter {
     this.#own.close();
   }
 
-  /** Tells that it has applied all that it was told. */
+  /** Acknowledges all that it was sent. */
   confirm(): void {
     this.send({ type: 'applied', version: this.#version });
   }

@@ -23,7 +23,7 @@ import { encodeTree, sha256 } from '@wherry/core/trees/tree.ts';
 import { buildOperator, type Operator } from '../build-operator.ts';
 import { createCaches } from '../caches/caches.ts';
 import { createLogIntake } from '../feed/log-intake.ts';
-import { createRuntimeFeed } from '../feed/runtime-feed.ts';
+import { CachedRuntimeFeed } from '../feed/runtime-feed.ts';
 import { TestRouter } from './test-router.ts';
 
 /** An operator that runs, with a router that listens to it. */
@@ -59,12 +59,12 @@ export class TestWorld {
     const metrics = new FakeMetrics();
     const caches = createCaches({ store, clock, logger });
     const logs = createLogIntake({ telemetry: this.telemetry, metrics, clock });
-    const runtimeFeed = createRuntimeFeed({
+    const runtimeFeed = new CachedRuntimeFeed({
       caches,
       content,
       keyRing,
       referencedSecrets,
-      feedKey,
+      invocationKey: feedKey,
       logs,
       clock,
       logger,
@@ -76,7 +76,7 @@ export class TestWorld {
       workloads,
       keyRing,
       referencedSecrets,
-      feedKey,
+      invocationKey: feedKey,
       logs,
       clock,
       logger,

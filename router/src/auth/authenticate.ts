@@ -5,21 +5,20 @@ import { Refusal } from '../refusal.ts';
 import { presentedKey } from './carriers.ts';
 import type { KeyIndex } from './key-index.ts';
 
-export type AuthReason = 'missing_api_key' | 'invalid_api_key' | 'too_many_bad_keys';
+type AuthReason = 'missing_api_key' | 'invalid_api_key' | 'too_many_bad_keys';
 
 /** How the check of a key ended. `value` is what the caller presented, to be removed from the call. */
-export type AuthResult =
-  { ok: true; key: RouterKey; value: string } | { ok: false; refusal: Refusal; reason: AuthReason };
+type AuthResult = { ok: true; key: RouterKey; value: string } | { ok: false; refusal: Refusal; reason: AuthReason };
 
 /** The part of a call that carries a key. */
-export interface KeyCarrier {
+interface KeyCarrier {
   rawHeaders: readonly string[];
   query: string | undefined;
   /** The caller's address. */
   client: string;
 }
 
-/** One answer for missing, unknown, disabled, expired and other groups' keys, so that none can be told apart (R7). */
+/** One answer for missing, unknown, disabled, expired and other groups' keys, so that none can be distinguished (R7). */
 const UNAUTHORIZED = new Refusal('unauthorized', ['WWW-Authenticate', 'Bearer realm="wherry", Basic realm="wherry"']);
 
 /** Checks keys against the groups that a function requires. */

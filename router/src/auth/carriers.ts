@@ -1,5 +1,5 @@
 import { headerValues } from '../headers/raw-headers.ts';
-import { queryParts, unescaped } from './query-key.ts';
+import { holdsOneOf, queryParts } from './query-key.ts';
 
 /**
  * The key that a caller presents, by the first carrier that is present: `X-API-Key`, `Authorization`, `api_key`. A
@@ -16,12 +16,12 @@ export function presentedKey(rawHeaders: readonly string[], query: string | unde
 }
 
 /**
- * Whether a header holds the key (R6): as it is or escaped, which catches every carrier and a `Referer` with `?api_key=`
+ * Whether a header holds one of the keys (R6): as it is or escaped, which catches every carrier and a `Referer` with `?api_key=`
  * too, or inside Basic credentials.
  */
-export function holdsKey(lowerName: string, value: string, key: string): boolean {
-  if (unescaped(value).includes(key)) return true;
-  return lowerName === 'authorization' && basicTexts(value).some((text) => text.includes(key));
+export function holdsKey(value: string, keys: readonly string[]): boolean {
+  if (keys.length === 0) return false;
+  return holdsOneOf(value, keys) || basicTexts(value).some((text) => holdsOneOf(text, keys));
 }
 
 function authorizationKey(value: string): string {
@@ -31,13 +31,19 @@ function authorizationKey(value: string): string {
   return /^bearer(?: +|$)/i.test(value) ? value.slice('bearer'.length).trim() : value;
 }
 
+/** Characters of base64 that the shortest key takes. */
+const LEAST_BASE64 = 22;
+
 /**
  * What may be decoded of a header that names Basic credentials, wherever and however separated: a key is removed from it
  * (R6) also where it is written in a way that lets nobody in.
  */
 export function basicTexts(value: string): string[] {
   if (!/basic/i.test(value)) return [];
-  return value.split(/[\s,]+/).map((token) => Buffer.from(token, 'base64').toString('utf8'));
+  return value
+    .split(/[\s,]+/)
+    .filter((token) => token.length >= LEAST_BASE64)
+    .map((token) => Buffer.from(token, 'base64').toString('utf8'));
 }
 
 /** The decoded `user:password` of Basic credentials; undefined when it is another scheme. */

@@ -1,52 +1,54 @@
-import { KEY_VALUE } from '@wherry/core/keys/key-value.ts';
-import { headerValues } from '../headers/raw-headers.ts';
-import type { KeyCarrier } from './authenticate.ts';
 import { basicTexts } from './carriers.ts';
 import type { KeyIndex } from './key-index.ts';
-import { queryParts, unescaped } from './query-key.ts';
-
-/** What is not in the alphabet of keys: whatever stands beside a key, it is found. */
-const NO_KEY_CHARACTERS = /[^A-Za-z0-9_-]+/;
+import { keyWords } from './key-words.ts';
+import { readings } from './query-key.ts';
 
 /**
- * Every Wherry key in the carriers of a call, whichever of them let the call in, and whether it may let any in: a disabled
- * or expired one, another group's and the management key too (R6). A carrier that stands twice is looked through twice.
+ * Words of a call that may be keys, and so cost a digest each. A target is too short for so many UUIDs, also where each makes
+ * two words because an escaped comma precedes it: who sends more than that is after the router's time (R12).
+ */
+export const MAX_WORDS = 512;
+
+/** Where a call may carry a key: its headers and its target. */
+interface KeyHolder {
+  rawHeaders: readonly string[];
+  path: string;
+  query: string | undefined;
+}
+
+/**
+ * The words of a call that are what keys look like, each once. Of all headers: which of them a caller, or a page that was
+ * called with `?api_key=`, puts a key into is not ours to know.
+ * @returns undefined when there are more than MAX_WORDS.
+ */
+export function keyLikeWords({ rawHeaders, path, query }: KeyHolder): ReadonlySet<string> | undefined {
+  const words = new Set<string>();
+  const add = (text: string): void => {
+    for (const reading of readings(text)) for (const word of keyWords(reading)) words.add(word);
+  };
+  for (let index = 1; index < rawHeaders.length && words.size <= MAX_WORDS; index += 2) {
+    const value = rawHeaders[index] ?? '';
+    add(value);
+    for (const text of basicTexts(value)) add(text);
+  }
+  add(path);
+  if (query !== undefined) add(query);
+  return words.size > MAX_WORDS ? undefined : words;
+}
+
+/**
+ * The Wherry keys among the words of a call, whichever of them let the call in, and whether it may let any in: a disabled
+ * or expired one, another group's and the management key too (R6).
  * @param matched the key that let the call in, which is known already.
  */
-export function heldKeys(
-  carrier: Pick<KeyCarrier, 'rawHeaders' | 'query'>,
-  matched: string | undefined,
-  keys: KeyIndex,
-): readonly string[] {
-  const texts = carriedTexts(carrier);
-  if (texts.length === 0) return NONE;
-  const found = new Set(matched === undefined ? [] : [matched]);
-  for (const text of texts) {
-    for (const part of text.split(NO_KEY_CHARACTERS)) {
-      if (KEY_VALUE.test(part) && !found.has(part) && keys.find(part) !== undefined) found.add(part);
-    }
-  }
-  return [...found];
+export function heldKeys(words: ReadonlySet<string>, matched: string | undefined, keys: KeyIndex): readonly string[] {
+  const found = matched === undefined ? [] : [matched];
+  for (const word of words) if (word !== matched && keys.find(word) !== undefined) found.push(word);
+  return found;
 }
 
 /** Whether a text that is no carrier, a path or an origin, has a key in it, escaped or not. */
 export function hasKey(text: string, keys: KeyIndex | undefined): boolean {
   if (keys === undefined) return false;
-  return unescaped(text)
-    .split(NO_KEY_CHARACTERS)
-    .some((part) => KEY_VALUE.test(part) && keys.find(part) !== undefined);
-}
-
-const NONE: readonly string[] = [];
-
-function carriedTexts({ rawHeaders, query }: Pick<KeyCarrier, 'rawHeaders' | 'query'>): string[] {
-  const texts = headerValues(rawHeaders, 'x-api-key').map(unescaped);
-  for (const value of headerValues(rawHeaders, 'authorization')) texts.push(unescaped(value), ...basicTexts(value));
-  // A page that was called with `?api_key=` names its own URL to whatever it loads from this host.
-  for (const value of headerValues(rawHeaders, 'referer')) texts.push(unescaped(value));
-  if (query !== undefined && /api_key|%/i.test(query)) {
-    // Some callers and frameworks separate by `;`, or write `api_key[]`.
-    for (const { name, value } of queryParts(query)) if (/api_key/i.test(`${name}=${value}`)) texts.push(value);
-  }
-  return texts;
+  return readings(text).some((reading) => keyWords(reading).some((word) => keys.find(word) !== undefined));
 }

@@ -22,7 +22,7 @@ export function queryParts(query: string): QueryPart[] {
 export function withoutKeys(query: string | undefined, keys: readonly string[]): string | undefined {
   if (query === undefined || keys.length === 0) return query;
   const parts = queryParts(query);
-  const kept = parts.filter(({ name, value }) => !keys.some((key) => value.includes(key) || name.includes(key)));
+  const kept = parts.filter(({ raw }) => !holdsOneOf(raw, keys));
   if (kept.length === parts.length) return query;
   return kept.length === 0 ? undefined : kept.map((part) => part.raw).join('&');
 }
@@ -33,12 +33,30 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    return unescaped(spaced);
+    return unescapedOnce(spaced);
   }
 }
 
-/** The text with each escape of an ASCII character resolved, whatever else is in it: enough to find a key, which is ASCII. */
-export function unescaped(text: string): string {
-  if (!text.includes('%')) return text;
-  return text.replace(/%([0-7][0-9a-f])/gi, (_escape, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+/** How often a text may have been escaped on its way, by proxies and frameworks; what is beyond is not followed. */
+const LAYERS = 4;
+
+/**
+ * The text, and what it says with its escapes of ASCII characters resolved, once, twice and so on, whatever else is in it: a
+ * key, which is ASCII, may stand in any of them.
+ */
+export function readings(text: string): string[] {
+  const all = [text];
+  for (let last = text; all.length <= LAYERS && last.includes('%'); all.push(last)) {
+    const next = unescapedOnce(last);
+    if (next === last) break;
+    last = next;
+  }
+  return all;
 }
+
+/** Whether one of the keys stands in the text, escaped or not (R6). */
+export const holdsOneOf = (text: string, keys: readonly string[]): boolean =>
+  keys.length > 0 && readings(text).some((reading) => keys.some((key) => reading.includes(key)));
+
+const unescapedOnce = (text: string): string =>
+  text.replace(/%([0-7][0-9a-f])/gi, (_escape, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

@@ -137,11 +137,11 @@ describe('instances', () => {
     ],
     ['gone', { removedFunctions: ['hello'] }, 404, 'function_not_found'],
   ] as const)('a call that waits is answered at once when its function turns out %s', async (...row) => {
-    const [, told, status, code] = row;
+    const [, change, status, code] = row;
     await harness.serve([routerFunction({ revision: null })]);
     const call = harness.call('/run/hello');
     await eventually(() => harness.up.some((message) => message.type === 'demand'), 500);
-    await harness.apply({ type: 'change', version: 2, resourceVersion: '2', ...(told as object) });
+    await harness.apply({ type: 'change', version: 2, resourceVersion: '2', ...(change as object) });
     // One that waited on would be a 503 when its time is over.
     const answer = await call;
     expect([answer.status, answer.error.code]).toEqual([status, code]);
@@ -243,20 +243,20 @@ describe('the limit of concurrent calls', () => {
     await harness.stop();
   });
 
-  const placesOf = (req: IncomingMessage): number | undefined =>
-    (JSON.parse(Buffer.from(String(req.headers[CONTEXT_HEADER]), 'base64url').toString()) as InvocationContext).places;
+  const slotsOf = (req: IncomingMessage): number | undefined =>
+    (JSON.parse(Buffer.from(String(req.headers[CONTEXT_HEADER]), 'base64url').toString()) as InvocationContext).slots;
   const full: RequestListener = (_req, res) =>
     void res.writeHead(429, { [OUTCOME_HEADER]: 'full' }).end('{"inner":true}');
 
   it('is dealt out among the instances, alike by every router', async () => {
     const harness = await Harness.start();
-    const share: RequestListener = (req, res) => void res.end(JSON.stringify(placesOf(req) ?? null));
+    const share: RequestListener = (req, res) => void res.end(JSON.stringify(slotsOf(req) ?? null));
     const instances = [
       await harness.instance(share, 'b'),
       await harness.instance(share, 'c'),
       await harness.instance(share, 'a'),
     ];
-    const told = async (maxConcurrency: number | null, of = instances): Promise<Record<string, string>> => {
+    const slotsByCall = async (maxConcurrency: number | null, of = instances): Promise<Record<string, string>> => {
       await harness.serve([routerFunction({ maxConcurrency, instances: of })]);
       return {
         first: (await harness.call('/run/hello')).body,
@@ -264,14 +264,14 @@ describe('the limit of concurrent calls', () => {
         third: (await harness.call('/run/hello')).body,
       };
     };
-    expect(Object.values(await told(5)).toSorted()).toEqual(['1', '2', '2']);
-    expect(Object.values(await told(5, instances.toReversed())).toSorted()).toEqual(['1', '2', '2']);
-    expect(Object.values(await told(1))).toEqual(['1', '1', '1']);
-    expect(Object.values(await told(null))).toEqual(['null', 'null', 'null']);
+    expect(Object.values(await slotsByCall(5)).toSorted()).toEqual(['1', '2', '2']);
+    expect(Object.values(await slotsByCall(5, instances.toReversed())).toSorted()).toEqual(['1', '2', '2']);
+    expect(Object.values(await slotsByCall(1))).toEqual(['1', '1', '1']);
+    expect(Object.values(await slotsByCall(null))).toEqual(['null', 'null', 'null']);
     await harness.stop();
   });
 
-  it('is kept to where calls of other routers have taken a place: another instance is tried, once', async () => {
+  it('is kept to where calls of other routers have taken a slot: another instance is tried, once', async () => {
     const harness = await Harness.start();
     const free = await harness.instance((_req, res) => void res.end('ok'));
     await harness.serve([routerFunction({ maxConcurrency: 4, instances: [await harness.instance(full), free] })]);
@@ -286,9 +286,9 @@ describe('the limit of concurrent calls', () => {
     ['with a body, of which something was sent', { method: 'POST', body: 'x'.repeat(100_000) }, 1],
   ])('refuses a call %s with 429, as one that never ran', async (_what, options, tries) => {
     const harness = await Harness.start();
-    let asked = 0;
+    let attempts = 0;
     const counting: RequestListener = (req, res) => {
-      asked++;
+      attempts++;
       full(req, res);
     };
     await harness.serve([
@@ -309,7 +309,7 @@ describe('the limit of concurrent calls', () => {
       '1',
       undefined,
     ]);
-    expect(asked).toBe(tries);
+    expect(attempts).toBe(tries);
     await eventually(() => harness.logs('exec_reject').length === 1);
     expect(harness.logs('exec_end')).toEqual([]);
     expect(harness.metrics.value('function_inflight', { function_namespace: 'default', function_name: 'hello' })).toBe(
@@ -318,7 +318,7 @@ describe('the limit of concurrent calls', () => {
     await harness.stop();
   });
 
-  it('gives a place back when a caller leaves, also while it waits', async () => {
+  it('gives a slot back when a caller leaves, also while it waits', async () => {
     const harness = await Harness.start();
     await harness.serve([routerFunction({ maxConcurrency: 1 })]);
     const socket = harness.connect();

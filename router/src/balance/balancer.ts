@@ -3,7 +3,7 @@ import type { Upstream, UpstreamAddress } from '../forward/upstream.ts';
 import type { Refusal } from '../refusal.ts';
 
 /** An instance as the router uses it. */
-export interface Instance {
+export interface BalancedInstance {
   readonly id: string;
   readonly revision: string;
   readonly token: string;
@@ -14,19 +14,19 @@ export interface Instance {
 export type OpenUpstream = (address: UpstreamAddress) => Upstream;
 
 /** A call that waits for an instance. One of the two is called, once. */
-export interface Waiter {
-  take(instance: Instance): void;
+interface Waiter {
+  take(instance: BalancedInstance): void;
   refuse(refusal: Refusal): void;
 }
 
 /** The ready instances of one function, and the calls that wait for one. */
 export class Balancer {
   readonly #open: OpenUpstream;
-  #instances: Instance[] = [];
+  #instances: BalancedInstance[] = [];
   /** Calls at once over all instances; null: no limit. */
   #max: number | null = null;
   #next = 0;
-  readonly #waiters = new Map<Waiter, Instance | undefined>();
+  readonly #waiters = new Map<Waiter, BalancedInstance | undefined>();
 
   constructor(open: OpenUpstream) {
     this.#open = open;
@@ -58,13 +58,13 @@ export class Balancer {
    * How many calls the instance may answer at once. All routers reckon alike, so that together they keep to the function's
    * limit: it is dealt out among the instances in the order of their ids.
    */
-  placesOf(instance: Instance): number | undefined {
+  placesOf(instance: BalancedInstance): number | undefined {
     return this.#max === null ? undefined : this.#shareOf(this.#instances.indexOf(instance), this.#max);
   }
 
   /** The ready instance with the fewest calls in flight, of those that may have one more; equals take turns. */
-  pick(not?: Instance): Instance | undefined {
-    let best: Instance | undefined;
+  pick(not?: BalancedInstance): BalancedInstance | undefined {
+    let best: BalancedInstance | undefined;
     this.#next = (this.#next + 1) % Math.max(1, this.#instances.length);
     for (let offset = 0; offset < this.#instances.length; offset++) {
       const at = (this.#next + offset) % this.#instances.length;
@@ -76,8 +76,8 @@ export class Balancer {
     return best;
   }
 
-  /** Tells the waiter when an instance (but `not`) becomes ready, or that none will. @returns how to give up. */
-  wait(waiter: Waiter, not?: Instance): () => void {
+  /** Notifies the waiter when an instance (but `not`) becomes ready, or that none will. @returns how to give up. */
+  wait(waiter: Waiter, not?: BalancedInstance): () => void {
     this.#waiters.set(waiter, not);
     return () => void this.#waiters.delete(waiter);
   }

@@ -1,6 +1,6 @@
 import type { RouterFunction } from '@wherry/core/feed/messages.ts';
 
-export type CorsRules = NonNullable<RouterFunction['cors']>;
+type CorsRules = NonNullable<RouterFunction['cors']>;
 
 /** The CORS headers of an answer or an error of a function with these rules, as a flat list. */
 export function corsHeaders(rules: CorsRules | null, origin: string | undefined): string[] {
@@ -12,7 +12,7 @@ export function corsHeaders(rules: CorsRules | null, origin: string | undefined)
   return headers;
 }
 
-/** What a preflight asks; undefined when the request is none. */
+/** What a preflight requests; undefined when the request is none. */
 export function preflightMethod(
   method: string,
   origin: string | undefined,
@@ -31,7 +31,7 @@ export function preflightHeaders(
   route: { methods: readonly string[]; guarded: boolean },
 ): string[] {
   const headers = allowOrigin(rules, origin);
-  // The rules are those of the function for the method that is asked for.
+  // The rules are those of the function for the requested method.
   headers.push('Vary', 'Access-Control-Request-Method');
   if (!isAllowed(rules, origin)) return headers;
   const allowed = ['Accept', 'Accept-Language', 'Content-Language', 'Content-Type', 'Range', 'Authorization'];

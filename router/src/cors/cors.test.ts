@@ -84,7 +84,7 @@ describe('CORS', () => {
     expect(reached).toEqual([]);
   });
 
-  it('takes the rules of the function for the method that is asked for', async () => {
+  it('takes the rules of the function for the requested method', async () => {
     const answer = await preflight('/listed', 'https://elsewhere.example', 'PUT');
     expect(cors(answer)).toMatchObject({ 'access-control-allow-origin': '*' });
     expect(answer.headers['access-control-allow-headers']).not.toContain('X-API-Key');

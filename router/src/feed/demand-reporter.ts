@@ -7,7 +7,7 @@ type Demand = Extract<RouterUp, { type: 'demand' }>;
 const INTERVAL_MS = 1000;
 
 /**
- * Tells the operator how many calls each function has: at once when a call begins to wait for an instance, else each
+ * Reports to the operator how many calls each function has: at once when a call begins to wait for an instance, else each
  * second in which it changed. A function that is not named has none.
  */
 export class DemandReporter {
@@ -41,7 +41,7 @@ export class DemandReporter {
     this.urge();
   }
 
-  /** A call waits. Many that begin in one turn are told together. */
+  /** A call waits. Many that begin in one turn are reported together. */
   urge(): void {
     if (this.#isUrgent) return;
     this.#isUrgent = true;

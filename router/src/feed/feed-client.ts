@@ -5,7 +5,7 @@ import type { RouterState } from '../state/router-state.ts';
 
 /**
  * Keeps the state current from one feed connection, and confirms each version, at each heartbeat again: so the operator
- * knows that somebody is there. A message that is not understood is skipped: what is known stays in force (R8).
+ * knows that somebody is there. A message that is not understood is skipped: what is known stays active (R8).
  * @returns when the connection has ended, or is of no use: who it leads to knows less than the router.
  */
 export async function followFeed(channel: FeedChannel, state: RouterState, logger: Logger): Promise<void> {

@@ -31,7 +31,7 @@ describe('the feed', () => {
     await harness.stop();
   });
 
-  it('R8: a change is in force when it is confirmed', async () => {
+  it('R8: a change is active when it is confirmed', async () => {
     const harness = await Harness.start();
     const instances = [await harness.instance((_req, res) => void res.end('ok'))];
     await harness.serve([routerFunction({ instances })]);

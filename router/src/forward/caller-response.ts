@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { endAfterBody } from '@wherry/service/end-after-body.ts';
 
 /** The answer on its way to the caller: streamed as it comes, held back while the caller does not read. */
 export class CallerResponse {
@@ -33,7 +34,7 @@ export class CallerResponse {
   }
 
   end(): void {
-    this.#res.end();
+    endAfterBody(this.#req, this.#res);
   }
 
   /** Ends the connection so that the caller cannot take what it got for the whole. */

@@ -2,7 +2,7 @@ import type { InvocationContext } from '@wherry/core/feed/invocation.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { answerRefusal, discardBody } from '../answer-refusal.ts';
 import { withoutKeys } from '../auth/query-key.ts';
-import type { Instance } from '../balance/balancer.ts';
+import type { BalancedInstance } from '../balance/balancer.ts';
 import type { AdmittedCall } from '../call.ts';
 import { requestHeaders } from '../headers/request-headers.ts';
 import { responseHeaders } from '../headers/response-headers.ts';
@@ -20,31 +20,31 @@ const MAX_WAIT_MS = 10_000;
 export interface ForwardParts {
   clock: Clock;
   recorder: CallRecorder;
-  /** Told at once when a call begins to wait for an instance. */
+  /** Notified at once when a call begins to wait for an instance. */
   onWaiting: () => void;
 }
 
-/** Takes an admitted call to an instance of its function and the answer back; releases its place in the limit. */
+/** Takes an admitted call to an instance of its function and the answer back; releases its slot of the limit. */
 export function forwardCall(call: AdmittedCall, parts: ForwardParts): void {
   new ForwardedCall(call, parts).start();
 }
 
 /**
- * One call under way. It is settled once: by the end of the answer, a failure, the timeout, or the caller's leaving.
+ * One call under way. It finishes once: by the end of the answer, a failure, the timeout, or the caller's leaving.
  * The timeout counts from arrival and covers the whole answer, also what a slow caller has not read yet.
  */
 class ForwardedCall implements UpstreamReceiver {
   readonly #call: AdmittedCall;
   readonly #parts: ForwardParts;
   readonly #response: CallerResponse;
-  #instance: Instance | undefined;
+  #instance: BalancedInstance | undefined;
   #exchange: UpstreamExchange | undefined;
   #body: RequestBody | null = null;
   #attempts = 0;
   #outcome: CallOutcome = 'ok';
-  #settled = false;
-  /** The instance had no place for it: what it answers is not the call's answer. */
-  #turnedAway = false;
+  #finished = false;
+  /** The instance had no slot for it: what it answers is not the call's answer. */
+  #rejected = false;
   #stopWaiting: () => void = () => undefined;
   #cancelTimeout: () => void = () => undefined;
 
@@ -69,7 +69,7 @@ class ForwardedCall implements UpstreamReceiver {
     const own = ['X-Request-Id', id, ...cors];
     const answer = responseHeaders(headers, status, { own, replacesCors: fn.spec.cors !== null });
     if (answer.outcome === 'full') {
-      this.#turnedAway = true;
+      this.#rejected = true;
       return;
     }
     this.#outcome = answer.outcome;
@@ -81,15 +81,15 @@ class ForwardedCall implements UpstreamReceiver {
   }
 
   data(chunk: Buffer): boolean {
-    return this.#turnedAway || this.#response.data(chunk, () => this.#exchange?.resume());
+    return this.#rejected || this.#response.data(chunk, () => this.#exchange?.resume());
   }
 
   end(): void {
-    if (this.#turnedAway) {
+    if (this.#rejected) {
       this.#findPlace();
       return;
     }
-    this.#settle(this.#outcome);
+    this.#finish(this.#outcome);
     this.#response.end();
     // A body that is still coming has no reader any more.
     this.#body?.destroy();
@@ -97,7 +97,7 @@ class ForwardedCall implements UpstreamReceiver {
   }
 
   fail(failure: UpstreamFailure): void {
-    if (this.#settled) return;
+    if (this.#finished) return;
     if (failure === 'unsent' && this.#attempts === 1) {
       // Not a byte was sent, so the call may go elsewhere, once.
       const failed = this.#instance;
@@ -108,9 +108,9 @@ class ForwardedCall implements UpstreamReceiver {
     this.#refuse(new Refusal(failure === 'bad_response' ? 'bad_response' : 'runtime_crashed'), 'error');
   }
 
-  /** Calls of other routers have taken the place. Where nothing of a body was sent, another instance is tried, once. */
+  /** Calls of other routers have taken the slot. Where nothing of a body was sent, another instance is tried, once. */
   #findPlace(): void {
-    this.#turnedAway = false;
+    this.#rejected = false;
     const full = this.#instance;
     const other = this.#attempts === 1 && this.#body === null ? this.#call.fn.activity.balancer.pick(full) : undefined;
     if (other === undefined) {
@@ -121,7 +121,7 @@ class ForwardedCall implements UpstreamReceiver {
     this.#send(other);
   }
 
-  #findInstance(not: Instance | undefined): void {
+  #findInstance(not: BalancedInstance | undefined): void {
     const { spec, activity } = this.#call.fn;
     const instance = activity.balancer.pick(not);
     const failure = failureOf(spec);
@@ -130,7 +130,7 @@ class ForwardedCall implements UpstreamReceiver {
     else this.#waitForInstance(not);
   }
 
-  #waitForInstance(not: Instance | undefined): void {
+  #waitForInstance(not: BalancedInstance | undefined): void {
     const leaveQueue = this.#call.fn.activity.balancer.wait(
       {
         take: (instance) => {
@@ -149,7 +149,7 @@ class ForwardedCall implements UpstreamReceiver {
     this.#parts.onWaiting();
   }
 
-  #send(instance: Instance): void {
+  #send(instance: BalancedInstance): void {
     this.#attempts++;
     this.#instance = instance;
     instance.inFlight++;
@@ -160,7 +160,7 @@ class ForwardedCall implements UpstreamReceiver {
     this.#exchange = instance.upstream.forward(this.#upstreamCall(instance), this);
   }
 
-  #upstreamCall(instance: Instance): UpstreamCall {
+  #upstreamCall(instance: BalancedInstance): UpstreamCall {
     const { req, target, peer, keys } = this.#call;
     const query = withoutKeys(target.query, keys);
     return {
@@ -191,14 +191,14 @@ class ForwardedCall implements UpstreamReceiver {
 
   #timeOut(): void {
     // The instance is done with it; a caller that still has not read the answer has had its time.
-    if (this.#settled) this.#response.cut();
+    if (this.#finished) this.#response.cut();
     else if (this.#instance === undefined) this.#refuse(noInstance(), 'rejected');
     else this.#refuse(new Refusal('timeout'), 'timeout');
   }
 
   /** Ends the call with an error of the router's: as an answer where none has begun, else by cutting it. */
   #refuse(refusal: Refusal, outcome: CallOutcome): void {
-    if (this.#settled) return;
+    if (this.#finished) return;
     const begun = this.#response.begun;
     this.#giveUp(outcome, refusal);
     if (begun) this.#response.cut();
@@ -206,15 +206,15 @@ class ForwardedCall implements UpstreamReceiver {
   }
 
   #giveUp(outcome: CallOutcome, refusal?: Refusal): void {
-    if (this.#settled) return;
-    this.#settle(outcome, refusal);
+    if (this.#finished) return;
+    this.#finish(outcome, refusal);
     this.#exchange?.abort();
     this.#body?.destroy();
   }
 
-  #settle(outcome: CallOutcome, refusal?: Refusal): void {
-    if (this.#settled) return;
-    this.#settled = true;
+  #finish(outcome: CallOutcome, refusal?: Refusal): void {
+    if (this.#finished) return;
+    this.#finished = true;
     this.#stopWaiting();
     this.#releaseInstance();
     this.#call.fn.activity.limit.leave();
@@ -235,7 +235,7 @@ function noInstance(): Refusal {
   return new Refusal('no_instance', ['Retry-After', '1']);
 }
 
-function encodeContext(call: AdmittedCall, places: number | undefined): string {
+function encodeContext(call: AdmittedCall, slots: number | undefined): string {
   const { id, requestedAt, peer, fn, target, auth } = call;
   const context: InvocationContext = {
     requestId: id,
@@ -243,7 +243,7 @@ function encodeContext(call: AdmittedCall, places: number | undefined): string {
     timeoutMs: fn.spec.timeoutMs,
     params: pathParameters(fn.segments, target.segments),
     scheme: peer.scheme,
-    ...(places === undefined ? {} : { places }),
+    ...(slots === undefined ? {} : { slots }),
     ...(auth === undefined ? {} : { key: keyOf(auth.key) }),
   };
   return Buffer.from(JSON.stringify(context)).toString('base64url');

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net';
+import { promisify } from 'node:util';
 import type { RouterFunction, RouterInstance } from '@wherry/core/feed/messages.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { eventually, Harness, readUntil, routerFunction } from '../testing/harness.ts';
@@ -174,6 +175,31 @@ describe('forwarding', () => {
       expect(await readUntil(socket).finally(() => clearInterval(drip))).toMatch(/^HTTP\/1\.1 413 /);
     });
 
+    it.each([
+      ['R9: a refusal', 413, { maxRequestBytes: 10 }],
+      ["a function's answer", 200, { maxRequestBytes: 1e9 }],
+    ])(
+      '%s before the end of the body is read by a caller that sends all of it first, and then wants no other call',
+      async (_what, status, limits) => {
+        // The second for which the router reads on is twenty: the machine may be busy.
+        const slow = await Harness.start({
+          clock: { ...systemClock, after: (ms, callback) => systemClock.after(ms * 20, callback) },
+        });
+        await slow.serve([
+          routerFunction({ ...limits, instances: [await slow.instance((_req, res) => void res.end('early'))] }),
+        ]);
+        const socket = slow.connect();
+        const received = readUntil(socket);
+        const body = Buffer.alloc(20 * 1024 * 1024);
+        socket.write(
+          `POST /run/hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`,
+        );
+        const sent = promisify((done: (error?: Error | null) => void) => socket.write(body, done))();
+        const [text] = await Promise.all([received, sent]).finally(() => slow.stop());
+        expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      },
+    );
+
     it('an answer before the end of the body is whole, and the connection ends', async () => {
       await serve((_req, res) => void res.end('early'));
       const text = await harness.raw(post('Content-Length: 100000', 'x'));
@@ -190,7 +216,7 @@ describe('forwarding', () => {
   });
 
   describe('endings', () => {
-    const settled = async (): Promise<string[]> => {
+    const finished = async (): Promise<string[]> => {
       await eventually(() => harness.logs('exec_end').length > 0);
       return harness.logs('exec_end').map((entry) => entry.message.replace(/^[\d.]+ms/, ''));
     };
@@ -207,7 +233,7 @@ describe('forwarding', () => {
       await arrived.promise;
       socket.destroy();
       await left.promise;
-      expect(await settled()).toEqual(['']);
+      expect(await finished()).toEqual(['']);
       expect(harness.metrics.value('function_calls_total', { code: '499' })).toBe(1);
       expect(harness.metrics.value('function_inflight')).toBe(0);
     });
@@ -218,7 +244,7 @@ describe('forwarding', () => {
       const answer = await harness.call('/run/hello');
       expect([answer.status, answer.error.code]).toEqual([504, 'timeout']);
       await left.promise;
-      expect(await settled()).toEqual([' (timeout)']);
+      expect(await finished()).toEqual([' (timeout)']);
     });
 
     it.each([
@@ -228,7 +254,7 @@ describe('forwarding', () => {
     ])("the runtime's own word for it, %s, is in the log and not in the answer", async (word, text) => {
       await serve((_req, res) => void res.writeHead(504, { 'X-Wherry-Outcome': word }).end());
       expect((await harness.call('/run/hello')).headers['x-wherry-outcome']).toBeUndefined();
-      expect(await settled()).toEqual([text]);
+      expect(await finished()).toEqual([text]);
     });
 
     it('R9: the time covers the streamed body: past it the stream is cut', async () => {
@@ -240,7 +266,7 @@ describe('forwarding', () => {
         { timeoutMs: 200 },
       );
       await expect(harness.call('/run/hello')).rejects.toThrow('aborted');
-      expect(await settled()).toEqual([' (timeout)']);
+      expect(await finished()).toEqual([' (timeout)']);
     });
 
     it('R9: a caller that does not read is cut when its time is over', async () => {
@@ -249,7 +275,7 @@ describe('forwarding', () => {
       const closed = once(socket, 'close');
       socket.write('GET /run/hello HTTP/1.1\r\nHost: a\r\n\r\n');
       socket.once('data', () => socket.pause());
-      expect(await settled()).toEqual([' (timeout)']);
+      expect(await finished()).toEqual([' (timeout)']);
       socket.resume();
       await closed;
       expect(socket.bytesRead).toBeLessThan(8_000_000);
@@ -259,7 +285,7 @@ describe('forwarding', () => {
       await serve((req) => void req.socket.destroy());
       const answer = await harness.call('/run/hello', { method: 'POST', body: 'x' });
       expect([answer.status, answer.error.code]).toEqual([502, 'runtime_crashed']);
-      expect(await settled()).toEqual([' (error)']);
+      expect(await finished()).toEqual([' (error)']);
     });
 
     it.each([
@@ -271,7 +297,7 @@ describe('forwarding', () => {
         res.write('part', () => req.socket.destroy());
       });
       await expect(harness.call('/run/hello')).rejects.toThrow('aborted');
-      expect(await settled()).toEqual([' (error)']);
+      expect(await finished()).toEqual([' (error)']);
     });
 
     it('the same for a caller of HTTP/1.0, where a close would be the end of a whole body', async () => {
@@ -293,7 +319,7 @@ describe('forwarding', () => {
       const answer = await harness.call('/run/hello');
       expect(answer.status).toBe(500);
       expect(Object.keys(answer.headers).filter((name) => name.startsWith('x-wherry'))).toEqual([]);
-      expect(await settled()).toEqual([' (error)']);
+      expect(await finished()).toEqual([' (error)']);
     });
   });
 
@@ -306,7 +332,7 @@ describe('forwarding', () => {
       ['two Content-Lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
       ['a length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
       [
-        'an upgrade that nobody asked for',
+        'an upgrade that nobody requested',
         'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
       ],
       ['a control character in a header', 'HTTP/1.1 200 OK\r\nX-A: a\x01b\r\nContent-Length: 0\r\n\r\n'],

@@ -6,7 +6,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 const PACE_WINDOW_MS = 10_000;
 const PACE_MIN_BYTES = 640;
 
-export type BodyFailure = 'too_large' | 'too_slow';
+type BodyFailure = 'too_large' | 'too_slow';
 
 /**
  * A request's body on its way to an instance: counted, cut at the limit (R9), held to a pace (R11), and no more than a

@@ -9,7 +9,7 @@ export interface ParseError extends Error {
   rawPacket?: Buffer;
 }
 
-/** Which refusal an error of Node's HTTP parser stands for; undefined when nobody is left to tell. */
+/** Which refusal an error of Node's HTTP parser stands for; undefined when nobody is left to answer. */
 export function refusalOf(error: ParseError): Refusal | undefined {
   switch (error.code) {
     case 'ECONNRESET':

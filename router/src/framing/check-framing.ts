@@ -3,6 +3,8 @@ import { Refusal } from '../refusal.ts';
 
 /** Bytes of all header lines (R9). */
 const MAX_HEADER_BYTES = 16_384;
+/** Lines of a head that Node keeps: each takes more memory than it has bytes (R12). It drops what follows, so such a call is refused. */
+export const MAX_HEADERS = 256;
 
 /** A host, and perhaps a port: what may stand in a URL, and nothing that splits one. */
 const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
@@ -12,6 +14,7 @@ const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?
  * and takes transfer codings before `chunked`. The rest of R3 ends in the parser (see `answer-parse-error.ts`).
  */
 export function checkFraming(rawHeaders: readonly string[], httpVersion: string): Refusal | undefined {
+  if (rawHeaders.length >= 2 * MAX_HEADERS) return new Refusal('headers_too_large');
   const hosts: string[] = [];
   const codings: string[] = [];
   let lengths = 0;
@@ -25,7 +28,7 @@ export function checkFraming(rawHeaders: readonly string[], httpVersion: string)
   return problem === undefined ? undefined : new Refusal('bad_request', ['Connection', 'close'], problem);
 }
 
-/** The parser holds a higher limit, so that a long target can be told from long headers. */
+/** The parser holds a higher limit, so that a long target can be distinguished from long headers. */
 export function checkHeaderSize(rawHeaders: readonly string[]): Refusal | undefined {
   let bytes = 0;
   // Each line has ": " and CR LF.

@@ -121,9 +121,16 @@ describe('framing on the wire', () => {
       431,
       'headers_too_large',
     ],
+    ['256 headers', `GET /run/hello HTTP/1.1\r\n${HOST}${'a: b\r\n'.repeat(255)}\r\n`, 431, 'headers_too_large'],
     [
       'many small headers',
       `GET /run/hello HTTP/1.1\r\n${HOST}${'a: b\r\n'.repeat(2900)}\r\n`,
+      431,
+      'headers_too_large',
+    ],
+    [
+      'many small headers before the Host',
+      `GET /run/hello HTTP/1.1\r\n${'a: b\r\n'.repeat(2000)}${HOST}\r\n`,
       431,
       'headers_too_large',
     ],
@@ -144,7 +151,7 @@ describe('framing on the wire', () => {
 
   it('R9: takes headers and URLs just under the limits, all of them reaching the function', async () => {
     const url = `/run/hello?${filler(8192 - '/run/hello?'.length)}`;
-    const bytes = `GET ${url} HTTP/1.1\r\n${HOST}${'a: b\r\n'.repeat(2000)}\r\n`;
+    const bytes = `GET ${url} HTTP/1.1\r\n${HOST}${'a: b\r\n'.repeat(253)}X-A: ${filler(14_000)}\r\n\r\n`;
     expect(await harness.raw(bytes, /reached/)).toMatch(/^HTTP\/1\.1 200 OK/);
   });
 

@@ -1,6 +1,6 @@
 import { headerValues } from './raw-headers.ts';
 
-/** Headers that end at this hop (RFC 9110 7.6.1), with the ways in which clients ask for what a proxy answers itself. */
+/** Headers that end at this hop (RFC 9110 7.6.1), with the ways in which clients request what a proxy answers itself. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -19,7 +19,7 @@ const NEVER_DROPPED = new Set(['host', 'content-length', 'content-type']);
 
 /**
  * Which headers of a message do not go on (R4): hop-by-hop ones, and those that its `Connection` headers name.
- * What the router adds is not asked: it is added afterwards.
+ * What the router adds is not among them: it is added afterwards.
  */
 export function hopByHop(rawHeaders: readonly string[]): (lowerName: string) => boolean {
   let named: Set<string> | undefined;

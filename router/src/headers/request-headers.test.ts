@@ -92,6 +92,12 @@ describe('request headers', () => {
     });
     const other = await trusting.call('/run/hello', { headers: { 'X-Request-Id': 'not a uuid' } });
     expect(other.headers['x-request-id']).not.toBe('not a uuid');
+    const ofEnvoy = '0b19119b-01c4-97ba-ab69-621fcea74b4d';
+    expect((await trusting.call('/run/hello', { headers: { 'X-Request-Id': ofEnvoy } })).headers['x-request-id']).toBe(
+      ofEnvoy,
+    );
+    const twice = await trusting.call('/run/hello', { headers: { 'X-Request-Id': [id, ofEnvoy] } });
+    expect([id, ofEnvoy]).not.toContain(twice.headers['x-request-id']);
     await trusting.stop();
   });
 

@@ -5,7 +5,7 @@ import type { Peer } from './peer.ts';
 import { eachHeader, headerValue, headerValues } from './raw-headers.ts';
 
 /** What of a call decides about its headers. */
-export interface RequestHeadersInput {
+interface RequestHeadersInput {
   rawHeaders: readonly string[];
   peer: Peer;
   /** The keys that the call carries; every header that holds one of them stays here (R6). */
@@ -25,15 +25,29 @@ export function requestHeaders(input: RequestHeadersInput): string[] {
   const headers: string[] = [];
   eachHeader(rawHeaders, (lower, value, name) => {
     if (endsHere(lower) || isRouters(lower, peer.trusted)) return;
-    if (keys.some((key) => holdsKey(lower, value, key))) return;
-    headers.push(name, value);
+    const kept = withoutHeldKeys(lower, value, keys);
+    if (kept !== undefined) headers.push(name, kept);
   });
-  const host = headerValue(rawHeaders, 'host');
-  // HTTP/1.0 may leave it out; a function's request.url needs one.
+  const named = headerValue(rawHeaders, 'host');
+  const host = named === undefined ? undefined : withoutHeldKeys('host', named, keys);
+  // HTTP/1.0 may leave it out, and one that is a key stays here; a function's request.url needs one.
   if (host === undefined) headers.push('Host', 'localhost');
-  headers.push(...forwarded(rawHeaders, peer, host ?? 'localhost'));
+  headers.push(...forwarded(input, host ?? 'localhost'));
   headers.push(TOKEN_HEADER, input.token, CONTEXT_HEADER, input.context);
   return headers;
+}
+
+/** A header's value as a function may see it: a cookie that holds a key goes, the others stay. @returns undefined when all of it goes. */
+function withoutHeldKeys(lower: string, value: string, keys: readonly string[]): string | undefined {
+  const holds = (text: string): boolean => holdsKey(text, keys);
+  if (!holds(value)) return value;
+  if (lower !== 'cookie') return undefined;
+  const kept = value
+    .split(';')
+    .filter((cookie) => !holds(cookie))
+    .join(';')
+    .trim();
+  return kept === '' || holds(kept) ? undefined : kept;
 }
 
 /** Headers that only the router writes. `Forwarded` is passed on from a trusted proxy; the router writes none. */
@@ -44,8 +58,12 @@ function isRouters(lower: string, trusted: boolean): boolean {
 }
 
 /** `X-Forwarded-For`, `-Proto` and `-Host`: a trusted proxy's chain with the proxy added, else the peer alone. */
-function forwarded(rawHeaders: readonly string[], peer: Peer, host: string): string[] {
-  const chain = peer.trusted ? [...headerValues(rawHeaders, 'x-forwarded-for'), peer.address] : [peer.address];
-  const named = peer.trusted ? headerValue(rawHeaders, 'x-forwarded-host') : undefined;
+function forwarded({ rawHeaders, peer, keys }: RequestHeadersInput, host: string): string[] {
+  const trustedValues = (lower: string): string[] =>
+    peer.trusted
+      ? headerValues(rawHeaders, lower).filter((value) => withoutHeldKeys(lower, value, keys) !== undefined)
+      : [];
+  const chain = [...trustedValues('x-forwarded-for'), peer.address];
+  const [named] = trustedValues('x-forwarded-host');
   return ['X-Forwarded-For', chain.join(', '), 'X-Forwarded-Proto', peer.scheme, 'X-Forwarded-Host', named ?? host];
 }

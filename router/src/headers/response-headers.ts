@@ -3,9 +3,9 @@ import { hopByHop } from './hop-by-hop.ts';
 import { eachHeader } from './raw-headers.ts';
 
 /** A function's response headers as the caller gets them. */
-export interface ResponseHeaders {
+interface ResponseHeaders {
   headers: string[];
-  /** How the call ended by the runtime's own word: the handler threw, was too slow, or had no place. `ok` where it said nothing. */
+  /** How the call ended by the runtime's own word: the handler threw, was too slow, or had no slot. `ok` where it said nothing. */
   outcome: 'ok' | 'error' | 'timeout' | 'full';
 }
 

@@ -26,14 +26,14 @@ export class CallBudget {
   /**
    * @param owner whose calls share a part: a function, or the management API behind equal ports.
    * @param client the caller's address.
-   * @returns how to give the place back, once; undefined: there is none.
+   * @returns how to release the slot, once; undefined: there is none.
    */
   acquire(owner: object, client: string): (() => void) | undefined {
     const network = networkOf(client);
-    const room = this.#total - this.#inFlight;
+    const free = this.#total - this.#inFlight;
     const ofOwner = this.#byOwner.get(owner) ?? 0;
     const ofClient = this.#byClient.get(network) ?? 0;
-    if (ofOwner >= room || ofClient >= CLIENT_SHARE * room) return undefined;
+    if (ofOwner >= free || ofClient >= CLIENT_SHARE * free) return undefined;
     this.#inFlight++;
     this.#byOwner.set(owner, ofOwner + 1);
     this.#byClient.set(network, ofClient + 1);

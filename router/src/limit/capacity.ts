@@ -9,11 +9,13 @@ export interface Capacity {
   connections: number;
   /** Connections of callers from one address that is no trusted proxy's. */
   connectionsPerAddress: number;
+  /** Of those, connections that have no call: each may hold a head that never ends. */
+  idlePerAddress: number;
   /** Connections to instances, busy and idle. */
   upstreams: number;
 }
 
-export interface Resources {
+interface Resources {
   /** Bytes that the process may take. */
   memory: number;
   /** Files that it may have open. */
@@ -38,7 +40,13 @@ export function capacityOf({ memory, descriptors }: Resources): Capacity {
   const byMemory = (memory - OWN_MEMORY) / CALL_BYTES;
   const byDescriptors = (descriptors - OWN_DESCRIPTORS) / 4;
   const calls = Math.max(LEAST_CALLS, Math.floor(Math.min(byMemory, byDescriptors, MOST_CALLS)));
-  return { calls, connections: 2 * calls, connectionsPerAddress: Math.ceil(calls / 2), upstreams: calls };
+  return {
+    calls,
+    connections: 2 * calls,
+    connectionsPerAddress: Math.ceil(calls / 2),
+    idlePerAddress: Math.ceil(calls / 8),
+    upstreams: calls,
+  };
 }
 
 /** What this process may have: of its control group, of the machine where it has none, and of its limit on open files. */

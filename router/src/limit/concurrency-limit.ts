@@ -7,7 +7,7 @@ export class ConcurrencyLimit {
   }
 
   /** @param max null: no limit. */
-  hasRoom(max: number | null): boolean {
+  hasCapacity(max: number | null): boolean {
     return max === null || this.#inFlight < max;
   }
 

@@ -10,7 +10,7 @@ import { networkOf } from '@wherry/service/network-of.ts';
 type Held = Parameters<Chain>[1];
 const MIB = 1024 * 1024;
 
-/** Takes calls of a function until there is no place. @returns how many. */
+/** Takes calls of a function until there is no slot. @returns how many. */
 function take(budget: CallBudget, fn: object, client: () => string): number {
   let taken = 0;
   while (budget.acquire(fn, client()) !== undefined) taken++;
@@ -34,7 +34,7 @@ describe('CallBudget', () => {
     expect(take(budget, {}, () => '198.51.100.1')).toBe(128);
   });
 
-  it('R12: a /64 of IPv6 is one caller, and places that are given back can be taken again', () => {
+  it('R12: a /64 of IPv6 is one caller, and slots that are released can be taken again', () => {
     const budget = new CallBudget(4);
     const leave = [1, 2, 3].map((n) => budget.acquire({}, `2001:db8::${n}`));
     expect(budget.acquire({}, '2001:db8::4')).toBeUndefined();
@@ -56,22 +56,22 @@ describe('capacity', () => {
     [
       'the chart gives it 512 MiB',
       { memory: 512 * MIB, descriptors: 1_048_576 },
-      { calls: 2503, connections: 5006, connectionsPerAddress: 1252, upstreams: 2503 },
+      { calls: 2503, connections: 5006, connectionsPerAddress: 1252, idlePerAddress: 313, upstreams: 2503 },
     ],
     [
       'it has few files',
       { memory: 4096 * MIB, descriptors: 1024 },
-      { calls: 224, connections: 448, connectionsPerAddress: 112, upstreams: 224 },
+      { calls: 224, connections: 448, connectionsPerAddress: 112, idlePerAddress: 28, upstreams: 224 },
     ],
     [
       'it has much of both',
       { memory: 65_536 * MIB, descriptors: 1_048_576 },
-      { calls: 4096, connections: 8192, connectionsPerAddress: 2048, upstreams: 4096 },
+      { calls: 4096, connections: 8192, connectionsPerAddress: 2048, idlePerAddress: 512, upstreams: 4096 },
     ],
     [
       'it has hardly anything',
       { memory: 64 * MIB, descriptors: 64 },
-      { calls: 16, connections: 32, connectionsPerAddress: 8, upstreams: 16 },
+      { calls: 16, connections: 32, connectionsPerAddress: 8, idlePerAddress: 2, upstreams: 16 },
     ],
   ])('R12: stays below what the process may have: %s', (_title, resources, capacity) => {
     expect(capacityOf(resources)).toEqual(capacity);
@@ -104,7 +104,7 @@ describe('a router with little room', () => {
     trustedProxies: string[] = [],
   ): Promise<void> => {
     held = [];
-    const most = { connections: 100, connectionsPerAddress: 100, upstreams: 100, ...capacity };
+    const most = { connections: 100, connectionsPerAddress: 100, idlePerAddress: 100, upstreams: 100, ...capacity };
     harness = await Harness.start({ capacity: most, trustedProxies });
     const listener: Parameters<Harness['instance']>[0] = (req, res) =>
       void (req.url?.includes('hold') === true ? held.push(res) : res.end('ok'));
@@ -128,7 +128,7 @@ describe('a router with little room', () => {
     expect((await harness.call('/run/a')).body).toBe('ok');
   });
 
-  it('R12: tells callers behind a trusted proxy apart', async () => {
+  it('R12: distinguishes callers behind a trusted proxy', async () => {
     await serve({ calls: 4 }, ['127.0.0.1']);
     const from = (client: string, target: string) => harness.call(target, { headers: { 'X-Forwarded-For': client } });
     const slow = ['/run/a?hold', '/run/a?hold', '/run/b?hold'].map((target) => from('192.0.2.1', target));
@@ -139,7 +139,7 @@ describe('a router with little room', () => {
     await Promise.all(slow);
   });
 
-  it('R12: an answer that its caller does not read keeps its place until the connection ends', async () => {
+  it('R12: an answer that its caller does not read keeps its slot until the connection ends', async () => {
     await serve({ calls: 2 });
     const socket = harness.connect();
     socket.pause().write('GET /run/a?hold HTTP/1.1\r\nHost: a\r\n\r\n');

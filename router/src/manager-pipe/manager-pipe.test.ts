@@ -37,7 +37,7 @@ describe('equal ports: the pipe to the manager', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it("hands on what is not /run as it came, with the peer's address", async () => {
+  it("forwards what is not /run as it came, with the peer's address", async () => {
     const target = '/api/../x//%2f%zz?api_key=secret&y';
     const body = 'x'.repeat(100_000);
     const answer = await harness.call(target, {

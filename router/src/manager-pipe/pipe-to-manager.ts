@@ -1,6 +1,6 @@
 import { PEER_HEADER } from '@wherry/core/feed/invocation.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import { answerRefusal, discardBody } from '../answer-refusal.ts';
+import { answerRefusal, closeUnread, discardBody } from '../answer-refusal.ts';
 import type { Call } from '../call.ts';
 import type { CallBudget } from '../limit/call-budget.ts';
 import { CallerResponse } from '../forward/caller-response.ts';
@@ -9,6 +9,9 @@ import type { Upstream, UpstreamExchange, UpstreamReceiver } from '../forward/up
 import { hopByHop } from '../headers/hop-by-hop.ts';
 import { eachHeader } from '../headers/raw-headers.ts';
 import { Refusal } from '../refusal.ts';
+
+/** How long a caller may take to read the last of an answer: some 2 MiB, most of it in the kernel's buffers. */
+const UNREAD_MS = 60_000;
 
 /**
  * Equal ports: hands a request to the manager as it came, both bodies streaming, without the rules of `/run`. It adds
@@ -38,6 +41,7 @@ export function managerPipe(manager: Upstream, budget: CallBudget, clock: Clock)
       end: () => {
         isOver = true;
         response.end();
+        closeUnread(call.res, clock, UNREAD_MS);
         body?.destroy();
         discardBody(call, clock);
       },

@@ -3,30 +3,27 @@ import type { RouterUp } from '@wherry/core/feed/messages.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
+import type { RunningProgram } from '@wherry/service/run-program.ts';
 import { isStartError, StartError } from '@wherry/service/start-error.ts';
-import { listenForCalls, type RouterProgram } from './router-program.ts';
+import { feedProblem, listenForCalls, type RouterProgram } from './router-program.ts';
 
 /** The feed is a socket that the service hands down. Its end means that the service is dead. */
 const FEED_FD = 3;
 
-/** On one machine: the service starts the router, tells it all on an inherited feed, and is told how its start went. */
-export async function runBesideService(program: RouterProgram): Promise<void> {
+/** On one machine: the service starts the router, sends it all on an inherited feed, and gets a report of its start. */
+export async function runBesideService(program: RouterProgram): Promise<RunningProgram> {
   const { router, config, logger } = program;
   const channel = openFeed();
   if (!(await listen(program, channel))) return endWithError();
-  let isStopping = false;
-  const stop = (reason: string): void => {
-    if (isStopping) return;
-    isStopping = true;
-    logger.info({ reason }, 'The router stops');
-    const lameDuckMs = (config.WHERRY_LAME_DUCK_SECONDS ?? 0) * 1000;
-    void router.drain({ lameDuckMs, boundMs: config.WHERRY_DRAIN_SECONDS * 1000 }).then(() => process.exit(0));
-  };
-  process.on('SIGTERM', () => stop('SIGTERM'));
-  process.on('SIGINT', () => stop('SIGINT'));
   if (config.WHERRY_OPS_SOCKET !== undefined) void serveOps(program, config.WHERRY_OPS_SOCKET);
-  await router.follow(channel);
-  stop('the feed has ended');
+  return {
+    ended: router.follow(channel).then(() => 'the feed has ended'),
+    async stop(reason) {
+      logger.info({ reason }, 'The router stops');
+      const lameDuckMs = (config.WHERRY_LAME_DUCK_SECONDS ?? 0) * 1000;
+      await router.drain({ lameDuckMs, boundMs: config.WHERRY_DRAIN_SECONDS * 1000 });
+    },
+  };
 }
 
 function openFeed(): FeedChannel {
@@ -39,7 +36,7 @@ function openFeed(): FeedChannel {
   }
 }
 
-/** Listens, and tells the service how it went: false where it could not, and the service tells a person why. */
+/** Listens, and reports to the service how it went: false where it could not, and the service logs why. */
 async function listen(program: RouterProgram, channel: FeedChannel): Promise<boolean> {
   try {
     const port = await listenForCalls(program);
@@ -52,9 +49,9 @@ async function listen(program: RouterProgram, channel: FeedChannel): Promise<boo
   }
 }
 
-/** The service shows the router's figures beside its own. Without them calls are served as well. */
+/** The service serves the router's metrics beside its own. Without them calls are served as well. */
 async function serveOps({ router, registry, clock, logger }: RouterProgram, socketPath: string): Promise<void> {
-  const readyz = (): string | undefined => (router.isReady() ? undefined : 'There is no state yet.');
+  const readyz = (): string | undefined => feedProblem(router);
   try {
     await startOpsListener({ port: 0, socketPath, registry, readyz, clock, logger });
   } catch (error) {
@@ -63,6 +60,6 @@ async function serveOps({ router, registry, clock, logger }: RouterProgram, sock
 }
 
 /** Through the event loop once, so that the feed gets its last message. */
-function endWithError(): void {
-  setImmediate(() => process.exit(1));
+function endWithError(): Promise<never> {
+  return new Promise(() => setImmediate(() => process.exit(1)));
 }

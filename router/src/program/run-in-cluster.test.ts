@@ -93,7 +93,7 @@ describe('the router in a cluster', () => {
     functions = [routerFunction({ instances: [instance] })],
     keys = [routerKey(GOOD_KEY)],
   ): RouterDown => ({ ...snapshot(1, functions, keys), epoch, resourceVersion }) as RouterDown;
-  async function tell(message: RouterDown): Promise<void> {
+  async function send(message: RouterDown): Promise<void> {
     await eventually(() => client() !== undefined, 15_000);
     const before = client()?.up.length ?? 0;
     client()?.channel.send(message);
@@ -114,7 +114,7 @@ describe('the router in a cluster', () => {
   it('R8: is ready once it has a state, and says which it has', async () => {
     expect((await pod.get('/run/hello')).error.code).toBe('not_ready');
     expect(await pod.readiness()).toEqual([503, 'It has no state from the feed yet.']);
-    await tell(stateOf('a', '100'));
+    await send(stateOf('a', '100'));
     expect(client()?.hello).toEqual({ type: 'hello', role: 'router', instance: 'router-7', resourceVersion: '0' });
     expect((await pod.get('/run/hello')).body).toBe('hello');
     expect(await pod.readiness()).toEqual([200, 'ok']);
@@ -124,7 +124,7 @@ describe('the router in a cluster', () => {
   });
 
   it('serves on without any operator, keeps its log entries, and goes on with the next one', async () => {
-    await tell(stateOf('a', '100'));
+    await send(stateOf('a', '100'));
     const { port } = feed;
     await feed.close();
     for (let n = 0; n < 3; n += 1) expect((await pod.get('/run/hello')).body).toBe('hello');
@@ -134,16 +134,16 @@ describe('the router in a cluster', () => {
     expect(client()?.hello).toMatchObject({ resourceVersion: '100' });
     const entries = () => (client()?.up as RouterUp[]).flatMap((up) => (up.type === 'logs' ? up.entries : []));
     await eventually(() => entries().filter(({ level }) => level === 'exec_end').length === 3);
-    await tell(stateOf('b', '101', []));
+    await send(stateOf('b', '101', []));
     expect((await pod.get('/run/hello')).error.code).toBe('function_not_found');
   });
 
   it('R8: an operator that lags behind cannot bring back a revoked key', async () => {
     const guarded = [routerFunction({ instances: [instance], keyGroups: ['team'] })];
     const headers = { 'X-API-Key': GOOD_KEY };
-    await tell(stateOf('a', '100', guarded));
+    await send(stateOf('a', '100', guarded));
     expect((await pod.get('/run/hello', headers)).status).toBe(200);
-    await tell({ type: 'change', version: 2, resourceVersion: '105', removedKeys: [routerKey(GOOD_KEY).digest] });
+    await send({ type: 'change', version: 2, resourceVersion: '105', removedKeys: [routerKey(GOOD_KEY).digest] });
     expect((await pod.get('/run/hello', headers)).status).toBe(401);
     await otherOperator();
     expect(client()?.hello).toMatchObject({ resourceVersion: '105' });
@@ -155,13 +155,13 @@ describe('the router in a cluster', () => {
     expect((await pod.get('/run/hello', headers)).status).toBe(401);
     expect(lagging?.up.filter((up) => (up as RouterUp).type === 'applied')).toEqual([]);
     await eventually(() => client() !== lagging, 15_000);
-    await tell(stateOf('c', '105', guarded, [routerKey('wh_another-key-of-that-group')]));
+    await send(stateOf('c', '105', guarded, [routerKey('wh_another-key-of-that-group')]));
     expect((await pod.get('/run/hello', headers)).status).toBe(401);
     expect((await pod.get('/run/hello', { 'X-API-Key': 'wh_another-key-of-that-group' })).status).toBe(200);
   });
 
   it('answers heartbeats, by which the operator knows that it is there', async () => {
-    await tell(stateOf('a', '100'));
+    await send(stateOf('a', '100'));
     const before = client()?.up.length ?? 0;
     client()?.channel.send({ type: 'heartbeat', version: 1, resourceVersion: '120' });
     await eventually(
@@ -174,12 +174,12 @@ describe('the router in a cluster', () => {
     expect(client()?.hello).toMatchObject({ resourceVersion: '120' });
   });
 
-  it('told to go: is not ready at once, takes calls for a while, then finishes what runs and sends the last log entries', async () => {
-    await tell(stateOf('a', '100'));
+  it('after SIGTERM: is not ready at once, takes calls for a while, then finishes what runs and sends the last log entries', async () => {
+    await send(stateOf('a', '100'));
     pod.child.kill('SIGTERM');
     const start = performance.now();
     await eventually(() => pod.stderr.includes('The router stops'));
-    expect(await pod.readiness()).toEqual([503, 'It is told to go.']);
+    expect(await pod.readiness()).toEqual([503, 'It is stopping.']);
     const answer = await pod.get('/run/hello');
     expect([answer.body, answer.headers.connection]).toEqual(['hello', 'close']);
     expect(await pod.exited).toBe(0);
@@ -194,9 +194,12 @@ describe('the router in a cluster', () => {
 
 describe('the start of the router in a cluster', () => {
   it.each([
-    [{}, /^WHERRY_TLS_DIRECTORY must be set beside WHERRY_FEED_ADDRESS/],
-    [{ WHERRY_TLS_DIRECTORY: '/nowhere' }, /^WHERRY_TLS_DIRECTORY: \/nowhere must hold tls\.crt/],
-    [{ WHERRY_FEED_ADDRESS: 'feed' }, /^The configuration is not valid: WHERRY_FEED_ADDRESS: must be host:port\n$/],
+    [{}, /^wherry router: WHERRY_TLS_DIRECTORY must be set beside WHERRY_FEED_ADDRESS/],
+    [{ WHERRY_TLS_DIRECTORY: '/nowhere' }, /^wherry router: WHERRY_TLS_DIRECTORY: \/nowhere must hold tls\.crt/],
+    [
+      { WHERRY_FEED_ADDRESS: 'feed' },
+      /^wherry router: The configuration is not valid: WHERRY_FEED_ADDRESS: must be host:port\n$/,
+    ],
   ])('names what is missing: %j', async (environment, text) => {
     const pod = new RouterPod({
       WHERRY_FEED_ADDRESS: 'localhost:1',

@@ -1,19 +1,20 @@
 import { hostname } from 'node:os';
 import { connectFeed, type FeedConnection } from '@wherry/service/feed/feed-connection.ts';
-import { onStopSignal } from '@wherry/service/on-stop-signal.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
+import { STOPPING } from '@wherry/service/ops/readiness.ts';
+import type { RunningProgram } from '@wherry/service/run-program.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { watchTlsFiles } from '@wherry/service/tls/tls-files.ts';
-import { listenForCalls, type RouterProgram } from './router-program.ts';
+import { feedProblem, listenForCalls, type RouterProgram } from './router-program.ts';
 
 /** Endpoints and load balancers need seconds to learn that a pod goes. */
 const LAME_DUCK_SECONDS = 5;
 
 /**
  * In a cluster: the router lives on the operators' feed over the network. It is ready once it has a state, serves on by it
- * when all operators are away, and when it is told to go still takes calls until nobody sends it any.
+ * when all operators are away, and after SIGTERM still takes calls until nobody sends it any.
  */
-export async function runInCluster(program: RouterProgram, feedAddress: string): Promise<void> {
+export async function runInCluster(program: RouterProgram, feedAddress: string): Promise<RunningProgram> {
   const { router, config, registry, clock, logger } = program;
   const directory = config.WHERRY_TLS_DIRECTORY;
   if (directory === undefined)
@@ -23,8 +24,8 @@ export async function runInCluster(program: RouterProgram, feedAddress: string):
   const tls = await watchTlsFiles({ directory, clock, logger });
   let isStopping = false;
   const readyz = (): string | undefined => {
-    if (isStopping) return 'It is told to go.';
-    return router.isReady() ? undefined : 'It has no state from the feed yet.';
+    if (isStopping) return STOPPING;
+    return feedProblem(router);
   };
   const ops = await startOpsListener({ port: config.OPS_PORT, registry, readyz, clock, logger });
   const port = await listenForCalls(program);
@@ -39,18 +40,13 @@ export async function runInCluster(program: RouterProgram, feedAddress: string):
     logger,
   });
 
-  const stop = (reason: string): void => {
-    isStopping = true;
-    logger.info({ reason }, 'The router stops');
-    void endProgram(program, feed).then(
-      () => process.exit(0),
-      (error: unknown) => {
-        logger.error({ err: error }, 'The router did not stop as it should');
-        process.exit(1);
-      },
-    );
+  return {
+    async stop(reason) {
+      isStopping = true;
+      logger.info({ reason }, 'The router stops');
+      await endProgram(program, feed);
+    },
   };
-  onStopSignal(stop);
 }
 
 /** The feed goes last: instances come and go while the last calls run, and the log entries of those go up it. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import { Addresses, type Address } from '@wherry/service/addresses.ts';
 import type { TrustedNetworks } from '@wherry/service/trusted-networks.ts';
 import type { Chain } from '../chain.ts';
 import type { Capacity } from '../limit/capacity.ts';
-import { Addresses, type Address } from './addresses.ts';
 import { Pipeline, PipelinedRequests } from './pipeline.ts';
 
 interface Connection {
@@ -17,7 +17,7 @@ interface Connection {
   cancelHead: () => void;
 }
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   chain: Chain;
   clock: Clock;
   trusts: TrustedNetworks;
@@ -124,7 +124,7 @@ export class Connections {
     res.once('close', () => {
       if (pipeline.responses.size > 0 || !this.#connections.has(req.socket)) return;
       connection.idleSince = this.#options.clock.monotonic();
-      address.idle.add(connection);
+      this.#addresses.rest(address, connection);
     });
     this.#options.chain(...call);
   }

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { MAX_HEADERS } from '../framing/check-framing.ts';
 import { answerOnSocket, refusalOf, type ParseError } from '../framing/answer-parse-error.ts';
 import { errorBody, Refusal } from '../refusal.ts';
 import type { Connections } from './connections.ts';
 
 /** What Node's parser holds of a head. Over the limits of R9, so that the chain can say which one was broken. */
-const MAX_HEAD_BYTES = 32_768;
+const MAX_HEAD_BYTES = 26_624;
 export const HEADERS_TIMEOUT_MS = 10_000;
 /** How often Node looks for connections whose head is late: they are gone a second after the limit (R11). */
 export const CHECK_INTERVAL_MS = 1000;
@@ -39,8 +40,7 @@ export function createFront(connections: Connections, options: FrontOptions = {}
     joinDuplicateHeaders: false,
     noDelay: true,
   });
-  // Their size is limited, not their number (Node's own limit is 1,000).
-  server.maxHeadersCount = 0;
+  server.maxHeadersCount = MAX_HEADERS;
   const onRequest = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) =>
     connections.take(req, res, expectsContinue);
   server.on('request', onRequest(false));
@@ -84,7 +84,7 @@ function refuseOnSocket(socket: Duplex, refusal: Refusal): void {
 
 /**
  * Whether bytes that are written now would be taken for (a part of) another call's answer. By Node's own link from a
- * socket to the response that it carries, which Node's default handler asks, too.
+ * socket to the response that it carries, which Node's default handler reads, too.
  */
 function isAnswering(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
   const response = socket._httpMessage ?? undefined;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { eventually, Harness, httpCall, readUntil, routerFunction } from '../testing/harness.ts';
 
 describe('R11: slow clients', () => {
@@ -37,10 +38,29 @@ describe('R11: slow clients', () => {
     await readUntil(socket).finally(() => clearInterval(drip));
     await harness.stop();
   });
+
+  it.each([
+    ['calls that are refused', 'GET /run/nothing HTTP/1.1\r\nHost: a\r\n\r\n'],
+    [
+      'preflights',
+      'OPTIONS /run/hello HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\nAccess-Control-Request-Method: GET\r\n\r\n',
+    ],
+  ])('R12: a socket that sends %s, and reads no answer, is gone in time', async (_name, head) => {
+    const clock = new FakeClock();
+    const harness = await Harness.start({ clock });
+    const cors = { origins: ['*'], credentials: false, maxAge: 60, allowHeaders: [], exposeHeaders: [] };
+    await clock.advanceUntil(harness.serve([routerFunction({ cors })]));
+    const socket = harness.connect().pause();
+    // More than the kernel keeps for a caller that does not read.
+    socket.write(head.repeat(Math.ceil(6_000_000 / head.length)));
+    await clock.advanceUntil(new Promise((resolve) => socket.once('close', resolve)));
+    expect(socket.bytesRead).toBe(0);
+    await harness.stop();
+  });
 });
 
 describe('drain', () => {
-  it('finishes what runs on kept-alive connections, tells callers to reconnect, and fails no call', async () => {
+  it('finishes what runs on kept-alive connections, has callers reconnect, and fails no call', async () => {
     const harness = await Harness.start();
     const release = Promise.withResolvers<void>();
     let [arrived, begun] = [0, 0];

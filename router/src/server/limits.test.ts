@@ -173,6 +173,22 @@ describe('callers who take all that they can get', () => {
   );
 
   it(
+    'R12: 5,000 connections from one address, each with the largest head, unfinished, take no more memory than others, and are gone in time',
+    async () => {
+      const sockets = 5000;
+      const callers = await scene.begin(directory, { kind: 'heads', sockets });
+      const before = scene.router.memoryMiB();
+      let made = 0;
+      let failed = 0;
+      for (; callers.progress.closed < sockets; made += 160) failed += await scene.failures(160);
+      expect(callers.progress.opened).toBe(sockets);
+      expect(failed).toBeLessThanOrEqual(made / 1000);
+      expect(scene.mostMiB - before).toBeLessThanOrEqual(MAX_GROWTH);
+    },
+    2 * PATIENCE_MS,
+  );
+
+  it(
     'R11: 5,000 sockets that send a byte a second disturb no other caller, and are gone in time',
     async () => {
       const sockets = 5000;

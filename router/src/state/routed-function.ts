@@ -7,7 +7,7 @@ import type { Routed } from '../table/route-table.ts';
 import type { FunctionSeries } from '../telemetry/function-series.ts';
 
 /** What goes on in a function; it outlives the versions of its definition. */
-export interface FunctionActivity {
+interface FunctionActivity {
   readonly balancer: Balancer;
   readonly limit: ConcurrencyLimit;
 }
@@ -20,7 +20,7 @@ export interface RoutedFunction extends Routed {
   /** Null: anybody may call. */
   readonly keyGroups: ReadonlySet<string> | null;
   readonly activity: FunctionActivity;
-  /** Its figures; the same for each version that has the same labels. */
+  /** Its metrics; the same for each version that has the same labels. */
   readonly series: FunctionSeries;
 }
 

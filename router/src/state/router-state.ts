@@ -5,7 +5,7 @@ import { KeyIndex } from '../auth/key-index.ts';
 import type { OpenUpstream } from '../balance/balancer.ts';
 import { Refusal } from '../refusal.ts';
 import { RouteTable } from '../table/route-table.ts';
-import { FunctionSeries, tellRevisions } from '../telemetry/function-series.ts';
+import { FunctionSeries, exposeRevisions } from '../telemetry/function-series.ts';
 import { isOlderVersion } from './is-older-version.ts';
 import { failureOf, newActivity, routedFunction, type RoutedFunction } from './routed-function.ts';
 
@@ -14,7 +14,7 @@ type Change = Extract<RouterDown, { type: 'change' }>;
 
 /**
  * What the router knows: routes, keys, instances. Each message is applied wholly, between two calls; the state never
- * goes back to an older version within an epoch, and stays in force when the feed is lost (R8).
+ * goes back to an older version within an epoch, and stays active when the feed is lost (R8).
  */
 export class RouterState {
   readonly #open: OpenUpstream;
@@ -32,7 +32,7 @@ export class RouterState {
     this.#open = open;
     this.#logger = logger;
     this.#metrics = metrics;
-    tellRevisions(metrics, () => this.#functions.values());
+    exposeRevisions(metrics, () => this.#functions.values());
   }
 
   /** Whether there was a snapshot: without one nothing is known, and nothing is let through. */
@@ -44,7 +44,7 @@ export class RouterState {
     return this.#version;
   }
 
-  /** The newest state of the store that is applied, whichever operator told it; "0" before the first. */
+  /** The newest state of the store that is applied, whichever operator sent it; "0" before the first. */
   get resourceVersion(): string {
     return this.#resourceVersion;
   }
@@ -67,7 +67,7 @@ export class RouterState {
     return this.#functions.values();
   }
 
-  /** Whether an operator that lags behind another one sent it: applied, it would undo what is in force (R8). */
+  /** Whether an operator that lags behind another one sent it: applied, it would undo what is active (R8). */
   isOlder(message: RouterDown): boolean {
     if (message.type !== 'snapshot' || message.epoch === this.#epoch) return false;
     const { restores = 0, resourceVersion } = message;
@@ -165,7 +165,7 @@ export class RouterState {
   }
 }
 
-/** What no new version goes on with: a deleted function's calls that wait, figures under labels that are no more. */
+/** What no new version goes on with: a deleted function's calls that wait, series under labels that are no more. */
 function endWhatIsGone(removed: readonly RoutedFunction[], added: readonly RoutedFunction[]): void {
   const kept = new Set<object>(added.flatMap(({ activity, series }) => [activity, series]));
   for (const { activity, series } of removed) {

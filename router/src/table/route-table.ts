@@ -41,7 +41,7 @@ export class RouteTable<T extends Routed> {
     return new RouteTable<T>(newNode(Symbol('empty')));
   }
 
-  /** A table without `removed` (told by identity) and with `added`; this one stays as it is. */
+  /** A table without `removed` (found by identity) and with `added`; this one stays as it is. */
   with(changes: { removed?: Iterable<T>; added?: Iterable<T> }): RouteTable<T> {
     const edit = Symbol('edit');
     let root = this.#root;

@@ -1,9 +1,10 @@
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Counter, Histogram, Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { hasKey } from '../auth/held-keys.ts';
 import type { KeyIndex } from '../auth/key-index.ts';
-import { unescaped } from '../auth/query-key.ts';
+import { holdsOneOf } from '../auth/query-key.ts';
 import type { AdmittedCall, RoutedCall } from '../call.ts';
 import { headerValue } from '../headers/raw-headers.ts';
 import type { Refusal } from '../refusal.ts';
@@ -29,7 +30,7 @@ const MASK = '***';
 /** A call whose carriers were looked through, where it came that far. */
 type Examined = RoutedCall & Partial<Pick<AdmittedCall, 'keys'>>;
 
-/** Writes the platform's own records of calls: log entries and figures. */
+/** Writes the platform's own records of calls: log entries and metrics. */
 export class CallRecorder {
   readonly #clock: Clock;
   readonly #log: (entry: LogEntry) => void;
@@ -50,15 +51,9 @@ export class CallRecorder {
     this.#log = options.log;
     this.#keys = options.keys;
     this.#rejections = new RejectionLog(clock, options.log);
-    this.#overhead = metrics.histogram(
-      'router_overhead_seconds',
-      "From a call's arrival to handing it to an instance.",
-    );
-    this.#authRejections = metrics.counter('auth_rejections_total', 'Calls refused for their key.', ['reason']);
-    this.#failures = metrics.counter('invocation_failures_total', 'Calls that failed on the way.', [
-      'component',
-      'reason',
-    ]);
+    this.#overhead = metrics.histogram(METRICS.routerOverhead);
+    this.#authRejections = metrics.counter(METRICS.authRejections);
+    this.#failures = metrics.counter(METRICS.invocationFailures);
   }
 
   /** The call is handed to an instance. */
@@ -70,13 +65,13 @@ export class CallRecorder {
     const { rawHeaders } = call.req;
     const origin = headerValue(rawHeaders, 'origin') ?? null;
     const args = {
-      origin: origin !== null && this.#hasKey(call, origin) ? MASK : origin,
+      origin: origin !== null && holdsOne(call, origin) ? MASK : origin,
       keyGroup: call.auth?.key.groupName ?? null,
       contentLength: call.body.length,
     };
     this.#write(call, {
       level: 'exec_start',
-      message: this.#summary(call),
+      message: summary(call, (text) => holdsOne(call, text)),
       sequence: FIRST,
       args: JSON.stringify(args),
     });
@@ -92,7 +87,7 @@ export class CallRecorder {
     this.#startedAt.delete(call);
     const ms = this.#clock.monotonic() - startedAt;
     call.fn.series.ended();
-    // The instance had no place for it and did not run it.
+    // The instance had no slot for it and did not run it.
     if (refusal?.code === 'over_capacity') return this.rejected(call, refusal, refusal.code);
     count(call, refusal === undefined ? answeredCode(call) : refusal.status, ms / 1000);
     if (refusal !== undefined) this.#failures.inc({ component: 'function', reason: refusal.code });
@@ -106,8 +101,10 @@ export class CallRecorder {
     if (refusal.code === 'unauthorized' || refusal.code === 'throttled') this.#authRejections.inc({ reason });
     else this.#failures.inc({ component: 'router', reason });
     const args = JSON.stringify({ reason });
+    // It may have been refused before its keys were looked for; and only the first of a minute have an entry.
+    const hides = (text: string): boolean => holdsOne(call, text) || hasKey(text, this.#keys());
     this.#rejections.write({ functionName: call.fn.spec.id, requestId: call.id, reason }, () =>
-      this.#entry(call, { level: 'exec_reject', message: this.#summary(call), sequence: FIRST, args }),
+      this.#entry(call, { level: 'exec_reject', message: summary(call, hides), sequence: FIRST, args }),
     );
   }
 
@@ -123,23 +120,22 @@ export class CallRecorder {
   #entry(call: RoutedCall, entry: EntryFields): LogEntry {
     return { functionName: call.fn.spec.id, requestId: call.id, timestamp: this.#clock.now(), ...entry };
   }
+}
 
-  /** Never the query: it may hold a key. Nor a key in the path (R6). */
-  #summary(call: Examined): string {
-    const { path } = call.target;
-    const shown = this.#hasKey(call, path)
-      ? path
-          .split('/')
-          .map((part) => (this.#hasKey(call, part) ? MASK : part))
-          .join('/')
-      : path;
-    return `${call.req.method ?? ''} ${shown}`;
-  }
+/** Never the query: it may hold a key. Nor a key in the path (R6). */
+function summary({ req, target: { path } }: RoutedCall, hides: (text: string) => boolean): string {
+  const shown = hides(path)
+    ? path
+        .split('/')
+        .map((part) => (hides(part) ? MASK : part))
+        .join('/')
+    : path;
+  return `${req.method ?? ''} ${shown}`;
+}
 
-  /** Whether a key is in the text, escaped or not: any that is known, and the call's own ones inside of other text too. */
-  #hasKey({ keys = [] }: Examined, text: string): boolean {
-    return keys.some((key) => unescaped(text).includes(key)) || hasKey(text, this.#keys());
-  }
+/** Whether one of the call's keys is in the text, escaped or not, also inside of a longer word. */
+function holdsOne({ keys = [] }: Examined, text: string): boolean {
+  return holdsOneOf(text, keys);
 }
 
 type EntryFields = Pick<LogEntry, 'level' | 'message' | 'sequence' | 'args'>;

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { RouterFunction } from '@wherry/core/feed/messages.ts';
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Counter, Gauge, Histogram, Metrics, Series } from '@wherry/core/ports/metrics.ts';
 
 /** What a label says of a method, or of a status, that is none of those commonly known: a caller, or a handler, makes up any. */
@@ -16,7 +17,7 @@ interface Made {
 }
 
 /**
- * The figures of one function under one definition of its route and methods. A call keeps the series that it began with:
+ * The metrics of one function under one definition of its route and methods. A call keeps the series that it began with:
  * once they are removed, what it records late goes nowhere, and brings back none.
  */
 export class FunctionSeries {
@@ -66,29 +67,19 @@ export class FunctionSeries {
   }
 }
 
-const FUNCTION = ['function_namespace', 'function_name'];
-
 function makeSeries(metrics: Metrics, { namespace, id }: RouterFunction): Made {
   const series = metrics.series({ function_namespace: namespace, function_name: id });
   return {
     series,
-    calls: series.counter('function_calls_total', 'Calls whose function was known, by outcome.', [
-      ...FUNCTION,
-      'route',
-      'method',
-      'code',
-    ]),
-    seconds: series.histogram('function_duration_seconds', 'From handing a call to an instance to its end.', FUNCTION),
-    inFlight: series.gauge('function_inflight', 'Calls that an instance is working on.', FUNCTION),
+    calls: series.counter(METRICS.functionCalls),
+    seconds: series.histogram(METRICS.functionDuration),
+    inFlight: series.gauge(METRICS.functionInFlight),
   };
 }
 
-/** Which revision of each function is served: the one metric that tells revisions apart, so that a deploy adds no series. */
-export function tellRevisions(metrics: Metrics, functions: () => Iterable<{ spec: RouterFunction }>): void {
-  const gauge = metrics.gauge('function_info', 'The revision of a function that answers its calls: always 1.', [
-    ...FUNCTION,
-    'function_revision',
-  ]);
+/** Which revision of each function is served: the one metric that distinguishes revisions, so that a deploy adds no series. */
+export function exposeRevisions(metrics: Metrics, functions: () => Iterable<{ spec: RouterFunction }>): void {
+  const gauge = metrics.gauge(METRICS.functionInfo);
   gauge.observe(() =>
     [...functions()].map(({ spec: { namespace, id, revision } }) => [
       { function_namespace: namespace, function_name: id, function_revision: revision ?? '' },

@@ -1,4 +1,5 @@
-import type { RouterUp } from '@wherry/core/feed/messages.ts';
+import { MAX_DROPPED, type RouterUp } from '@wherry/core/feed/messages.ts';
+import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
@@ -15,7 +16,7 @@ const BATCH = { items: 500, bytes: 1024 * 1024 };
 const CAPACITY = { items: 10_000, bytes: 8 * 1024 * 1024 };
 
 /** Where batches go. */
-export interface LogOutlet {
+interface LogOutlet {
   send(batch: LogBatch): void;
   /** Whether its reader lags: then entries wait here, where they are bounded. */
   isCongested(): boolean;
@@ -31,7 +32,7 @@ export class LogQueue {
 
   constructor(clock: Clock, metrics: Metrics) {
     this.#clock = clock;
-    const dropped = metrics.counter('telemetry_dropped_total', 'Log entries that were dropped.');
+    const dropped = metrics.counter(METRICS.routerTelemetryDropped);
     this.#queue = new BatchQueue<LogEntry>({
       capacity: CAPACITY,
       batch: BATCH,
@@ -77,8 +78,9 @@ export class LogQueue {
 
   #sendAll(): void {
     while (this.#outlet !== undefined && this.#queue.length > 0) {
-      this.#outlet.send({ type: 'logs', entries: this.#queue.take(), dropped: this.#droppedSinceBatch });
-      this.#droppedSinceBatch = 0;
+      const dropped = Math.min(this.#droppedSinceBatch, MAX_DROPPED);
+      this.#outlet.send({ type: 'logs', entries: this.#queue.take(), dropped });
+      this.#droppedSinceBatch -= dropped;
     }
   }
 }

@@ -54,15 +54,15 @@ describe('LogQueue', () => {
     const queue = new LogQueue(new FakeClock(), new FakeMetrics());
     for (let n = 0; n < 5000; n++) queue.write({ ...entry(n), message: 'x'.repeat(8192) });
     const sizes: number[] = [];
-    let told = 0;
+    let reported = 0;
     const send = (batch: { entries: { message: string }[]; dropped: number }): void => {
       sizes.push(batch.entries.reduce((sum, { message }) => sum + message.length, 0));
-      told += batch.entries.length + batch.dropped;
+      reported += batch.entries.length + batch.dropped;
     };
     queue.connect({ send, isCongested: () => false });
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(8 * 1024 * 1024);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(1024 * 1024);
-    expect(told).toBe(5000);
+    expect(reported).toBe(5000);
   });
 
   it("S8: while nobody takes them, a busy function's refused calls push out no entry of another, nor of its own calls", () => {
@@ -140,7 +140,7 @@ describe('records of calls', () => {
     expect(JSON.stringify(harness.up)).not.toContain(escaped);
   });
 
-  it('are figures under bounded labels', async () => {
+  it('are metrics under bounded labels', async () => {
     await harness.call('/run/hello/one', { headers: { 'X-API-Key': GOOD_KEY } });
     await harness.call('/run/hello/two');
     const fn = { function_namespace: 'default', function_name: 'hello' };

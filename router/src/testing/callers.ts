@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /*
- * Callers who mean no good, as a process of their own: so they have their own share of the processor and their own open
+ * Hostile callers, as a process of their own: so they have their own share of the processor and their own open
  * files. A test starts them by `startCallers`.
  */
 
@@ -13,6 +13,8 @@ export type Orders =
   | { kind: 'pipeline'; port: number; path: string; calls: number }
   /** Many sockets, a call on each, as soon as it is open; they stay open. */
   | { kind: 'connections'; port: number; path: string; sockets: number }
+  /** Many sockets from one address that send the largest head, and never its end. */
+  | { kind: 'heads'; port: number; path: string; sockets: number }
   /** Many sockets that send a head byte by byte, one each second. */
   | { kind: 'drip'; port: number; path: string; sockets: number };
 
@@ -20,7 +22,7 @@ export type Orders =
 const DRIP_ADDRESSES = 5;
 
 /** What has come of it so far. */
-export interface Progress {
+interface Progress {
   /** Sockets whose connection was opened, and that are closed. */
   opened: number;
   closed: number;
@@ -35,7 +37,7 @@ export interface Callers {
   stop(): Promise<void>;
 }
 
-/** Starts a process that does as told and reports how it goes, four times a second. */
+/** Starts a process that follows orders and reports how it goes, four times a second. */
 export function startCallers(orders: Orders): Callers {
   const child: ChildProcess = fork(import.meta.filename, [JSON.stringify(orders)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -52,6 +54,8 @@ export function startCallers(orders: Orders): Callers {
   return callers;
 }
 
+/** As many headers as a head may have, that fill it: the most memory that an unfinished one takes. */
+const LARGEST_HEADERS = Array.from({ length: 255 }, (_, at) => `x${at}: ${'v'.repeat(92)}\r\n`).join('');
 const HEAD_END = '\r\nHost: a\r\n\r\n';
 /** Sockets that are opened at once: fewer than a listener's queue holds. */
 const OPEN_AT_ONCE = 100;
@@ -98,6 +102,8 @@ async function obey(orders: Orders): Promise<void> {
     work.open(port, calls.join(''));
   } else if (orders.kind === 'connections') {
     await work.openMany(orders.sockets, 1, { port, first: `GET ${path}/0 HTTP/1.1${HEAD_END}` });
+  } else if (orders.kind === 'heads') {
+    await work.openMany(orders.sockets, 1, { port, first: `GET ${path} HTTP/1.1\r\n${LARGEST_HEADERS}` });
   } else {
     void work.openMany(orders.sockets, DRIP_ADDRESSES, { port, first: `GET ${path} HTTP/1.1\r\nX-A: ` });
     setInterval(() => work.sockets.forEach((socket) => socket.writable && socket.write('G')), 1000);

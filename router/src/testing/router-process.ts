@@ -19,8 +19,8 @@ export class RouterProcess {
   #stderr = '';
 
   private constructor(environment: Record<string, string>) {
-    this.child = spawn(process.execPath, [fileURLToPath(new URL('../main.ts', import.meta.url))], {
-      env: { NODE_OPTIONS: NODE_FLAGS.join(' '), ...environment },
+    this.child = spawn(process.execPath, [...NODE_FLAGS, fileURLToPath(new URL('../main.ts', import.meta.url))], {
+      env: environment,
       stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
     });
     this.child.stderr?.on('data', (chunk: Buffer) => (this.#stderr += chunk.toString()));
@@ -29,7 +29,7 @@ export class RouterProcess {
     this.exited = once(this.child, 'exit').then(([code]) => code as number | null);
   }
 
-  /** @param environment all of it beside Node's flags: nothing of the test's own is handed on. */
+  /** @param environment all of it beside Node's flags: nothing of the test's own is passed on. */
   static start(
     environment: Record<string, string> = { FUNCTION_PORT: '0', FUNCTION_HOST: '127.0.0.1' },
   ): RouterProcess {

@@ -9,7 +9,7 @@ import { handlerOf, type Handler } from './handler-of.ts';
 export type LoadResult =
   { ok: true; handler: Handler } | { ok: false; reason: 'ExportError' | 'LoadError'; message: string };
 
-export interface LoadOptions {
+interface LoadOptions {
   clock: Clock;
   timeoutMs: number;
   /** Where `node:sqlite` is no wall's business (a pod), it may be used. */

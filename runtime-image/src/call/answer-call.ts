@@ -15,7 +15,7 @@ import { HandlerContext } from './handler-context.ts';
 import { invoke } from './invoke.ts';
 import type { RunningCalls } from './running-calls.ts';
 
-export interface AnswerOptions {
+interface AnswerOptions {
   handler: Handler;
   tokens: InvocationTokens;
   state: FunctionState;
@@ -33,9 +33,9 @@ export function callListener(options: AnswerOptions): RequestListener {
   const started = { ...options, deadlines: new Deadlines(options.clock) };
   return (incoming, outgoing) => {
     if (options.running.draining) outgoing.shouldKeepAlive = false;
-    if (!tokens.isShownBy(incoming)) return refuse(outgoing, 'unauthorized', 'This address answers the router alone.');
+    if (!tokens.isShownBy(incoming)) return refuse(outgoing, 'unauthorized', 'Only the router may call this address.');
     const context = readContext(incoming);
-    if (context === undefined) return refuse(outgoing, 'bad_context', 'The call does not say what it belongs to.');
+    if (context === undefined) return refuse(outgoing, 'bad_context', 'The call has no valid context.');
     if (isFull(options.running, context)) return turnAway(outgoing, context);
     const call = startCall(started, context, outgoing);
     const target = incoming.url ?? '/';
@@ -74,20 +74,20 @@ function refuse(outgoing: ServerResponse, code: RuntimeErrorCode, message: strin
 }
 
 /** Whether as many calls are being answered as may be: by calls that came from other routers, mostly. */
-function isFull(running: RunningCalls, { places }: InvocationContext): boolean {
-  return places !== undefined && running.answering >= places;
+function isFull(running: RunningCalls, { slots }: InvocationContext): boolean {
+  return slots !== undefined && running.answering >= slots;
 }
 
 function turnAway(outgoing: ServerResponse, { requestId }: InvocationContext): void {
   sendError(outgoing, {
     code: 'over_capacity',
-    message: 'The function has as many calls running as it may.',
+    message: 'The function is at its limit of concurrent calls.',
     requestId,
     outcome: 'full',
   });
 }
 
-/** A place is free when its answer is on its way: the next call may come before the connection tells of its end. */
+/** A slot is free when its answer is on its way: the next call may come before the connection reports its end. */
 function takePlace(running: RunningCalls, outgoing: ServerResponse): void {
   let isTaken = true;
   const free = (): void => {
@@ -106,7 +106,7 @@ function startCall(
   outgoing: ServerResponse,
 ): Call {
   running.began();
-  if (context.places !== undefined) takePlace(running, outgoing);
+  if (context.slots !== undefined) takePlace(running, outgoing);
   const call = new Call({
     context,
     clock,
@@ -161,7 +161,7 @@ function respond(options: AnswerOptions, exchange: Exchange, value: unknown): vo
   }
 }
 
-/** The handler failed: it is logged, and told to the caller where that is still possible. */
+/** The handler failed: it is logged, and answered to the caller where that is still possible. */
 function fail({ log, state }: AnswerOptions, { call, outgoing }: Exchange, error: unknown): void {
   // What fails because the call was cut is no failure of its own.
   if (call.aborted) return;

@@ -5,7 +5,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 /** The call that the running code belongs to. */
 export const currentCall = new AsyncLocalStorage<Call>();
 
-export interface CallOptions {
+interface CallOptions {
   context: InvocationContext;
   clock: Clock;
   /** Hears what a `waitUntil` promise was rejected with. */
@@ -33,7 +33,7 @@ export class Call {
     this.context = options.context;
   }
 
-  /** Made when asked for: most handlers never look, and an EventTarget costs more than an answer. */
+  /** Made on demand: most handlers never look, and an EventTarget costs more than an answer. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();

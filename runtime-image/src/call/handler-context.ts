@@ -25,7 +25,7 @@ export function handlerRoute(fn: RuntimeFunction): HandlerRoute {
   });
 }
 
-export interface HandlerContextParts {
+interface HandlerContextParts {
   call: Call;
   route: HandlerRoute;
   secrets: SecretView;

@@ -4,7 +4,7 @@ export class RunningCalls {
   /** Calls whose answer is not written to its end. Unlike a call, an answer ends where its caller leaves, and waits for no `waitUntil`. */
   answering = 0;
   #count = 0;
-  readonly #idle = Promise.withResolvers<void>();
+  #onIdle = (): void => undefined;
 
   get count(): number {
     return this.#count;
@@ -16,11 +16,14 @@ export class RunningCalls {
 
   ended(): void {
     this.#count -= 1;
-    if (this.#count === 0 && this.draining) this.#idle.resolve();
+    if (this.#count === 0) this.#onIdle();
   }
 
-  /** Resolves when no call runs, once no new ones come. */
-  async finished(): Promise<void> {
-    if (this.#count > 0) await this.#idle.promise;
+  /** Resolves when no call runs. To be called once no new ones come: what ended before, while others still came, says nothing. */
+  finished(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#count === 0) resolve();
+      else this.#onIdle = resolve;
+    });
   }
 }

@@ -21,18 +21,18 @@ describe('S2: a call without the invocation token', () => {
   );
 });
 
-describe('a call for which there is no place', () => {
-  it('is answered 429 and not run, whoever sent those that run; a place is free when its caller has its answer or left', async () => {
+describe('a call for which there is no slot', () => {
+  it('is answered 429 and not run, whoever sent those that run; a slot is free when its caller has its answer or left', async () => {
     const instance = await started(`
       export default async (c, ctx) => {
         if (c.req.path === '/later') { ctx.waitUntil(new Promise(() => {})); return c.text('answered'); }
         if (c.req.path === '/hold') { console.log('held'); await new Promise(() => {}); }
         return c.text('in');
       };`);
-    const call = (path: string, places?: number): ReturnType<typeof instance.call> =>
-      instance.call({ path, context: places === undefined ? {} : { places } });
+    const call = (path: string, slots?: number): ReturnType<typeof instance.call> =>
+      instance.call({ path, context: slots === undefined ? {} : { slots } });
     expect((await call('/later', 1)).body).toBe('answered');
-    const held = instance.begin({ path: '/hold', context: { places: 1, timeoutMs: 60_000 } });
+    const held = instance.begin({ path: '/hold', context: { slots: 1, timeoutMs: 60_000 } });
     held.on('error', () => undefined).end();
     await instance.until(() => instance.logs.length === 1);
     const full = await call('/in', 1);

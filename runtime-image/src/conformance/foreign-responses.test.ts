@@ -40,7 +40,7 @@ it('sends its status text and headers', async () => {
 
 it.each([
   ['/used', /read already/],
-  ['/half', /returned an object that is none/],
+  ['/half', /returned an object that is not one/],
 ])('refuses what cannot be sent: %s', async (path, message) => {
   const instance = await started(FOREIGN);
   expect((await instance.call({ path })).status).toBe(500);

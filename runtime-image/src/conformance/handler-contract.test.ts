@@ -64,7 +64,7 @@ describe('the form (c, ctx)', () => {
     expect(await got('/waits')).toEqual([200, 'text/plain;charset=UTF-8', 'ok']);
   });
 
-  it('is told about its function, the call and the key', async () => {
+  it('gets its function, the call and the key', async () => {
     const fn: Partial<RuntimeFunction> = {
       description: 'Greets',
       keyGroups: ['group-1'],
@@ -204,11 +204,11 @@ describe('secrets', () => {
     expect(json((await instance.call()).body)).toEqual({ a: 'global-a', g: 'global-a', all: { global: 'global-a' } });
   });
 
-  it('have their new value in the next call after the feed told it', async () => {
+  it('have their new value in the next call after the feed sent it', async () => {
     const instance = await started(handler, { secrets });
     const changed = [{ name: 'A', value: 'new', scope: 'global' as const, owner: null }];
-    instance.tell({ type: 'state', state: { ...instance.state, secrets: changed } });
-    instance.tell({ type: 'heartbeat' });
+    instance.send({ type: 'state', state: { ...instance.state, secrets: changed } });
+    instance.send({ type: 'heartbeat' });
     await instance.until(() => instance.ups.some((up) => up.type === 'alive'));
     expect(json((await instance.call()).body)).toMatchObject({ a: 'new' });
   });

@@ -83,13 +83,13 @@ describe('what a handler writes', () => {
     expect((await printed(instance, levels.length)).map((entry) => (entry as string[])[1])).toEqual(levels);
   });
 
-  it('is told by a changed level from the next call on; none captures nothing', async () => {
+  it('follows a changed level from the next call on; none captures nothing', async () => {
     const instance = await started(`export default (c) => { console.error(c.req.path); return c.text('x'); }`, {
       logLevel: 'none',
     });
     await instance.call({ path: '/silent' });
-    instance.tell({ type: 'state', state: { ...instance.state, settings: { logLevel: 'error' } } });
-    instance.tell({ type: 'heartbeat' });
+    instance.send({ type: 'state', state: { ...instance.state, settings: { logLevel: 'error' } } });
+    instance.send({ type: 'heartbeat' });
     await instance.until(() => instance.ups.some(({ type }) => type === 'alive'));
     await instance.call({ path: '/loud' });
     expect(await printed(instance, 1)).toEqual([['r-1', 'error', '/loud', null]]);

@@ -22,7 +22,7 @@ type Outcome = Extract<RuntimeUp, { type: 'loaded' | 'failed' }>;
 export const TOKEN = 'invocation-token';
 const MAIN = path.join(import.meta.dirname, '..', 'main.ts');
 
-export interface InstanceOptions {
+export interface TestInstanceOptions {
   /** The artifact's text. */
   artifact: string;
   revision?: string;
@@ -30,19 +30,19 @@ export interface InstanceOptions {
   secrets?: RuntimeSecret[];
   logLevel?: string;
   environment?: Record<string, string>;
-  /** The program: `main.ts` itself unless told otherwise. */
+  /** The program: `main.ts` itself unless specified otherwise. */
   main?: string;
   tcp?: boolean;
 }
 
-export interface Reply {
+interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
   rawHeaders: string[];
   body: string;
 }
 
-export interface CallOptions {
+interface CallOptions {
   method?: string;
   path?: string;
   headers?: OutgoingHttpHeaders;
@@ -53,7 +53,7 @@ export interface CallOptions {
 }
 
 /** A runtime in a process of its own, as the service starts it, and the other end of its feed. */
-export class Instance {
+export class TestInstance {
   readonly child: ChildProcess;
   readonly directory = mkdtempSync(path.join(tmpdir(), 'wherry-runtime-'));
   readonly ups: RuntimeUp[] = [];
@@ -63,9 +63,9 @@ export class Instance {
   /** Connections are kept, as the router keeps them. */
   readonly #agent = new Agent({ keepAlive: true });
   #onUp: (() => void)[] = [];
-  readonly #options: InstanceOptions;
+  readonly #options: TestInstanceOptions;
 
-  constructor(options: InstanceOptions) {
+  constructor(options: TestInstanceOptions) {
     this.#options = options;
     const program = options.main ?? MAIN;
     // Unbundled, it reads its own sources; the permission model is tried with the bundle.
@@ -88,7 +88,7 @@ export class Instance {
     return { function: { ...base, ...rest, ...fn }, settings: { logLevel }, secrets };
   }
 
-  /** Sends `start`; resolves with what became of it. */
+  /** Sends `start`; resolves with its outcome. */
   async start(): Promise<Outcome> {
     const { artifact, revision = createHash('sha256').update(artifact).digest('hex') } = this.#options;
     const listen =
@@ -100,7 +100,7 @@ export class Instance {
     return outcome;
   }
 
-  tell(message: object): void {
+  send(message: object): void {
     this.#feed.send(message);
   }
 

@@ -41,7 +41,7 @@ describe('answers', () => {
     stream.destroy();
   });
 
-  it('are cut, the source told and the signal aborted, when the caller goes away', async () => {
+  it('are cut, the source cancelled and the signal aborted, when the caller goes away', async () => {
     const instance = await started(`${TICKS} export default (c, ctx) => new Response(ticks(ctx.signal));`);
     const stream = await instance.open();
     await once(stream, 'data');

@@ -1,18 +1,18 @@
-import { Instance, type InstanceOptions } from './start-instance.ts';
+import { TestInstance, type TestInstanceOptions } from './start-instance.ts';
 
-export interface Instances {
+interface Instances {
   /** One that has loaded. */
-  started(artifact: string, options?: Omit<InstanceOptions, 'artifact'>): Promise<Instance>;
-  /** One that was not told to start yet. */
-  created(artifact: string, options?: Omit<InstanceOptions, 'artifact'>): Instance;
+  started(artifact: string, options?: Omit<TestInstanceOptions, 'artifact'>): Promise<TestInstance>;
+  /** One that has no start message yet. */
+  created(artifact: string, options?: Omit<TestInstanceOptions, 'artifact'>): TestInstance;
   stopAll(): Promise<void>;
 }
 
-/** The instances of a test; `stopAll` ends them, whatever became of the test. */
+/** The instances of a test; `stopAll` ends them, whatever the outcome of the test. */
 export function useInstances(): Instances {
-  const instances: Instance[] = [];
+  const instances: TestInstance[] = [];
   const created: Instances['created'] = (artifact, options = {}) => {
-    const instance = new Instance({ ...options, artifact });
+    const instance = new TestInstance({ ...options, artifact });
     instances.push(instance);
     return instance;
   };

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { InstanceAddress } from '@wherry/core/ports/workloads.ts';
+import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
 
 /** The caller's headers (16 KiB at most, R9) and the router's own. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -26,12 +25,10 @@ export function createCallServer(listener: RequestListener): Server {
 }
 
 /**
- * Listens, and tells where: a port of 0 becomes the real one.
+ * Listens, and returns where: a port of 0 becomes the real one.
  * @param everywhere a pod's address is known to others before it is to itself: it listens on all that it has.
  */
 export async function listen(server: Server, at: InstanceAddress, everywhere = false): Promise<InstanceAddress> {
-  server.listen(everywhere && 'port' in at ? { port: at.port } : at);
-  await once(server, 'listening');
-  if ('path' in at) return at;
-  return { host: at.host, port: (server.address() as AddressInfo).port };
+  const port = await listenOrFail(server, everywhere && 'port' in at ? { port: at.port } : at, 'start.listen');
+  return 'path' in at ? at : { host: at.host, port };
 }

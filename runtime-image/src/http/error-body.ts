@@ -12,7 +12,7 @@ export const RUNTIME_ERRORS = {
 export type RuntimeErrorCode = keyof typeof RUNTIME_ERRORS;
 
 /** An answer that the runtime gives itself, in the API's error shape. */
-export interface RuntimeError {
+interface RuntimeError {
   code: RuntimeErrorCode;
   message: string;
   requestId: string;

@@ -3,7 +3,7 @@ import { bodyStream, hasBody, readBody } from './read-body.ts';
 import { realRequest } from './real-globals.ts';
 import { RequestHeaders } from './request-headers.ts';
 
-export interface LazyRequestParts {
+interface LazyRequestParts {
   incoming: IncomingMessage;
   /** As the handler shall see it. */
   method: string;
@@ -12,7 +12,7 @@ export interface LazyRequestParts {
 }
 
 /**
- * A web Request that costs little while nothing but its url, method, headers and whole body are asked for; anything
+ * A web Request that costs little while nothing but its url, method, headers and whole body are read; anything
  * else makes the real one (36 µs). `webGlobals` sees to it that it passes for one.
  */
 export class LazyRequest {

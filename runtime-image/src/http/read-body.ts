@@ -28,7 +28,7 @@ export function bodyStream(incoming: IncomingMessage): ReadableStream<Uint8Array
     controllerOf.current?.enqueue(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength));
     if ((controllerOf.current?.desiredSize ?? 0) <= 0) incoming.pause();
   };
-  const settle = (how: (controller: ReadableStreamDefaultController<Uint8Array>) => void) => (): void => {
+  const finish = (how: (controller: ReadableStreamDefaultController<Uint8Array>) => void) => (): void => {
     const controller = controllerOf.current;
     delete controllerOf.current;
     if (controller !== undefined) how(controller);
@@ -40,12 +40,12 @@ export function bodyStream(incoming: IncomingMessage): ReadableStream<Uint8Array
         incoming.on('data', onData).pause();
         incoming.once(
           'end',
-          settle((open) => open.close()),
+          finish((open) => open.close()),
         );
         incoming.once('error', onError);
         incoming.once(
           'close',
-          settle((open) => open.error(callerGone())),
+          finish((open) => open.error(callerGone())),
         );
       },
       pull: () => void incoming.resume(),

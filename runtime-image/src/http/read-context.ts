@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { CONTEXT_HEADER, TOKEN_HEADER, type InvocationContext } from '@wherry/core/feed/invocation.ts';
 
-/** The invocation tokens that a router may show (S2): the last one that the feed told, and the one before it. */
+/** The invocation tokens that a router may show (S2): the last one that the feed sent, and the one before it. */
 export class InvocationTokens {
   #current: Buffer | undefined;
   #previous: Buffer | undefined;
@@ -15,7 +15,7 @@ export class InvocationTokens {
     this.#current = next;
   }
 
-  /** Whether the call shows one. The time it takes tells nothing of the tokens. */
+  /** Whether the call shows one. The time it takes says nothing of the tokens. */
   isShownBy(incoming: IncomingMessage): boolean {
     const given = incoming.headers[TOKEN_HEADER];
     if (typeof given !== 'string') return false;

@@ -1,6 +1,6 @@
 /*
  * Node's own Request, Response and Headers. To look at one is to load them all, which costs a process 7 MiB: only when
- * something is asked for that the light ones cannot do.
+ * something is used that the light ones cannot do.
  */
 const found: Partial<Pick<typeof globalThis, 'Request' | 'Response' | 'Headers'>> = {};
 

@@ -5,7 +5,7 @@ import { realHeaders } from './real-globals.ts';
 const INTERNAL = /^(?:x-wherry-|connection$|keep-alive$)/;
 const NAME = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
 
-/** The caller's headers, read where Node already holds them; a real Headers once something else is asked for. */
+/** The caller's headers, read where Node already holds them; a real Headers once something else is used. */
 export class RequestHeaders {
   readonly #incoming: IncomingMessage;
   #real: Headers | undefined;

@@ -60,7 +60,7 @@ function fail(error: Error): never {
 }
 
 function notResponse(value: unknown): TypeError {
-  const found = typeof value === 'object' && value !== null ? 'an object that is none' : describe(value);
+  const found = typeof value === 'object' && value !== null ? 'an object that is not one' : describe(value);
   return new TypeError(
     `The handler must return a Response (c.json(…), c.text(…), new Response(…)), but returned ${found}.`,
   );
@@ -69,7 +69,7 @@ function notResponse(value: unknown): TypeError {
 const describe = (value: unknown): string =>
   value === undefined || value === null ? String(value) : `a ${typeof value}`;
 
-/** As fast as the caller reads. Where the caller goes away, or the call is cut, the source is told (`cancel`). */
+/** As fast as the caller reads. Where the caller goes away, or the call is cut, the source is cancelled (`cancel`). */
 async function pump(reader: ReadableStreamDefaultReader<unknown>, outgoing: ServerResponse): Promise<void> {
   const cancel = (reason: unknown): void => void reader.cancel(reason).catch(() => undefined);
   const onClose = (): void => cancel(new Error('Nobody reads this answer any more.'));

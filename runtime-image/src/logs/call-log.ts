@@ -5,7 +5,7 @@ import { formatArguments, formatMessage } from './format-arguments.ts';
 import { isCaptured, type WriteLevel } from './log-levels.ts';
 import type { SecretMask } from './secret-mask.ts';
 
-export interface CallLogOptions {
+interface CallLogOptions {
   clock: Clock;
   mask: SecretMask;
   add(entry: LogEntry): void;
@@ -16,7 +16,7 @@ export interface CallLogOptions {
  * written (S6). What is written outside of any call, while loading, say, has the request id "".
  */
 export class CallLog {
-  /** The setting `log.level`, as the feed last told it. */
+  /** The setting `log.level`, as the feed last sent it. */
   level = 'info';
   functionName = '';
   readonly #options: CallLogOptions;

@@ -10,7 +10,7 @@ describe('formatArguments', () => {
     expect(formatArguments([], none)).toBeNull();
   });
 
-  it('tells what JSON cannot', () => {
+  it('formats what JSON cannot', () => {
     const cycle: Record<string, unknown> = { n: 1 };
     cycle.self = cycle;
     const bad = {
@@ -61,7 +61,7 @@ describe('formatArguments', () => {
     expect(formatMessage('x'.repeat(100_000), none)).toMatch(/x… \(cut: 100000 characters\)$/);
   });
 
-  it('is JSON for any value, and the value where JSON can tell it', () => {
+  it('is JSON for any value, and the value where JSON can represent it', () => {
     fc.assert(
       fc.property(
         fc.array(fc.anything({ withBigInt: true, withMap: true, withDate: true })),

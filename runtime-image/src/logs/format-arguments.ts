@@ -1,7 +1,7 @@
 /** Bytes of text that a message, and its arguments, may take each; the rest is cut, and the entry says so. */
 export const MAX_TEXT_LENGTH = 64 * 1024;
 
-/** What is made of a value that JSON cannot tell. */
+/** What is made of a value that JSON cannot represent. */
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 1000;
 
@@ -44,7 +44,7 @@ interface Walk {
   items: number;
 }
 
-/** A copy of the value that JSON can tell: no cycle, getter's throw, BigInt or endless depth stops it. */
+/** A copy of the value that JSON can represent: no cycle, getter's throw, BigInt or endless depth stops it. */
 function plain(value: unknown, walk: Walk): unknown {
   if (typeof value === 'string') return walk.mask(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return primitive(value, walk.mask);
@@ -95,7 +95,7 @@ function bounded<T>(items: T[], walk: Walk): T[] {
 }
 
 /** The stack, which begins with name and message, and the causes below it. */
-export function errorText(error: Error): string {
+function errorText(error: Error): string {
   const lines: string[] = [];
   let current: unknown = error;
   for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {

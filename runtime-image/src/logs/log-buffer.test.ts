@@ -12,19 +12,20 @@ const entry = (message: string): LogEntry => ({
   timestamp: 0,
 });
 
-function bench(): {
-  clock: FakeClock;
-  buffer: LogBuffer;
-  sent: { messages: string[]; dropped: number }[];
-  slow(on: boolean): void;
-} {
+interface Sent {
+  messages: string[];
+  dropped: number;
+  following?: number;
+}
+
+function bench(): { clock: FakeClock; buffer: LogBuffer; sent: Sent[]; slow(on: boolean): void } {
   const clock = new FakeClock();
-  const sent: { messages: string[]; dropped: number }[] = [];
+  const sent: Sent[] = [];
   let congested = false;
   const buffer = new LogBuffer({
     clock,
     congested: () => congested,
-    send: (entries, dropped) => sent.push({ messages: entries.map(({ message }) => message), dropped }),
+    send: ({ entries, ...rest }) => sent.push({ messages: entries.map(({ message }) => message), ...rest }),
   });
   return { clock, buffer, sent, slow: (on) => (congested = on) };
 }
@@ -75,7 +76,32 @@ describe('LogBuffer', () => {
   it('says how many were dropped, though nothing is left to send', () => {
     const { buffer, sent } = bench();
     buffer.add(entry('x'.repeat(2 * 1024 * 1024)));
-    buffer.flush();
+    buffer.end();
     expect(sent).toEqual([{ messages: [], dropped: 1 }]);
+  });
+
+  it('S8: at the end announces how many entries follow, then sends them, to a reader that lags as well', () => {
+    const { buffer, sent, slow } = bench();
+    slow(true);
+    for (let n = 0; n < 700; n += 1) buffer.add(entry(String(n)));
+    buffer.end();
+    expect(sent.map(({ messages, ...rest }) => [messages.length, rest])).toEqual([
+      [0, { dropped: 0, following: 700 }],
+      [500, { dropped: 0 }],
+      [200, { dropped: 0 }],
+    ]);
+    buffer.end();
+    expect(sent).toHaveLength(3);
+  });
+
+  it('S8: reports no more dropped entries in a message than the feed takes, and the rest in the next one', async () => {
+    const { clock, buffer, sent, slow } = bench();
+    const small = entry('x');
+    slow(true);
+    for (let n = 0; n < 1_030_000; n += 1) buffer.add(small);
+    slow(false);
+    await clock.advance(50);
+    expect(sent.slice(0, 3).map(({ dropped }) => dropped)).toEqual([1_000_000, expect.any(Number), 0]);
+    expect(sent.reduce((sum, { messages, dropped }) => sum + messages.length + dropped, 0)).toBe(1_030_000);
   });
 });

@@ -1,17 +1,26 @@
+import { MAX_DROPPED, MAX_FOLLOWING } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { BatchQueue } from '@wherry/service/batch-queue.ts';
 import { logEntryBytes } from '@wherry/service/log-entry-bytes.ts';
 
 const FLUSH_MS = 50;
-const CAPACITY = { items: 10_000, bytes: 8 * 1024 * 1024 };
+const CAPACITY = { items: MAX_FOLLOWING, bytes: 8 * 1024 * 1024 };
 /** Of one message up the feed: the operator takes no line that is much longer. */
 const BATCH = { items: 500, bytes: 1024 * 1024 };
 
-export interface LogBufferOptions {
+/** One message up the feed. */
+interface LogBatch {
+  entries: LogEntry[];
+  /** Entries that were dropped since the last batch. */
+  dropped: number;
+  /** Before the last batches of a process: the entries that follow. Those that never arrive were lost. */
+  following?: number;
+}
+
+interface LogBufferOptions {
   clock: Clock;
-  /** Takes a batch, and how many entries were dropped since the last one. */
-  send(entries: LogEntry[], dropped: number): void;
+  send(batch: LogBatch): void;
   /** Whether the reader lags behind; then entries wait here, where they are bounded. */
   congested(): boolean;
 }
@@ -38,12 +47,23 @@ export class LogBuffer {
     this.#schedule();
   }
 
-  /** Sends what there is, now. At the process's end also to a reader that lags. */
-  flush(force = true): void {
-    while ((this.#queue.length > 0 || this.#dropped > 0) && (force || !this.#options.congested())) {
-      this.#options.send(this.#queue.take(), this.#dropped);
-      this.#dropped = 0;
-    }
+  /**
+   * Sends what there is, now, also to a reader that lags: the process ends. How much there is goes first, in a message so
+   * short that it gets out where the rest may not, so that the reader can count what is missing.
+   */
+  end(): void {
+    if (this.#queue.length > 0) this.#send([], { following: this.#queue.length });
+    while (!this.#isEmpty) this.#send(this.#queue.take());
+  }
+
+  get #isEmpty(): boolean {
+    return this.#queue.length === 0 && this.#dropped === 0;
+  }
+
+  #send(entries: LogEntry[], more: Pick<LogBatch, 'following'> = {}): void {
+    const dropped = Math.min(this.#dropped, MAX_DROPPED);
+    this.#dropped -= dropped;
+    this.#options.send({ entries, dropped, ...more });
   }
 
   #schedule(): void {
@@ -51,8 +71,8 @@ export class LogBuffer {
     this.#scheduled = true;
     this.#options.clock.after(FLUSH_MS, () => {
       this.#scheduled = false;
-      this.flush(false);
-      if (this.#queue.length > 0) this.#schedule();
+      while (!this.#isEmpty && !this.#options.congested()) this.#send(this.#queue.take());
+      if (!this.#isEmpty) this.#schedule();
     });
   }
 }

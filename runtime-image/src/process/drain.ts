@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { RunningCalls } from '../call/running-calls.ts';
 
-export interface DrainOptions {
+interface DrainOptions {
   clock: Clock;
-  /** How long an instance still takes calls after it was told to go: routers may not know it yet. */
+  /** How long an instance still takes calls after SIGTERM: routers may not know it yet. */
   lameDuckMs: number;
 }
 

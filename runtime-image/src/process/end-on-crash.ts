@@ -1,18 +1,41 @@
 import process from 'node:process';
 import type { CallLog } from '../logs/call-log.ts';
 
+export interface LastWords {
+  log: CallLog;
+  /** Hands the log entries that still wait to the feed. */
+  flush: () => void;
+  /** Blocks until the feed has sent what it was handed, in bounded time; where the feed can do that. */
+  drainFeedSync?: (() => void) | undefined;
+  /** Ends the calls that run, and takes no more. */
+  cutCalls: () => void;
+  /** Resolves, in bounded time, when the feed has sent what it was handed: for a feed that needs the event loop. */
+  farewell?: (() => Promise<void>) | undefined;
+}
+
 /**
  * An error outside of a call's chain of promises ends the instance at once (S3): its state is unknown, and another one
- * takes its place. What was logged, and the error itself, gets out first.
- * @param flush sends the log entries that still wait; synchronous as far as the feed's buffer goes.
+ * takes its place. What was logged, and the error itself, gets out first; what does not in time, the feed's reader counts
+ * as lost, since `flush` announces how much there is.
  */
-export function endOnCrash(log: CallLog, flush: () => void): void {
+export function endOnCrash({ log, flush, cutCalls, drainFeedSync, farewell }: LastWords): void {
+  let isEnding = false;
   const crash = (error: unknown): void => {
     log.write('error', [error]);
-    // Flushes, by the listener below: so does a handler's own process.exit().
-    process.exit(1);
+    if (isEnding) return;
+    isEnding = true;
+    if (farewell === undefined) return process.exit(1);
+    cutCalls();
+    flush();
+    farewell()
+      .finally(() => process.exit(1))
+      .catch(() => undefined);
   };
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
-  process.on('exit', flush);
+  // A handler's own process.exit() as well.
+  process.on('exit', () => {
+    flush();
+    drainFeedSync?.();
+  });
 }

@@ -6,7 +6,7 @@ const unknown = (): never => {
   throw Object.assign(new Error('uv_os_homedir returned ENOENT'), { code: 'ERR_SYSTEM_ERROR' });
 };
 
-describe('what packages ask about the user', () => {
+describe('what packages read about the user', () => {
   it('has an answer for a user that no list names: the folder that may be written', () => {
     const system: UserQuestions = { homedir: unknown, userInfo: unknown, tmpdir: () => '/run/function' };
     giveOwnUser(system);

@@ -2,11 +2,11 @@ import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import process from 'node:process';
 
-/** Those of Node's `os` that ask the machine's list of users. */
+/** Those of Node's `os` that read the machine's list of users. */
 export type UserQuestions = Pick<typeof os, 'homedir' | 'userInfo' | 'tmpdir'>;
 
 /**
- * The user of an instance is made for it: no list of users names it, and Node throws where packages ask who and where
+ * The user of an instance is made for it: no list of users names it, and Node throws where packages read who and where
  * they are, which some do as soon as they are loaded. Their home is then the one folder that they may write.
  */
 export function giveOwnUser(system: UserQuestions = os): void {
@@ -25,9 +25,9 @@ export function giveOwnUser(system: UserQuestions = os): void {
   syncBuiltinESMExports();
 }
 
-function orElse<T>(ask: () => T, otherwise: () => T): T {
+function orElse<T>(read: () => T, otherwise: () => T): T {
   try {
-    return ask();
+    return read();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_SYSTEM_ERROR') return otherwise();
     throw error;

@@ -1,14 +1,13 @@
 import process from 'node:process';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import { onStopSignal } from '@wherry/service/on-stop-signal.ts';
 
 /**
- * The first SIGTERM drains; the second ends at once.
+ * SIGTERM drains; one that comes more than a second later ends the instance at once.
  * @param farewell waits until what was sent is with the other side.
  */
-export function endOnSignals(drain: () => Promise<void>, farewell: () => Promise<void>): void {
-  let told = false;
+export function endOnSignals(clock: Clock, drain: () => Promise<void>, farewell: () => Promise<void>): void {
   const end = (): void => {
-    if (told) process.exit(1);
-    told = true;
     drain()
       .then(farewell)
       .then(
@@ -16,7 +15,7 @@ export function endOnSignals(drain: () => Promise<void>, farewell: () => Promise
         () => process.exit(1),
       );
   };
-  process.on('SIGTERM', end);
+  onStopSignal(clock, end, ['SIGTERM']);
   // Ctrl-C reaches the whole group: the service, which gets it too, decides when its instances go.
   process.on('SIGINT', () => undefined);
 }

@@ -1,12 +1,11 @@
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import { StartError } from '@wherry/service/start-error.ts';
+import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
 
 /** How long a probe is kept waiting for the code to load: the kubelet waits five seconds. */
 const HOLD_MS = 4000;
 
-export interface ProbeOptions {
+interface ProbeOptions {
   port: number;
   /** Resolves when the code is loaded. */
   loaded: Promise<void>;
@@ -16,7 +15,7 @@ export interface ProbeOptions {
 }
 
 /**
- * Answers the kubelet: `/startz` once the code is loaded, at that very moment where it asked before; `/livez` whenever the
+ * Answers the kubelet: `/startz` once the code is loaded, at that very moment where it called before; `/livez` whenever the
  * event loop turns (one that is blocked is restarted for it, S3). The process does not live for it.
  * @throws StartError where the port cannot be opened.
  */
@@ -39,14 +38,7 @@ export async function startProbeListener({ port, loaded, onStarted, clock }: Pro
   }
 
   server.unref();
-  try {
-    server.listen({ port });
-    await once(server, 'listening');
-  } catch (error) {
-    throw new StartError(
-      `The probe port ${port} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)}).`,
-    );
-  }
+  await listenOrFail(server, { port }, 'WHERRY_PROBE_PORT');
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {

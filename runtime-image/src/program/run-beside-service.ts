@@ -1,8 +1,9 @@
-import { Socket } from 'node:net';
 import process from 'node:process';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import type { Runtime } from '../build-runtime.ts';
+import { buildRuntime } from '../build-runtime.ts';
+import type { RuntimeConfig } from '../config.ts';
+import { DescriptorSocket } from './descriptor-socket.ts';
 import { endOnSignals } from './end-on-signals.ts';
 
 /** The feed, inherited from who started this process: one end of a socket pair. */
@@ -11,14 +12,15 @@ const FEED_DESCRIPTOR = 3;
 const FAREWELL_MS = 1000;
 
 /** On one machine: the feed is inherited, and its end is the process's. */
-export async function runBesideService(runtime: Runtime, clock: Clock): Promise<void> {
-  const socket = new Socket({ fd: FEED_DESCRIPTOR, readable: true, writable: true });
+export async function runBesideService(config: RuntimeConfig, clock: Clock): Promise<void> {
+  const socket = new DescriptorSocket(FEED_DESCRIPTOR, { clock });
+  const runtime = buildRuntime({ config, clock, drainFeedSync: () => socket.drainSync(FAREWELL_MS) });
   const farewell = (): Promise<void> =>
     new Promise((resolve) => {
       clock.after(FAREWELL_MS, resolve);
       socket.end(() => resolve());
     });
-  endOnSignals(() => runtime.drain(), farewell);
+  endOnSignals(clock, () => runtime.drain(), farewell);
   const failure = await Promise.race([runtime.follow(jsonLines(socket)), runtime.failed]);
   // Without the service there is nobody to serve, and nobody who would end this process.
   if (failure === undefined) process.exit(0);

@@ -92,7 +92,7 @@ describe('an instance in a pod', () => {
   const client = () => feed.clients.at(-1);
   const ups = (): RuntimeUp[] => (client()?.up ?? []).map((up) => runtimeUpSchema.parse(up));
   const logs = () => ups().flatMap((up) => (up.type === 'logs' ? up.entries : []));
-  async function tellStart(artifact: string, { token = 'invocation', secret = 'one' } = {}): Promise<void> {
+  async function sendStart(artifact: string, { token = 'invocation', secret = 'one' } = {}): Promise<void> {
     await eventually(() => client() !== undefined);
     const message = {
       type: 'start',
@@ -111,7 +111,7 @@ describe('an instance in a pod', () => {
   async function serving(artifact: string): Promise<void> {
     port = 0;
     startPod();
-    await tellStart(artifact);
+    await sendStart(artifact);
     expect(await probe('startz')).toEqual([200, 'ok']);
     port = await loaded();
   }
@@ -130,7 +130,7 @@ describe('an instance in a pod', () => {
     return [response.status, (await response.text()).trim()];
   };
 
-  it('says who it is, loads what it is told, listens on every address, and takes calls when the kubelet knows', async () => {
+  it('says who it is, loads what it is sent, listens on every address, and takes calls when the kubelet knows', async () => {
     startPod();
     await eventually(() => client() !== undefined);
     expect(client()?.hello).toEqual({
@@ -146,7 +146,7 @@ describe('an instance in a pod', () => {
       [404, 'There are /livez and /startz.'],
     ]);
     port = 0;
-    await tellStart(`console.log('loads'); export default (c) => c.text('hi')`);
+    await sendStart(`console.log('loads'); export default (c) => c.text('hi')`);
     await eventually(() => logs().length > 0);
     client()?.channel.send({ type: 'heartbeat' });
     await eventually(() => ups().some(({ type }) => type === 'alive'));
@@ -171,7 +171,7 @@ describe('an instance in a pod', () => {
     expect(await probe('startz')).toEqual([503, 'Its code is not loaded yet.']);
     const waiting = probe('startz');
     port = 0;
-    await tellStart(`export default (c) => c.text('hi')`);
+    await sendStart(`export default (c) => c.text('hi')`);
     expect(await waiting).toEqual([200, 'ok']);
     port = await loaded();
     expect(await call()).toEqual([200, 'hi']);
@@ -188,7 +188,7 @@ describe('an instance in a pod', () => {
     feed = await TestFeedServer.start(operator, feedPort);
     await eventually(() => client() !== undefined);
     expect(client()?.hello).toMatchObject({ token: 'the-next-token' });
-    await tellStart(artifact, { secret: 'two', token: 'the-next-invocation' });
+    await sendStart(artifact, { secret: 'two', token: 'the-next-invocation' });
     expect(await loaded()).toBe(port);
     // Routers that have not learned the new token yet are still answered.
     expect([await call('the-next-invocation'), await call(), (await call('x'))[0]]).toEqual([
@@ -197,7 +197,7 @@ describe('an instance in a pod', () => {
       401,
     ]);
     // Another revision is another pod's.
-    await tellStart(`export default (c) => c.text('another')`, { secret: 'three' });
+    await sendStart(`export default (c) => c.text('another')`, { secret: 'three' });
     client()?.channel.send({ type: 'heartbeat' });
     await eventually(() => ups().some(({ type }) => type === 'alive'));
     expect(await call()).toEqual([200, 'two 5']);
@@ -212,9 +212,9 @@ describe('an instance in a pod', () => {
     await eventually(() => logs().some(({ message }) => message === 'said'));
   });
 
-  it('tells why its code does not load: the feed, and its termination log; then exits with 1', async () => {
+  it('reports why its code does not load: to the feed, and its termination log; then exits with 1', async () => {
     startPod();
-    await tellStart(`throw new Error('x'.repeat(10) + '€'.repeat(5000));`);
+    await sendStart(`throw new Error('x'.repeat(10) + '€'.repeat(5000));`);
     expect(await exited).toBe(1);
     expect(ups()).toContainEqual({
       type: 'failed',
@@ -229,7 +229,7 @@ describe('an instance in a pod', () => {
     });
   });
 
-  it('told to go: answers for a while, finishes what runs, sends the last entries, exits with 0', async () => {
+  it('after SIGTERM: answers for a while, finishes what runs, sends the last entries, exits with 0', async () => {
     await serving(
       `export default (c, ctx) => { ctx.waitUntil(new Promise((r) => setTimeout(r, 1500)).then(() => console.log('last words'))); return c.text('x'); }`,
     );
@@ -251,6 +251,25 @@ describe('an instance in a pod', () => {
     expect(logs()).toMatchObject([
       { level: 'error', requestId: 'r-1', message: expect.stringContaining('Error: lost') },
     ]);
+  });
+
+  it('S8: far more than the buffer of a socket holds is delivered before a crash', async () => {
+    await serving(
+      `export default () => { for (let n = 0; n < 6000; n += 1) console.log(String(n).padEnd(1024, 'x')); setTimeout(() => { throw new Error('lost'); }); return new Promise(() => {}); }`,
+    );
+    await expect(call()).rejects.toThrow('fetch failed');
+    expect(await exited).toBe(1);
+    await eventually(() => logs().length === 6001);
+    expect(logs().at(-1)?.message).toContain('Error: lost');
+  });
+
+  it('S8: what process.exit() leaves behind has been announced, so that it can be counted', async () => {
+    await serving(
+      `export default () => { for (let n = 0; n < 6000; n += 1) console.log(String(n).padEnd(1024, 'x')); process.exit(7); }`,
+    );
+    await expect(call()).rejects.toThrow('fetch failed');
+    expect(await exited).toBe(7);
+    await eventually(() => ups().some((up) => up.type === 'logs' && up.following === 6000));
   });
 
   it('S3: a blocked event loop answers no probe', async () => {
@@ -285,15 +304,15 @@ describe('an instance in a pod', () => {
   });
 
   it('connects to no operator whose certificate is of another authority', async () => {
-    const stranger = new TestAuthority('stranger');
-    writeFileSync(path.join(directory, 'ca.crt'), stranger.ca);
+    const otherAuthority = new TestAuthority('another authority');
+    writeFileSync(path.join(directory, 'ca.crt'), otherAuthority.ca);
     startPod();
     await eventually(() => stderr.includes('the feed cannot be connected'));
     expect(feed.clients).toEqual([]);
     // The authority that the kubelet brings later is seen at the next attempt.
     writeFileSync(path.join(directory, 'ca.crt'), authority.ca);
     await eventually(() => feed.clients.length === 1);
-    stranger.remove();
+    otherAuthority.remove();
   });
 
   it.each([

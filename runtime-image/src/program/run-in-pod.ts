@@ -14,20 +14,21 @@ import { startProbeListener } from './probe-listener.ts';
 /** What the kubelet keeps of a termination log. */
 const MAX_TERMINATION_BYTES = 4096;
 
-export interface PodParts {
+interface PodParts {
   config: RuntimeConfig;
   pod: PodConfig;
   clock: Clock;
 }
 
 /**
- * In a pod: the feed comes over the network. Its loss ends nothing; what was learned stays in force until it is back. Calls
+ * In a pod: the feed comes over the network. Its loss ends nothing; what was learned stays active until it is back. Calls
  * come once the kubelet watches the event loop: one that never ends is killed from the first call on.
  */
 export async function runInPod({ config, pod, clock }: PodParts): Promise<void> {
   const logger = createStderrLogger('runtime', clock);
   const watched = Promise.withResolvers<void>();
-  const runtime = buildRuntime({ config, clock, watched: watched.promise });
+  const farewell = (): Promise<void> => feed.stop();
+  const runtime = buildRuntime({ config, clock, watched: watched.promise, farewell });
   await startProbeListener({ port: pod.probePort, loaded: runtime.loaded, onStarted: watched.resolve, clock });
   // Read for each connection: the kubelet renews them.
   const read = async (name: string): Promise<string> =>
@@ -48,10 +49,7 @@ export async function runInPod({ config, pod, clock }: PodParts): Promise<void> 
     clock,
     logger,
   });
-  endOnSignals(
-    () => runtime.drain(),
-    () => feed.stop(),
-  );
+  endOnSignals(clock, () => runtime.drain(), farewell);
   const failure = await runtime.failed;
   writeTerminationLog(pod.terminationLog, failure);
   await feed.stop();
@@ -66,6 +64,6 @@ function writeTerminationLog(file: string, { reason, message }: LoadFailure): vo
   try {
     writeFileSync(file, text());
   } catch {
-    // Without it the pod still ends, and the feed was told.
+    // Without it the pod still ends, and the feed has the report.
   }
 }

@@ -1,6 +1,6 @@
 import type { SecretView } from './secret-store.ts';
 
-/** The `env` of the fetch form: the call's resolved secrets, each read only when it is asked for. Read-only. */
+/** The `env` of the fetch form: the call's resolved secrets, each read only on demand. Read-only. */
 export function environmentOf(secrets: SecretView): Record<string, string> {
   return new Proxy<Record<string, string>>(Object.create(null) as Record<string, string>, {
     get: (_target, name) => (typeof name === 'string' ? secrets.get(name) : undefined),

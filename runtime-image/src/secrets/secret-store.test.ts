@@ -42,7 +42,7 @@ describe('S5: SecretStore', () => {
     ['function', 'function'],
     ['group', 'group'],
     ['key', 'key'],
-  ] as const)('gives just the scope %s when it is asked for', (scope, value) => {
+  ] as const)('gives just the scope %s when it is requested', (scope, value) => {
     expect(storeOf(ALL).store.view(KEY).get('A', scope)).toBe(value);
   });
 
@@ -66,7 +66,7 @@ describe('S5: SecretStore', () => {
     ).toThrow('key, group, function, global, not user');
   });
 
-  it('tells what was read, and nothing before', () => {
+  it('reports what was read, and nothing before', () => {
     const { store, read } = storeOf(ALL);
     const view = store.view(KEY);
     view.has('A');
@@ -85,7 +85,7 @@ describe('S5: SecretStore', () => {
 });
 
 describe('environmentOf', () => {
-  it('is a read-only object of the resolved secrets that reads one only when asked', () => {
+  it('is a read-only object of the resolved secrets that reads one only on demand', () => {
     const { store, read } = storeOf(ALL);
     const env = environmentOf(store.view(KEY));
     expect([Object.keys(env), 'G' in env, 'X' in env, env.X, 'toString' in env]).toEqual([

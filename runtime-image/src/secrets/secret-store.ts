@@ -1,7 +1,7 @@
 import type { RuntimeSecret } from '@wherry/core/feed/messages.ts';
 import type { InvocationContext } from '@wherry/core/feed/invocation.ts';
 
-export type CallKey = NonNullable<InvocationContext['key']>;
+type CallKey = NonNullable<InvocationContext['key']>;
 export type SecretScope = RuntimeSecret['scope'];
 
 /** Every scope's value of one name. */
@@ -14,7 +14,7 @@ export interface CompleteSecret {
 
 const BY_PRECEDENCE = ['key', 'group', 'function', 'global'] as const;
 
-/** The secrets that this function was granted, as the feed last told them. */
+/** The secrets that this function was granted, as the feed last sent them. */
 export class SecretStore {
   #byName: ReadonlyMap<string, RuntimeSecret[]> = new Map();
   readonly #onRead: (value: string) => void;

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer as createPlain, type AddressInfo, type Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { HEARTBEAT_SECONDS } from '@wherry/core/feed/messages.ts';
+import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { systemClock } from '../clock.ts';
 import { TestAuthority } from '../testing/test-certificates.ts';
@@ -10,25 +11,19 @@ import type { TlsMaterial } from '../tls/tls-files.ts';
 import { connectFeed, type FeedConnection, type FeedConnectionOptions } from './feed-connection.ts';
 import { jsonLines } from './json-lines.ts';
 
-/** A moment without a core must not look like missing heartbeats. */
-const SPEED = 5;
-
-/** Its time goes faster; how long was waited is kept. */
-class FastClock implements Clock {
+/** Time moves where a test advances it, and by each backoff, which is over at once; how long each was is kept. */
+class BackoffClock extends FakeClock {
   readonly waits: number[] = [];
-  now = systemClock.now;
-  monotonic = (): number => systemClock.monotonic() * SPEED;
-  after(ms: number, callback: () => void): () => void {
-    return systemClock.after(ms / SPEED, callback);
-  }
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     this.waits.push(ms);
-    return systemClock.sleep(ms / SPEED, signal);
+    signal?.throwIfAborted();
+    await this.advance(ms);
   }
 }
 
-/** Three heartbeats. */
-const SILENCE_MS = 6000;
+const HEARTBEAT_MS = HEARTBEAT_SECONDS * 1000;
+/** How long a connection that is stopped waits for its peer to read what was sent. */
+const FAREWELL_MS = 1000;
 const HELLO = { type: 'hello', role: 'router', instance: 'r', resourceVersion: '7' } as const;
 
 describe('connectFeed', () => {
@@ -47,7 +42,7 @@ describe('connectFeed', () => {
   let server: Server;
   let sockets: TLSSocket[];
   let address: string;
-  let clock: FastClock;
+  let clock: BackoffClock;
   let logger: FakeLogger;
   let connection: FeedConnection | undefined;
   const channels: FeedChannel[] = [];
@@ -78,16 +73,27 @@ describe('connectFeed', () => {
       ...options,
     }));
   }
+  /** The next `count` heartbeats, each at its time and read before the next. */
+  async function heartbeats(channel: FeedChannel, socket: TLSSocket, count: number): Promise<void> {
+    const messages = channel.messages()[Symbol.asyncIterator]();
+    for (let n = 0; n < count; n += 1) {
+      socket.write('{"type":"heartbeat"}\n');
+      await messages.next();
+      await clock.advance(HEARTBEAT_MS);
+    }
+  }
   async function until(condition: () => boolean): Promise<void> {
     while (!condition()) await systemClock.sleep(2);
   }
   beforeEach(() => {
-    clock = new FastClock();
+    clock = new BackoffClock();
     logger = new FakeLogger();
     channels.length = 0;
   });
   afterEach(async () => {
-    await connection?.stop();
+    const stopped = connection?.stop();
+    await clock.advance(FAREWELL_MS);
+    await stopped;
     for (const socket of sockets) socket.destroy();
     server.close();
   });
@@ -144,21 +150,16 @@ describe('connectFeed', () => {
     await until(() => channels.length > 0 && clock.waits.length >= 5);
     expect(clock.waits[4]).toBeGreaterThanOrEqual(800);
     await until(() => sockets.length >= 6 && connection?.isConnected() === true);
-    const well = sockets.at(-1);
-    const beats = setInterval(() => well?.write('{}\n'), 10);
-    channels.at(-1)?.closed.then(
-      () => clearInterval(beats),
-      () => undefined,
-    );
-    await clock.sleep(11_000);
+    const well = sockets.at(-1)!;
+    await heartbeats(channels.at(-1)!, well, 6);
     const waits = clock.waits.length;
-    well?.destroy();
+    well.destroy();
     await until(() => clock.waits.length > waits);
     expect(clock.waits[waits]).toBeLessThanOrEqual(100);
   });
 
   it.each<[string, TlsMaterial, object]>([
-    ['is not the one that was asked for', misnamed, {}],
+    ['is not the one that was requested', misnamed, {}],
     ['is of another authority', another.issue('operator', ['localhost']), {}],
     ['speaks TLS 1.2 alone', named, { maxVersion: 'TLSv1.2' }],
   ])('says nothing to a server that %s', async (_name, material, options) => {
@@ -174,21 +175,13 @@ describe('connectFeed', () => {
   it('reconnects when three heartbeats are missing, and not while they come', async () => {
     await serve(named);
     follow();
-    await until(() => channels.length === 1);
-    const start = clock.monotonic();
-    const beats = setInterval(() => sockets[0]?.write('{"type":"heartbeat"}\n'), 10);
-    // Read, as every user of a channel does.
-    void (async () => {
-      for await (const _message of channels[0]!.messages());
-    })();
-    await clock.sleep(SILENCE_MS + 2000);
-    expect(channels).toHaveLength(1);
-    clearInterval(beats);
-    const silentSince = clock.monotonic();
+    await until(() => channels.length === 1 && sockets.length === 1);
+    await heartbeats(channels[0]!, sockets[0]!, 5);
+    await clock.advance(3 * HEARTBEAT_MS - 1);
+    expect(clock.waits).toEqual([]);
+    await clock.advance(1);
     await until(() => channels.length === 2);
-    expect(clock.monotonic() - start).toBeGreaterThan(SILENCE_MS + 2000);
-    expect(clock.monotonic() - silentSince).toBeGreaterThan(3000);
-    expect(logger.of('warn').map(({ message }) => message)).toEqual(['the feed is silent: it is connected anew']);
+    expect(logger.of('warn').map(({ message }) => message)).toEqual(['the feed is silent; reconnecting']);
   });
 
   it('gives up a server that takes the connection and says nothing', async () => {
@@ -197,6 +190,8 @@ describe('connectFeed', () => {
     await once(mute, 'listening');
     await serve(named);
     follow({ address: `localhost:${(mute.address() as AddressInfo).port}` });
+    await until(() => mutes.length === 1);
+    await clock.advance(5000);
     await until(() => mutes.length === 2);
     expect(logger.of('warn')[0]?.fields).toMatchObject({ problem: 'no answer within 5 s' });
     await connection?.stop();

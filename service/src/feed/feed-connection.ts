@@ -3,14 +3,13 @@ import type { Hello } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { Backoff } from '../backoff.ts';
 import { parseFeedAddress } from './feed-address.ts';
 import { jsonLines } from './json-lines.ts';
 import { watchSilence } from './watch-silence.ts';
 
-const FIRST_BACKOFF_MS = 100;
-const LAST_BACKOFF_MS = 5000;
-/** A connection that lived this long was well: the next one is tried at once again. */
-const WELL_MS = 10_000;
+/** A connection that lived for ten seconds was well: the next one is tried at once again. */
+const RETRY = { firstMs: 100, lastMs: 5000, wellMs: 10_000 };
 const CONNECT_MS = 5000;
 const MISSED_HEARTBEATS = 3;
 /** Bytes that wait for an operator which does not read, before the connection is given up. */
@@ -28,9 +27,9 @@ export interface FeedCredentials {
 export interface FeedConnectionOptions {
   /** `host:port` of the operators' feed. */
   address: string;
-  /** Asked at each connection: files may have changed. */
+  /** Called at each connection: files may have changed. */
   credentials(): FeedCredentials | Promise<FeedCredentials>;
-  /** Asked at each connection. */
+  /** Called at each connection. */
   hello(): Hello | Promise<Hello>;
   /** Serves one connection: resolves at its end, or where it is of no use, whereupon another one is made. */
   serve(channel: FeedChannel): Promise<void>;
@@ -47,7 +46,7 @@ export interface FeedConnection {
 
 /**
  * Keeps a connection to the operators' feed, over TLS 1.3: hello, then whatever `serve` does. It is made again, by and by,
- * whenever it ends or three heartbeats are missing, and never given up: what was learned stays in force meanwhile.
+ * whenever it ends or three heartbeats are missing, and never given up: what was learned stays active meanwhile.
  */
 export function connectFeed(options: FeedConnectionOptions): FeedConnection {
   const connection = new ReconnectingFeed(options);
@@ -60,7 +59,7 @@ class ReconnectingFeed {
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
   #socket: TLSSocket | undefined;
-  #told = '';
+  #reported = '';
 
   constructor(options: FeedConnectionOptions) {
     this.#options = options;
@@ -86,12 +85,10 @@ class ReconnectingFeed {
   async #run(): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#stopping;
-    let backoff = FIRST_BACKOFF_MS;
+    const backoff = new Backoff(RETRY);
     while (!signal.aborted) {
-      if ((await this.#once()) >= WELL_MS) backoff = FIRST_BACKOFF_MS;
-      // Half of it by chance: many that lost one operator do not come to the next one at once.
-      await clock.sleep(backoff * (0.5 + Math.random() / 2), signal).catch(() => undefined);
-      backoff = Math.min(backoff * 2, LAST_BACKOFF_MS);
+      const livedMs = await this.#once();
+      await clock.sleep(backoff.failed(livedMs), signal).catch(() => undefined);
     }
   }
 
@@ -103,13 +100,12 @@ class ReconnectingFeed {
       const hello = await this.#options.hello();
       const socket = await this.#connect(await this.#options.credentials());
       since = clock.monotonic();
-      this.#told = '';
+      this.#reported = '';
       logger.info({ address }, 'the feed is connected');
       await this.#serve(socket, hello);
-      if (!this.#stopping.signal.aborted)
-        logger.info({ address }, 'the feed has ended; what was learned stays in force');
+      if (!this.#stopping.signal.aborted) logger.info({ address }, 'the feed has ended; what was learned stays active');
     } catch (error) {
-      this.#tell(error as Error);
+      this.#report(error as Error);
     }
     return clock.monotonic() - since;
   }
@@ -118,7 +114,7 @@ class ReconnectingFeed {
     const { address, clock, logger } = this.#options;
     this.#socket = socket;
     const channel = jsonLines(socket, { maxBufferedBytes: MAX_BUFFERED_BYTES });
-    const onSilence = (): void => logger.warn({ address }, 'the feed is silent: it is connected anew');
+    const onSilence = (): void => logger.warn({ address }, 'the feed is silent; reconnecting');
     const cancelWatch = watchSilence(socket, { clock, heartbeats: MISSED_HEARTBEATS, onSilence });
     try {
       channel.send(hello);
@@ -133,15 +129,15 @@ class ReconnectingFeed {
   }
 
   /** Each problem once, not at each attempt. */
-  #tell(error: Error & { code?: string }): void {
+  #report(error: Error & { code?: string }): void {
     if (this.#stopping.signal.aborted) return;
     const problem = error.code === undefined ? error.message : `${error.code}: ${error.message}`;
-    if (problem !== this.#told)
+    if (problem !== this.#reported)
       this.#options.logger.warn(
         { address: this.#options.address, problem },
-        'the feed cannot be connected; it is tried again',
+        'the feed cannot be connected; trying again',
       );
-    this.#told = problem;
+    this.#reported = problem;
   }
 
   #connect(credentials: FeedCredentials): Promise<TLSSocket> {

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { lines } from '../lines.ts';
 
-export interface JsonLinesOptions {
+interface JsonLinesOptions {
   /** Bytes queued for a peer that does not read, before it is cut off. */
   maxBufferedBytes?: number;
   /** Longest line taken, in bytes; a longer one ends the connection. */

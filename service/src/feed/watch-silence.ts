@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import { HEARTBEAT_SECONDS } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
-export interface SilenceOptions {
+interface SilenceOptions {
   clock: Clock;
   /** How many heartbeats may be missing. */
   heartbeats: number;
-  /** Told before the connection is cut. */
+  /** Called before the connection is cut. */
   onSilence?: () => void;
 }
 

@@ -49,7 +49,7 @@ export function newKeySecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** Where keys stand, for errors: `The key file /data/keys.json`, and what to do when it is no good. */
+/** Where keys stand, for errors: `The key file /data/keys.json`, and what to do when it is invalid. */
 export interface KeysPlace {
   name: string;
   remedy: string;

@@ -29,7 +29,9 @@ describe('the ops listener', () => {
   }
 
   it('prints the metrics, with their help and labels', async () => {
-    metrics.counter('tests_total', 'Tests that ran.', ['result']).inc({ result: 'good' }, 2);
+    metrics
+      .counter({ type: 'counter', name: 'tests_total', help: 'Tests that ran.', labels: ['result'] })
+      .inc({ result: 'good' }, 2);
     await start();
     const [status, text, type] = await get('/metrics?x=1');
     expect([status, type]).toEqual([200, registry.contentType]);
@@ -78,7 +80,7 @@ describe('the ops listener', () => {
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     await expect(start({ port })).rejects.toThrow(
-      `The ops port ${port} cannot be opened (EADDRINUSE): set OPS_PORT to another one.`,
+      `OPS_PORT: cannot listen on 127.0.0.1:${port}: it is in use (EADDRINUSE). Stop what listens there, or set another port.`,
     );
     other.close();
   });

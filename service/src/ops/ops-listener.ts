@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { StartError } from '../start-error.ts';
+import { listenOrFail } from '../listen-or-fail.ts';
 
 /** What `/metrics` prints: prom-client's Registry is one. */
 export interface MetricsText {
@@ -49,7 +48,7 @@ const PLAIN = 'text/plain; charset=utf-8';
 
 /**
  * The port for whoever looks after a program: `/metrics` for Prometheus, `/livez` and `/readyz` for probes (200 `ok`, else
- * 503 and the reason in one line). Plain HTTP without a key: it tells figures and health, nothing of any caller.
+ * 503 and the reason in one line). Plain HTTP without a key: it serves metrics and health, nothing of any caller.
  * @throws StartError for a port that is taken or may not be opened.
  */
 export async function startOpsListener(options: OpsListenerOptions): Promise<OpsListener> {
@@ -58,22 +57,16 @@ export async function startOpsListener(options: OpsListenerOptions): Promise<Ops
     opsRequests(options),
   );
   const { port, host, socketPath } = options;
-  try {
-    server.listen(socketPath === undefined ? { port, ...(host === undefined ? {} : { host }) } : { path: socketPath });
-    await once(server, 'listening');
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new StartError(`The ops port ${port} cannot be opened (${code ?? message}): set OPS_PORT to another one.`);
-  }
-  return {
-    port: socketPath === undefined ? (server.address() as AddressInfo).port : 0,
-    close: () => closeServer(server),
-  };
+  const bound =
+    socketPath === undefined
+      ? await listenOrFail(server, { port, host }, 'OPS_PORT', 'OPS_HOST')
+      : await listenOrFail(server, { path: socketPath, mode: 0o600 }, 'WHERRY_OPS_SOCKET');
+  return { port: bound, close: () => closeServer(server) };
 }
 
 function opsRequests(options: OpsListenerOptions): RequestListener {
   const texts = new Map(Object.entries({ '/metrics': options.registry, ...options.more }));
-  const readyz = tellChanges(options);
+  const readyz = logChanges(options);
   return (request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const answer = (given: Answer): void => {
@@ -108,8 +101,8 @@ function healthOf(check: HealthCheck | undefined): Answer {
 
 const health = (status: number, line: string): Answer => ({ status, contentType: PLAIN, text: `${line}\n` });
 
-/** Logs when the answer changes, so that a log tells since when, and why, a program was out of service. */
-function tellChanges({ readyz, clock, logger }: OpsListenerOptions): HealthCheck {
+/** Logs when the answer changes, so that a log shows since when, and why, a program was out of service. */
+function logChanges({ readyz, clock, logger }: OpsListenerOptions): HealthCheck {
   let last: string | undefined = '';
   let since = clock.monotonic();
   return () => {

@@ -7,7 +7,7 @@ import { jsonLines } from '../feed/json-lines.ts';
 import type { TlsMaterial } from '../tls/tls-files.ts';
 
 /** One client of a test's feed. */
-export interface TestFeedClient {
+interface TestFeedClient {
   hello: Hello;
   channel: FeedChannel;
   /** What it said after its hello. */

@@ -18,7 +18,7 @@ export interface TlsMaterial {
 /** Servers hand new material to `setSecureContext`, clients use it at their next connection. */
 export type TlsFiles = MountedValue<TlsMaterial>;
 
-export interface TlsFilesOptions {
+interface TlsFilesOptions {
   /** Holds `tls.crt`, `tls.key` and `ca.crt`: a mounted Secret. */
   directory: string;
   clock: Clock;
@@ -27,7 +27,7 @@ export interface TlsFilesOptions {
 
 /**
  * Reads a program's certificate, key and authority, and again when they change. A state that is not whole (files of two
- * generations, a cut one) is passed over: what was last whole stays in force.
+ * generations, a cut one) is passed over: what was last whole stays active.
  * @throws StartError that names the folder, and what is wrong there, when there is nothing whole at first.
  */
 export async function watchTlsFiles({ directory, clock, logger }: TlsFilesOptions): Promise<TlsFiles> {
@@ -35,9 +35,9 @@ export async function watchTlsFiles({ directory, clock, logger }: TlsFilesOption
     first: await readAtFirst(directory),
     read: () => readTlsFiles(directory),
     isSame,
-    onNews: () => logger.info({ directory }, 'new certificates are in force'),
+    onNews: () => logger.info({ directory }, 'new certificates are active'),
     onProblem: (problem) =>
-      logger.warn({ directory, problem }, 'the new certificates cannot be used; the old ones stay in force'),
+      logger.warn({ directory, problem }, 'the new certificates cannot be used; the old ones stay active'),
     clock,
   });
 }

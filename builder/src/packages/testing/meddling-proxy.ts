@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server before a registry, that a test has tell, hold back or change what it likes. */
+/** A server before a registry, by which a test observes, delays or changes what it likes. */
 export interface MeddlingProxy {
   url: string;
-  /** What was asked: method, path and headers. */
+  /** The requests: method, path and headers. */
   requests: { url: string; headers: IncomingMessage['headers'] }[];
   /** Answers a request and returns true, or leaves it to the registry. */
   meddle: (request: IncomingMessage, response: ServerResponse) => boolean;

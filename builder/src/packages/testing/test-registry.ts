@@ -8,7 +8,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { makeTarball } from './make-tarball.ts';
 
-export interface Publication {
+interface Publication {
   name: string;
   version: string;
   files?: Record<string, string>;

@@ -13,7 +13,7 @@ const DRY_RUN = 'dryRun=All&fieldValidation=Strict';
 const STAMP = { namespace: NAMESPACE, resourceVersion: '2', uid: 'u', now: 0 };
 
 /** What one of the two said: undefined when it takes the object. */
-export type Refusal = string | undefined;
+type Refusal = string | undefined;
 
 /** The object of a sample, as a client sends it. */
 function objectOf([kind, spec, name = 'sample']: Sample): object {

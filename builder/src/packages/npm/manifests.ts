@@ -1,0 +1,153 @@
+import type { Spec } from 'npm-package-arg';
+import pickManifest from 'npm-pick-manifest';
+import { z } from 'zod';
+import { strongestIntegrity } from '../integrity.ts';
+import { specProblem } from '../npm-specifier.ts';
+import { InstallError } from './install-error.ts';
+import type { Packument, RegistryClient } from './registry-client.ts';
+
+/** The manifest of the version that a spec chooses. @throws InstallError. */
+export type Manifests = (spec: Spec) => Promise<object>;
+
+/** Things of a wrong type count as not there, as with npm: old packages hold much. */
+const specs = z
+  .record(z.string(), z.unknown())
+  .transform((all) =>
+    Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => typeof one[1] === 'string')),
+  )
+  .catch({});
+const texts = z
+  .union([z.array(z.string()), z.string()])
+  .optional()
+  .catch(undefined);
+const manifestSchema = z.object({
+  name: z.string(),
+  version: z.string(),
+  dependencies: specs,
+  optionalDependencies: specs,
+  peerDependencies: specs,
+  peerDependenciesMeta: z.record(z.string(), z.object({ optional: z.boolean().optional() })).catch({}),
+  bundleDependencies: z
+    .union([z.array(z.string()), z.boolean()])
+    .optional()
+    .catch(undefined),
+  bundledDependencies: z
+    .union([z.array(z.string()), z.boolean()])
+    .optional()
+    .catch(undefined),
+  os: texts,
+  cpu: texts,
+  libc: texts,
+  dist: z.object({ integrity: z.string().optional() }).catch({}),
+});
+type Manifest = z.infer<typeof manifestSchema>;
+
+/**
+ * The manifests of one resolution: each package is requested once, and whatever is not from the registry is refused
+ * before it is followed (B3). The first sign that the registry is away ends all: waiting for each package would take minutes.
+ */
+export function manifestsOf(
+  client: RegistryClient,
+  signal: AbortSignal,
+): { manifests: Manifests; away: () => InstallError | undefined } {
+  const packuments = new Map<string, Promise<Packument>>();
+  let away: InstallError | undefined;
+
+  async function packument(name: string): Promise<Packument> {
+    if (away !== undefined) throw away;
+    try {
+      return await client.packument(name, signal);
+    } catch (error) {
+      if (error instanceof InstallError && error.failure.reason === 'RegistryUnavailable') away ??= error;
+      throw error;
+    }
+  }
+
+  return {
+    away: () => away,
+    manifests: async (spec) => {
+      signal.throwIfAborted();
+      const { name, fetchSpec, registry } = spec.subSpec ?? spec;
+      if (registry !== true || name === null)
+        throw new InstallError(
+          'PackageRefused',
+          `${spec.raw} cannot be used: only packages from the registry are accepted.`,
+          [],
+        );
+      const pending = packuments.get(name) ?? packument(name);
+      packuments.set(name, pending);
+      return checked(pick(await pending, fetchSpec ?? ''));
+    },
+  };
+}
+
+function pick(packument: Packument, range: string): Manifest {
+  try {
+    return manifestSchema.parse(pickManifest(packument, range, { nodeVersion: process.version }));
+  } catch {
+    const latest = packument['dist-tags']?.['latest'];
+    const hint = latest === undefined ? '' : ` The latest is ${latest}.`;
+    throw new InstallError(
+      'PackageNotFound',
+      `The registry has no version of ${packument.name} that fits ${JSON.stringify(range)}.${hint}`,
+      [packument.name],
+    );
+  }
+}
+
+function checked({
+  dist,
+  bundledDependencies,
+  bundleDependencies = bundledDependencies,
+  ...manifest
+}: Manifest): object {
+  const { name, version, dependencies, optionalDependencies, peerDependencies } = manifest;
+  const id = `${name}@${version}`;
+  const integrity = strongestIntegrity(dist.integrity ?? '');
+  if (integrity === undefined)
+    throw new InstallError('PackageRefused', `${id} cannot be used: the registry gives no SHA-512 integrity for it.`, [
+      name,
+    ]);
+  const bundled = bundleDependencies === true ? Object.keys(dependencies) : bundleDependencies || [];
+  refuseForeign(manifest, bundled);
+  return {
+    ...manifest,
+    // What is optional stands in both, as registries write it.
+    dependencies: Object.fromEntries(
+      Object.entries(dependencies).filter(([other]) => !Object.hasOwn(optionalDependencies, other)),
+    ),
+    optionalDependencies: fromRegistry(optionalDependencies),
+    peerDependencies: fromRegistry(peerDependencies),
+    ...(bundled.length > 0 && { bundleDependencies: bundled }),
+    _id: id,
+    _integrity: integrity,
+    _resolved: placeholder(name, version),
+  };
+}
+
+/** What a package must have has to come from the registry; what it can do without is left out where it does not. */
+function refuseForeign(
+  { name, version, dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta }: Omit<Manifest, 'dist'>,
+  bundled: string[],
+): void {
+  for (const [other, spec] of Object.entries({ ...peerDependencies, ...dependencies })) {
+    const dispensable =
+      bundled.includes(other) ||
+      Object.hasOwn(optionalDependencies, other) ||
+      peerDependenciesMeta[other]?.optional === true;
+    const problem = dispensable ? undefined : specProblem(other, spec);
+    if (problem !== undefined)
+      throw new InstallError(
+        'PackageRefused',
+        `${name}@${version} cannot be used: it needs ${other}, and ${problem}.`,
+        [name],
+      );
+  }
+}
+
+const fromRegistry = (specs: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(specs).filter(([name, spec]) => specProblem(name, spec) === undefined));
+
+/** Arborist wants to see an address. It is never called: the registry names the real one when a tarball is fetched. */
+export const placeholder = (name: string, version: string): string =>
+  `https://registry.invalid/${name}/-/${name.replace(/^.*\//, '')}-${version}.tgz`;

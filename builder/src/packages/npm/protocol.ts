@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { lockEntrySchema, type LockEntry } from '../check-lock.ts';
+import type { PackageFailureReason, RegistryOptions } from '../package-registry.ts';
+import type { RootManifest } from '../plan-install.ts';
+
+/** Of a line either way: the answer about a thousand packages is the longest. */
+export const MAX_LINE_BYTES = 512 * 1024 * 1024;
+
+/** What the service sends the install process, over its one pipe. */
+interface Configure {
+  type: 'configure';
+  /** The one folder that the process may read and write: Arborist wants manifest and lock as files. */
+  folder: string;
+  registry: RegistryOptions;
+  limits: InstallLimits;
+}
+export interface InstallLimits {
+  /** Packages that one source may have. */
+  packages: number;
+  /** Bytes of one tarball, and of the registry's answer about one package. */
+  tarballBytes: number;
+  metadataBytes: number;
+  /** A connection that says nothing for so long has failed. */
+  silenceMs: number;
+}
+export interface ResolveOrder {
+  type: 'resolve';
+  id: number;
+  own: RootManifest;
+  root: RootManifest;
+  /** The author's lock. */
+  lock?: Record<string, LockEntry>;
+  /** What an earlier resolution chose. */
+  base: Record<string, LockEntry>;
+}
+export interface TarballOrder {
+  type: 'tarball';
+  id: number;
+  name: string;
+  version: string;
+  integrity: string;
+}
+export type InstallOrder = Configure | ResolveOrder | TarballOrder | { type: 'cancel'; id: number };
+
+/** A name as registries have it: it becomes a path there. */
+const packageName = z
+  .string()
+  .max(214)
+  .regex(/^(@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/);
+const entries = z.record(z.string(), lockEntrySchema);
+const orderId = z.int();
+/** Its parts were checked where it was read (`check-manifest.ts`); npm's own code, which takes it, checks each name and version. */
+const rootManifest = z.custom<RootManifest>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+);
+/**
+ * What the program beside requests, over the installer's socket. It reads untrusted input, so that each line is
+ * checked; and it cannot configure: whoever names the registry gets the token.
+ */
+export const socketOrderSchema = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('resolve'),
+    id: orderId,
+    own: rootManifest,
+    root: rootManifest,
+    lock: entries.exactOptional(),
+    base: entries,
+  }),
+  z.strictObject({
+    type: z.literal('tarball'),
+    id: orderId,
+    name: packageName,
+    version: z.string().max(256),
+    integrity: z.string().max(512),
+  }),
+  z.strictObject({ type: z.literal('cancel'), id: orderId }),
+]);
+
+const REASONS = [
+  'ManifestInvalid',
+  'PackageRefused',
+  'LockOutdated',
+  'PackageNotFound',
+  'PackageConflict',
+  'RegistryUnavailable',
+  'PackageCorrupt',
+  'PackageTooLarge',
+  // Of the installer behind a socket, whose own process is slow.
+  'InstallTimeout',
+  'InstallFailed',
+] as const satisfies readonly PackageFailureReason[];
+
+const failureSchema = z.object({
+  reason: z.enum(REASONS),
+  message: z.string(),
+  /** The packages that the failure is about, and who required them: for the place of the message. */
+  packages: z.array(z.string()),
+});
+export type InstallFailure = z.infer<typeof failureSchema>;
+
+const id = z.int();
+/** What the install process says, or the installer for it. It reads untrusted input, so that each line is checked. */
+export const installReportSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('resolved'), id, packages: z.record(z.string(), lockEntrySchema) }),
+  z.object({ type: z.literal('chunk'), id, base64: z.string() }),
+  z.object({ type: z.literal('fetched'), id }),
+  failureSchema.extend({ type: z.literal('failed'), id }),
+]);
+export type InstallReport = z.infer<typeof installReportSchema>;

@@ -1,0 +1,4 @@
+create table if not exists customers (
+  id text primary key,
+  name text not null
+);
