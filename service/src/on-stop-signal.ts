@@ -12,11 +12,7 @@ const SAME_REQUEST_MS = 1000;
  * program ends at once, with exit code 1.
  * @param stop called once
  */
-export function onStopSignal(
-  clock: Clock,
-  stop: (signal: NodeJS.Signals) => void,
-  signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'],
-): void {
+export function onStopSignal(clock: Clock, stop: (signal: NodeJS.Signals) => void): void {
   let first: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (first !== undefined) {
@@ -26,5 +22,5 @@ export function onStopSignal(
     first = clock.monotonic();
     stop(signal);
   };
-  for (const signal of signals) process.on(signal, onSignal);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
 }

@@ -1,21 +1,21 @@
 import process from 'node:process';
-import type { Clock } from '@wherry/core/ports/clock.ts';
-import { onStopSignal } from '@wherry/service/on-stop-signal.ts';
 
 /**
- * SIGTERM drains; one that comes more than a second later ends the instance at once.
- * @param farewell waits until what was sent is with the other side.
+ * SIGTERM drains, however often it comes: an init system signals every process of a service, and the service signals its instances
+ * again. The kubelet and the service end an instance that takes too long with SIGKILL.
+ * @param flush waits until the other side has what was sent.
  */
-export function endOnSignals(clock: Clock, drain: () => Promise<void>, farewell: () => Promise<void>): void {
+export function endOnSignals(drain: () => Promise<void>, flush: () => Promise<void>): void {
   const end = (): void => {
     drain()
-      .then(farewell)
+      .then(flush)
       .then(
         () => process.exit(0),
         () => process.exit(1),
       );
   };
-  onStopSignal(clock, end, ['SIGTERM']);
+  process.once('SIGTERM', end);
+  process.on('SIGTERM', () => undefined);
   // Ctrl-C reaches the whole group: the service, which gets it too, decides when its instances go.
   process.on('SIGINT', () => undefined);
 }

@@ -20,7 +20,7 @@ export async function runBesideService(config: RuntimeConfig, clock: Clock): Pro
       clock.after(FAREWELL_MS, resolve);
       socket.end(() => resolve());
     });
-  endOnSignals(clock, () => runtime.drain(), farewell);
+  endOnSignals(() => runtime.drain(), farewell);
   const failure = await Promise.race([runtime.follow(jsonLines(socket)), runtime.failed]);
   // Without the service there is nobody to serve, and nobody who would end this process.
   if (failure === undefined) process.exit(0);

@@ -49,7 +49,7 @@ export async function runInPod({ config, pod, clock }: PodParts): Promise<void> 
     clock,
     logger,
   });
-  endOnSignals(clock, () => runtime.drain(), farewell);
+  endOnSignals(() => runtime.drain(), farewell);
   const failure = await runtime.failed;
   writeTerminationLog(pod.terminationLog, failure);
   await feed.stop();
