@@ -4,8 +4,11 @@ import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
 import { ListWatchInformer } from './list-watch-informer.ts';
 
+/** What an informer needs of a store. */
+export type ListedStore = Pick<ResourceStore, 'list' | 'watch'>;
+
 interface InformerOptions<K extends Kind> {
-  store: ResourceStore;
+  store: ListedStore;
   kind: K;
   clock: Clock;
   logger: Logger;

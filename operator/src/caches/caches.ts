@@ -5,7 +5,7 @@ import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { Confidential } from '@wherry/core/resources/confidential.ts';
 import { displayName, type CodeSourceResource, type Kind } from '@wherry/core/resources/kinds.ts';
 import { isRoutePattern, routeShape } from '@wherry/core/routes/route-pattern.ts';
-import { createInformer, type Informer } from '@wherry/service/informer.ts';
+import { createInformer, type Informer, type ListedStore } from '@wherry/service/informer.ts';
 import { createNameIndex, type NameIndex } from './name-index.ts';
 
 /** Everything that the store holds, in memory and indexed; current within moments. */
@@ -35,6 +35,8 @@ export interface Caches {
   reach(resourceVersion: string): Promise<void>;
   /** Resolves when every cache reflects the newest state of the store, even where that is an older one. */
   relist(): Promise<void>;
+  /** Calls back before a cache takes a list that shows an older state than one that was seen before: the store was restored. */
+  onWentBack(callback: () => void): void;
   /** Resolves when every cache holds its first list. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -50,8 +52,20 @@ export function secretOwner(spec: {
   return `${spec.scope}/${spec.function ?? spec.keyGroup ?? spec.apiKey ?? ''}`;
 }
 
-export function createCaches(options: { store: ResourceStore; clock: Clock; logger: Logger }): Caches {
-  const { store } = options;
+export function createCaches({ store, clock, logger }: { store: ResourceStore; clock: Clock; logger: Logger }): Caches {
+  let wentBack = (): void => undefined;
+  const resourceVersion = (): string => newest(all.map((informer) => informer.resourceVersion()));
+  const observed: ListedStore = {
+    watch: (kind, options) => store.watch(kind, options),
+    async list(kind) {
+      // A list is a consistent read: it shows no older state than any that was seen before it began.
+      const seen = resourceVersion();
+      const list = await store.list(kind);
+      if (BigInt(list.resourceVersion) < BigInt(seen)) wentBack();
+      return list;
+    },
+  };
+  const options = { store: observed, clock, logger };
   const functions = createInformer({ ...options, kind: 'Function' });
   const sources = createInformer({ ...options, kind: 'CodeSource' });
   const groups = createInformer({ ...options, kind: 'KeyGroup' });
@@ -86,12 +100,15 @@ export function createCaches(options: { store: ResourceStore; clock: Clock; logg
     keysByReference: createNameIndex(keys, referencedSecret),
     secretsByReference: createNameIndex(secrets, referencedSecret),
     sourceNamed: (name) => [...sourcesByName.names(name)].flatMap((id) => sources.get(id) ?? []).sort(byAge)[0],
-    resourceVersion: () => newest(all.map((informer) => informer.resourceVersion())),
+    resourceVersion,
     async reach(resourceVersion) {
       await Promise.all(all.map((informer) => informer.reach(resourceVersion)));
     },
     async relist() {
       await Promise.all(all.map((informer) => informer.relist()));
+    },
+    onWentBack(callback) {
+      wentBack = callback;
     },
     async start() {
       await Promise.all(all.map((informer) => informer.start()));

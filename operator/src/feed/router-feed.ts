@@ -60,8 +60,9 @@ export class RouterFeed {
   readonly #epoch = randomUUID();
   #onKnown: (functionNames: string[]) => void = () => undefined;
   #version = 1;
-  /** How often the store was restored before the state that the caches hold; undefined while that is not known. */
+  /** How often the store was restored before the state that the caches hold; undefined while that is not known: nothing is sent then. */
   #restores: number | undefined;
+  #hasCounted = false;
   readonly #stopCounting: () => void;
   #started = false;
   /** Monotonic milliseconds. */
@@ -74,6 +75,8 @@ export class RouterFeed {
     this.#view = new RouterView(options, () => this.#flushSoon());
     const { restores } = options;
     this.#restores = restores === undefined ? 0 : restores.current();
+    this.#hasCounted = this.#restores !== undefined;
+    if (restores !== undefined) options.caches.onWentBack(() => this.#hold(restores));
     this.#stopCounting = restores?.onChange((count) => void this.#followRestore(count)) ?? (() => undefined);
   }
 
@@ -218,9 +221,20 @@ export class RouterFeed {
     return undefined;
   }
 
+  /**
+   * The caches are about to hold a restored state. Until that is counted, routers are not sent it: under the old count, one that
+   * moved on to an operator which lags behind would go back to what is lost.
+   */
+  #hold(restores: StoreRestores): void {
+    if (this.#restores === undefined) return;
+    restores.wentBack(this.#restores);
+    this.#restores = undefined;
+    for (const connection of this.#connections) connection.synced = false;
+  }
+
   /** All that is sent from now on is of the restored store; till then routers serve by what they were sent before. */
   async #followRestore(count: number): Promise<void> {
-    if (this.#restores !== undefined) {
+    if (this.#hasCounted) {
       this.#options.logger.warn(
         { restores: count },
         'the store was restored to an older state: everything is listed again, and routers accept it',
@@ -228,6 +242,7 @@ export class RouterFeed {
       await this.#options.caches.relist();
       if (this.#options.restores?.current() !== count) return;
     }
+    this.#hasCounted = true;
     this.#restores = count;
     for (const connection of this.#connections) {
       connection.synced = false;

@@ -13,6 +13,7 @@ import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts'
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { RuntimeFeed } from '@wherry/core/ports/runtime-feed.ts';
+import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import { findCondition, type ConditionType } from '@wherry/core/conditions.ts';
 import type { Condition } from '@wherry/core/resources/meta.ts';
@@ -52,7 +53,13 @@ export class TestWorld {
 
   /** Starts an operator; it sees the world through these ports. */
   async start(
-    seen: { store?: ResourceStore; content?: ContentStore; workloads?: Workloads; routersReturnMs?: number } = {},
+    seen: {
+      store?: ResourceStore;
+      content?: ContentStore;
+      workloads?: Workloads;
+      routersReturnMs?: number;
+      restores?: StoreRestores;
+    } = {},
   ): Promise<RunningOperator> {
     const { clock, logger, keyRing, referencedSecrets, feedKey } = this;
     const { store = this.store, content = this.content, workloads = this.workloads, routersReturnMs = 0 } = seen;
@@ -85,6 +92,7 @@ export class TestWorld {
       digestKey: DIGEST_SECRET,
       functionUrl: 'http://localhost:8000',
       routersReturnMs,
+      ...(seen.restores !== undefined && { restores: seen.restores }),
     });
     const router = new TestRouter();
     operator.attachRouter(router.channel);
