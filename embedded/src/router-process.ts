@@ -12,7 +12,7 @@ import { spawnChild } from '@wherry/service/spawn-child.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 
 /** A router that lived for ten seconds was well: the next restart comes quickly again. */
-const RESTARTS = { firstMs: 100, lastMs: 5000, wellMs: 10_000 };
+const RESTARTS = { firstMs: 100, lastMs: 5000, healthyMs: 10_000 };
 
 interface RouterProcessOptions {
   /** The router's program. */

@@ -16,7 +16,7 @@ import { captureOutput } from './logs/capture-output.ts';
 import { LogBuffer } from './logs/log-buffer.ts';
 import { SecretMask } from './logs/secret-mask.ts';
 import { drain } from './process/drain.ts';
-import { endOnCrash, type LastWords } from './process/end-on-crash.ts';
+import { endOnCrash, type CrashHandling } from './process/end-on-crash.ts';
 import { hardenProcess, sharesMachine } from './process/harden-process.ts';
 import { giveOwnUser } from './process/own-user.ts';
 
@@ -31,7 +31,7 @@ interface RuntimeParts {
   /** Blocks until what was sent is with the other side, in bounded time; where the feed can do that without the event loop. */
   drainFeedSync?: () => void;
   /** Resolves, in bounded time, when what was sent is with the other side; for a crash where there is no `drainFeedSync`. */
-  farewell?: () => Promise<void>;
+  closeFeed?: () => Promise<void>;
 }
 
 type Start = Extract<RuntimeDown, { type: 'start' }>;
@@ -54,7 +54,7 @@ interface Runtime {
 }
 
 /** Composes an instance. It takes over the process: console, globals, environment and what happens on a crash. */
-export function buildRuntime({ clock, config, watched, drainFeedSync, farewell }: RuntimeParts): Runtime {
+export function buildRuntime({ clock, config, watched, drainFeedSync, closeFeed }: RuntimeParts): Runtime {
   let channel: FeedChannel | undefined;
   const send = (message: RuntimeUp): void => channel?.send(message);
   const congested = (): boolean => channel === undefined || (channel.queuedBytes?.() ?? 0) > CONGESTED_BYTES;
@@ -69,7 +69,7 @@ export function buildRuntime({ clock, config, watched, drainFeedSync, farewell }
 
   /** Not waited for: what follows on the feed, its end above all, is heard while the handler loads. */
   async function start(message: Start, state: FunctionState): Promise<void> {
-    takeOverProcess(message, config, { log, flush, cutCalls: () => cutCalls(server), drainFeedSync, farewell });
+    takeOverProcess(message, config, { log, flush, cutCalls: () => cutCalls(server), drainFeedSync, closeFeed });
     const result = await load(message, config, clock);
     if (!result.ok) {
       flush();
@@ -145,14 +145,14 @@ function cutCalls(server: Server | undefined): void {
 }
 
 /** Before a line of the handler runs. */
-function takeOverProcess(message: Start, config: RuntimeConfig, lastWords: LastWords): void {
+function takeOverProcess(message: Start, config: RuntimeConfig, handling: CrashHandling): void {
   giveHandlerEnvironment({
     timeZone: config.timeZone,
     functionId: message.state.function.id,
     revision: message.revision,
   });
-  captureOutput(lastWords.log);
-  endOnCrash(lastWords);
+  captureOutput(handling.log);
+  endOnCrash(handling);
   hardenProcess();
   giveOwnUser();
   installWebGlobals();

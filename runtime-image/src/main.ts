@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import process from 'node:process';
 import { systemClock as clock } from '@wherry/service/clock.ts';
-import { lastWords } from '@wherry/service/start-error.ts';
+import { fatalMessage } from '@wherry/service/start-error.ts';
 import { loadRuntimeConfig } from './config.ts';
 import { runBesideService } from './program/run-beside-service.ts';
 
@@ -14,6 +14,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  writeSync(2, `${lastWords(error)}\n`);
+  writeSync(2, `${fatalMessage(error)}\n`);
   process.exit(1);
 });

@@ -25,7 +25,7 @@ describe('backoffMs', () => {
 
 describe('Backoff', () => {
   it('begins anew after a success, and after what held long enough', () => {
-    const backoff = new Backoff({ ...LIMITS, wellMs: 5000 }, whole);
+    const backoff = new Backoff({ ...LIMITS, healthyMs: 5000 }, whole);
     expect([backoff.failed(), backoff.failed(), backoff.failed(4999)]).toEqual([100, 200, 400]);
     expect(backoff.failures).toBe(3);
     expect([backoff.failed(5000), backoff.failed()]).toEqual([100, 200]);

@@ -2,7 +2,7 @@ interface BackoffLimits {
   firstMs: number;
   lastMs: number;
   /** What held this long was well: its next failure counts as the first again. Without it, `reset` alone forgets. */
-  wellMs?: number;
+  healthyMs?: number;
 }
 
 /**
@@ -40,8 +40,8 @@ export class Backoff {
    * @returns milliseconds to wait until the next attempt
    */
   failed(heldMs = 0): number {
-    const { wellMs } = this.#limits;
-    if (wellMs !== undefined && heldMs >= wellMs) this.#failures = 0;
+    const { healthyMs } = this.#limits;
+    if (healthyMs !== undefined && heldMs >= healthyMs) this.#failures = 0;
     this.#failures += 1;
     return backoffMs(this.#limits, this.#failures, this.#random());
   }

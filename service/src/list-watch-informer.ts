@@ -5,7 +5,7 @@ import { Backoff } from './backoff.ts';
 /** While no list succeeds, the server is away: what was changed meanwhile shall not wait much longer than for it. */
 const LIST_RETRY = { firstMs: 100, lastMs: 2000 };
 /** A watch that has stood for ten seconds works: the next fault starts with a short wait again. */
-const WATCH_RETRY = { firstMs: 100, lastMs: 10_000, wellMs: 10_000 };
+const WATCH_RETRY = { firstMs: 100, lastMs: 10_000, healthyMs: 10_000 };
 /** How long `reach` leaves it to the watch before it has all listed again. */
 const REACH_PATIENCE_MS = 500;
 

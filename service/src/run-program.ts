@@ -2,7 +2,7 @@ import process from 'node:process';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { onStopSignal } from './on-stop-signal.ts';
 import { requireNode24 } from './require-node.ts';
-import { lastWords } from './start-error.ts';
+import { fatalMessage } from './start-error.ts';
 
 /** A program that has started. */
 export interface RunningProgram {
@@ -48,7 +48,7 @@ export function runProgram(options: ProgramOptions): void {
   }
 
   run().catch((error: unknown) => {
-    process.stderr.write(`${name}: ${lastWords(error)}\n`);
+    process.stderr.write(`${name}: ${fatalMessage(error)}\n`);
     process.exit(1);
   });
 }

@@ -12,7 +12,7 @@ export function isStartError(error: unknown): error is StartError {
 }
 
 /** What a program that an error ends prints of it: a StartError's one line; of others, which are our own mistakes, the stack. */
-export function lastWords(error: unknown): string {
+export function fatalMessage(error: unknown): string {
   if (isStartError(error)) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -29,7 +29,7 @@ interface InstanceOptions {
 }
 
 /** The end of its connection may come after the process's. */
-const LAST_WORDS_MS = 1000;
+const FINAL_MESSAGES_MS = 1000;
 /** Files in its temporary folder. */
 const TEMPORARY_ENTRIES = 10_000;
 
@@ -140,7 +140,7 @@ export class Instance {
     const wasDraining = this.#state === 'draining';
     this.#state = 'ended';
     this.#cancelKill();
-    return { ...this.#why(await this.#lastWords(outcome), exitMessage(exit), wasDraining), readyMs: wasReadyMs };
+    return { ...this.#why(await this.#finalMessages(outcome), exitMessage(exit), wasDraining), readyMs: wasReadyMs };
   }
 
   #started(result: RuntimeOutcome): void {
@@ -152,7 +152,7 @@ export class Instance {
       this.#options.onChange();
     } else {
       // It ends by itself after either; not where its process lost the feed in some other way.
-      this.#cancelKill = this.#options.clock.after(LAST_WORDS_MS, () => this.#process.kill('SIGKILL'));
+      this.#cancelKill = this.#options.clock.after(FINAL_MESSAGES_MS, () => this.#process.kill('SIGKILL'));
     }
   }
 
@@ -160,9 +160,9 @@ export class Instance {
    * What it said before it ended is read to the end (its last log entries, too), then the connection closes itself; and
    * with that the outcome is known (the port's rule).
    */
-  #lastWords(outcome: Promise<RuntimeOutcome>): Promise<RuntimeOutcome> {
+  #finalMessages(outcome: Promise<RuntimeOutcome>): Promise<RuntimeOutcome> {
     const { channel } = this.#process;
-    const cancel = this.#options.clock.after(LAST_WORDS_MS, () => channel.close());
+    const cancel = this.#options.clock.after(FINAL_MESSAGES_MS, () => channel.close());
     void channel.closed.then(cancel);
     return outcome;
   }

@@ -15,7 +15,7 @@ import type { WorkloadView } from './workload-view.ts';
  * Foreign edits are reverted within 10 s (K2), also those of a program that repeats them. A workload that was left alone for
  * a minute is repaired at once again.
  */
-const REPAIRS = { firstMs: 50, lastMs: 6000, wellMs: 60_000 };
+const REPAIRS = { firstMs: 50, lastMs: 6000, healthyMs: 60_000 };
 const SWEEP_MS = 1000;
 /** What belongs to no Deployment is left so long: it may be of one that is about to be made. */
 const LEFTOVER_AGE_MS = 60_000;

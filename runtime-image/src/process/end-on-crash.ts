@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { CallLog } from '../logs/call-log.ts';
 
-export interface LastWords {
+export interface CrashHandling {
   log: CallLog;
   /** Hands the log entries that still wait to the feed. */
   flush: () => void;
@@ -10,7 +10,7 @@ export interface LastWords {
   /** Ends the calls that run, and takes no more. */
   cutCalls: () => void;
   /** Resolves, in bounded time, when the feed has sent what it was handed: for a feed that needs the event loop. */
-  farewell?: (() => Promise<void>) | undefined;
+  closeFeed?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -18,16 +18,16 @@ export interface LastWords {
  * takes its place. What was logged, and the error itself, gets out first; what does not in time, the feed's reader counts
  * as lost, since `flush` announces how much there is.
  */
-export function endOnCrash({ log, flush, cutCalls, drainFeedSync, farewell }: LastWords): void {
+export function endOnCrash({ log, flush, cutCalls, drainFeedSync, closeFeed }: CrashHandling): void {
   let isEnding = false;
   const crash = (error: unknown): void => {
     log.write('error', [error]);
     if (isEnding) return;
     isEnding = true;
-    if (farewell === undefined) return process.exit(1);
+    if (closeFeed === undefined) return process.exit(1);
     cutCalls();
     flush();
-    farewell()
+    closeFeed()
       .finally(() => process.exit(1))
       .catch(() => undefined);
   };

@@ -9,21 +9,21 @@ import { endOnSignals } from './end-on-signals.ts';
 /** The feed, inherited from who started this process: one end of a socket pair. */
 const FEED_DESCRIPTOR = 3;
 /** How long the last words may take. */
-const FAREWELL_MS = 1000;
+const CLOSE_MS = 1000;
 
 /** On one machine: the feed is inherited, and its end is the process's. */
 export async function runBesideService(config: RuntimeConfig, clock: Clock): Promise<void> {
   const socket = new DescriptorSocket(FEED_DESCRIPTOR, { clock });
-  const runtime = buildRuntime({ config, clock, drainFeedSync: () => socket.drainSync(FAREWELL_MS) });
-  const farewell = (): Promise<void> =>
+  const runtime = buildRuntime({ config, clock, drainFeedSync: () => socket.drainSync(CLOSE_MS) });
+  const closeFeed = (): Promise<void> =>
     new Promise((resolve) => {
-      clock.after(FAREWELL_MS, resolve);
+      clock.after(CLOSE_MS, resolve);
       socket.end(() => resolve());
     });
-  endOnSignals(() => runtime.drain(), farewell);
+  endOnSignals(() => runtime.drain(), closeFeed);
   const failure = await Promise.race([runtime.follow(jsonLines(socket)), runtime.failed]);
   // Without the service there is nobody to serve, and nobody who would end this process.
   if (failure === undefined) process.exit(0);
-  await farewell();
+  await closeFeed();
   process.exit(1);
 }

@@ -27,8 +27,8 @@ interface PodParts {
 export async function runInPod({ config, pod, clock }: PodParts): Promise<void> {
   const logger = createStderrLogger('runtime', clock);
   const watched = Promise.withResolvers<void>();
-  const farewell = (): Promise<void> => feed.stop();
-  const runtime = buildRuntime({ config, clock, watched: watched.promise, farewell });
+  const closeFeed = (): Promise<void> => feed.stop();
+  const runtime = buildRuntime({ config, clock, watched: watched.promise, closeFeed });
   await startProbeListener({ port: pod.probePort, loaded: runtime.loaded, onStarted: watched.resolve, clock });
   // Read for each connection: the kubelet renews them.
   const read = async (name: string): Promise<string> =>
@@ -49,7 +49,7 @@ export async function runInPod({ config, pod, clock }: PodParts): Promise<void> 
     clock,
     logger,
   });
-  endOnSignals(() => runtime.drain(), farewell);
+  endOnSignals(() => runtime.drain(), closeFeed);
   const failure = await runtime.failed;
   writeTerminationLog(pod.terminationLog, failure);
   await feed.stop();

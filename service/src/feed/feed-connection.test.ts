@@ -23,7 +23,7 @@ class BackoffClock extends FakeClock {
 
 const HEARTBEAT_MS = HEARTBEAT_SECONDS * 1000;
 /** How long a connection that is stopped waits for its peer to read what was sent. */
-const FAREWELL_MS = 1000;
+const CLOSE_MS = 1000;
 const HELLO = { type: 'hello', role: 'router', instance: 'r', resourceVersion: '7' } as const;
 
 describe('connectFeed', () => {
@@ -92,7 +92,7 @@ describe('connectFeed', () => {
   });
   afterEach(async () => {
     const stopped = connection?.stop();
-    await clock.advance(FAREWELL_MS);
+    await clock.advance(CLOSE_MS);
     await stopped;
     for (const socket of sockets) socket.destroy();
     server.close();

@@ -9,13 +9,13 @@ import { jsonLines } from './json-lines.ts';
 import { watchSilence } from './watch-silence.ts';
 
 /** A connection that lived for ten seconds was well: the next one is tried at once again. */
-const RETRY = { firstMs: 100, lastMs: 5000, wellMs: 10_000 };
+const RETRY = { firstMs: 100, lastMs: 5000, healthyMs: 10_000 };
 const CONNECT_MS = 5000;
 const MISSED_HEARTBEATS = 3;
 /** Bytes that wait for an operator which does not read, before the connection is given up. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 /** How long the last words may take. */
-const FAREWELL_MS = 1000;
+const CLOSE_MS = 1000;
 
 /** Whom to trust, and who one is where that is shown by a certificate. PEM texts. */
 export interface FeedCredentials {
@@ -75,7 +75,7 @@ class ReconnectingFeed {
     this.#stopping.abort();
     const socket = this.#socket;
     if (socket !== undefined) {
-      const cancel = this.#options.clock.after(FAREWELL_MS, () => socket.destroy());
+      const cancel = this.#options.clock.after(CLOSE_MS, () => socket.destroy());
       socket.end();
       socket.once('close', cancel);
     }
