@@ -169,7 +169,7 @@ class DiskCache implements CacheFolder {
   }
 
   async #discard(digest: Digest): Promise<undefined> {
-    this.#options.logger.warn({ digest }, 'a cached blob was damaged and is fetched anew');
+    this.#options.logger.warn({ digest }, 'a cached blob was damaged and is fetched again');
     await rm(path.join(this.#blobs, digest), { force: true }).catch(() => undefined);
     return undefined;
   }
@@ -191,7 +191,7 @@ class DiskCache implements CacheFolder {
 
   async #trimOnce(): Promise<void> {
     const { maxBytes } = this.#options;
-    // Counted anew: another process may have written too.
+    // Counted again: another process may have written too.
     const entries = (await entriesOf(this.#blobs)).sort((a, b) => a.usedAt - b.usedAt);
     this.#bytes = entries.reduce((sum, { size }) => sum + size, 0);
     if (this.#bytes <= maxBytes) return;

@@ -150,16 +150,19 @@ describe('the cached ContentStore', () => {
     expect(inner.reads).toBe(1);
   });
 
-  it.each([0, 3, 1000])('B4: fetches a cached blob anew that was damaged on the disk (%d bytes left)', async (left) => {
-    const cache = await openCache();
-    const { digest } = await cache.put(blob('a'));
-    if (left === 1000) await writeFile(fileOf(digest), blob('b'));
-    else await truncate(fileOf(digest), left);
-    expect(sha256(await cache.get(digest))).toBe(digest);
-    expect(inner.reads).toBe(1);
-    await truncate(fileOf(digest), left === 1000 ? 999 : left);
-    expect(await readAll(await cache.open(digest))).toBe(digest);
-  });
+  it.each([0, 3, 1000])(
+    'B4: fetches a cached blob again that was damaged on the disk (%d bytes left)',
+    async (left) => {
+      const cache = await openCache();
+      const { digest } = await cache.put(blob('a'));
+      if (left === 1000) await writeFile(fileOf(digest), blob('b'));
+      else await truncate(fileOf(digest), left);
+      expect(sha256(await cache.get(digest))).toBe(digest);
+      expect(inner.reads).toBe(1);
+      await truncate(fileOf(digest), left === 1000 ? 999 : left);
+      expect(await readAll(await cache.open(digest))).toBe(digest);
+    },
+  );
 
   it('stays within its bound, and lets go first of what was used longest ago', async () => {
     const cache = await openCache(10_000);

@@ -38,7 +38,7 @@ describe('the folder ContentStore', () => {
     };
   });
 
-  it('finds what was put again after it is opened anew', async () => {
+  it('finds what was put again after it is opened again', async () => {
     const { digest } = await (await openStore()).put(Buffer.from('kept'));
     expect((await (await openStore()).get(digest)).toString()).toBe('kept');
   });

@@ -61,7 +61,7 @@ export const SETTINGS = {
   'metrics.retention-days': integer('How long daily metrics are kept.', 90, 1, 365),
   'encryption.key-rotation.interval-days': integer('How old an encryption key grows before the next one.', 90, 1, 365),
   'encryption.key-rotation.check-interval-seconds': integer('How often that age is looked at.', 10_800, 3600, 86_400),
-  'encryption.key-rotation.batch-size': integer('Values that are encrypted anew at a time.', 100, 10, 1000),
+  'encryption.key-rotation.batch-size': integer('Values that are re-encrypted at a time.', 100, 10, 1000),
   'encryption.key-rotation.batch-sleep-ms': integer('The pause between two such batches.', 100, 0, 5000),
   'audit.retention-days': integer('How long audit records are kept, in days.', 365, 1, 3650),
   'api.access-groups': setting(

@@ -1,4 +1,4 @@
-/** Writes the golden files anew, after a change of the chart that is meant: `node e2e/chart/write-golden.ts`. */
+/** Writes the golden files again, after a change of the chart that is meant: `node e2e/chart/write-golden.ts`. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { goldenFiles, goldenFolder } from './golden-files.ts';

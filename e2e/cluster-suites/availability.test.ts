@@ -15,7 +15,7 @@ const FUNCTIONS = 'wherry-functions';
 const AWAY_MS = 60_000;
 /** By then all is as it should be, after what was away is back. */
 const CONVERGED_MS = 30_000;
-/** A pod needs Kubernetes' own controllers and scheduler, which lost their leases: those run out first, and then begin anew. */
+/** A pod needs Kubernetes' own controllers and scheduler, which lost their leases: those run out first, and then begin again. */
 const LEASES_MS = 20_000;
 /** A call through Wherry's programs may take so much longer than one to a plain server, with the API server away. */
 const SLOWER_MS = 100;

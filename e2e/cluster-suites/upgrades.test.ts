@@ -128,7 +128,7 @@ async function objects(): Promise<CustomResource[]> {
   return all.sort((a, b) => `${a.kind}/${a.metadata.name}`.localeCompare(`${b.kind}/${b.metadata.name}`));
 }
 
-/** The function's pods: their uids, and how often their containers started anew. */
+/** The function's pods: their uids, and how often their containers started again. */
 const pods = (): Promise<string> =>
   cluster.kubectl([
     'get',
@@ -199,7 +199,7 @@ describe('helm upgrade', () => {
     const before = await objects();
     const calls = load();
     const chart = await chartWithNote();
-    // All programs start anew, and all pods of functions get another template.
+    // All programs start again, and all pods of functions get another template.
     const changed = { ...values, logLevel: 'warn', functions: { lameDuckSeconds: 4 } };
     const firstPods = await pods();
     const upgradedMs = await helm(chart, changed);
@@ -249,7 +249,7 @@ describe('helm upgrade', () => {
 });
 
 describe('helm uninstall, and install again', () => {
-  it('loses no object, key, secret, file or log, and starts no function anew', async () => {
+  it('loses no object, key, secret, file or log, and starts no function again', async () => {
     await api.upload(sourceId, 'answer.js', codeOf('v4'));
     await answers('v4');
     await api.functionWhen(functionId, ({ status }) => status.ready === true && status.replicas === 1);

@@ -26,7 +26,7 @@ export async function installWherry(cluster: Cluster, values: ChartValues = {}):
   });
 }
 
-/** The images' tag stays the same when they change: pods start anew by an annotation that does not. */
+/** The images' tag stays the same when they change: pods start again by an annotation that does not. */
 function restartOn(images: string): string[] {
   if (images === '') return [];
   return ['operator', 'router', 'manager'].flatMap((part) => [

@@ -2,7 +2,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { kindName, SYSTEM_NAMESPACE } from '../cluster/names.ts';
 import { eventually } from './api-client.ts';
 
-/** What a test does to a cluster that no caller would: programs that go, hang, are killed, or start anew. */
+/** What a test does to a cluster that no caller would: programs that go, hang, are killed, or start again. */
 export class ClusterHands {
   readonly #cluster: Cluster;
 
@@ -10,7 +10,7 @@ export class ClusterHands {
     this.#cluster = cluster;
   }
 
-  /** Starts all pods of one of Wherry's Deployments anew, one after the other. @returns how long it took, in milliseconds */
+  /** Starts all pods of one of Wherry's Deployments again, one after the other. @returns how long it took, in milliseconds */
   async restart(deployment: string): Promise<number> {
     const began = Date.now();
     await this.#cluster.kubectl(['rollout', 'restart', '-n', SYSTEM_NAMESPACE, `deployment/${deployment}`]);
@@ -68,7 +68,7 @@ export class ClusterHands {
     }, limitMs);
   }
 
-  /** The uid of a pod, and how often its containers were started anew. */
+  /** The uid of a pod, and how often its containers were started again. */
   async pod(namespace: string, name: string): Promise<{ uid: string; restarts: number }> {
     const format = 'jsonpath={.metadata.uid} {.status.containerStatuses[0].restartCount}';
     const [uid = '', restarts] = (

@@ -32,7 +32,7 @@ it.each([
 ])('names %s and leaves the new text in its place', async (_what, before) => {
   if (before !== undefined) writeFileSync(path.join(tree, 'list.json'), before);
   const problems = await verifyGenerated(generator, tree, writes('[1]\n'));
-  expect(problems).toEqual(['the list: list.json was out of date. It is written anew: commit it.']);
+  expect(problems).toEqual(['the list: list.json was out of date. It is written again: commit it.']);
   expect(readFileSync(path.join(tree, 'list.json'), 'utf8')).toBe('[1]\n');
 });
 

@@ -23,6 +23,6 @@ export async function verifyGenerated(
   return outputs.flatMap((file, index) => {
     const after = read(file);
     if (after === undefined) return [`${name}: ${program} did not write ${file}`];
-    return after === before[index] ? [] : [`${name}: ${file} was out of date. It is written anew: commit it.`];
+    return after === before[index] ? [] : [`${name}: ${file} was out of date. It is written again: commit it.`];
   });
 }

@@ -27,7 +27,7 @@ function memory(line: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`^${line}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024;
 }
 
-/** The kernel counts a process' most memory anew. */
+/** The kernel counts a process' most memory again. */
 const forgetPeak = (): void => writeFileSync(`/proc/${service.process.pid}/clear_refs`, '5');
 
 interface Upload {

@@ -55,7 +55,7 @@ describe('the router program', () => {
     instance.close();
   });
 
-  it('shows its metrics again after it was killed and started anew', async () => {
+  it('shows its metrics again after it was killed and started again', async () => {
     const opsSocket = path.join(directory, 'ops.sock');
     const environment = { FUNCTION_PORT: '0', FUNCTION_HOST: '127.0.0.1', WHERRY_OPS_SOCKET: opsSocket };
     const metrics = async (): Promise<void> => {

@@ -24,7 +24,7 @@ describe('backoffMs', () => {
 });
 
 describe('Backoff', () => {
-  it('begins anew after a success, and after what held long enough', () => {
+  it('begins again after a success, and after what held long enough', () => {
     const backoff = new Backoff({ ...LIMITS, healthyMs: 5000 }, whole);
     expect([backoff.failed(), backoff.failed(), backoff.failed(4999)]).toEqual([100, 200, 400]);
     expect(backoff.failures).toBe(3);
@@ -34,7 +34,7 @@ describe('Backoff', () => {
     expect(backoff.failed()).toBe(100);
   });
 
-  it('without a time that counts as well, success alone begins anew', () => {
+  it('without a time that counts as well, success alone begins again', () => {
     const backoff = new Backoff(LIMITS, whole);
     expect([backoff.failed(), backoff.failed(Infinity)]).toEqual([100, 200]);
   });

@@ -2,7 +2,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { Backoff } from './backoff.ts';
 
-/** While no list succeeds, the server is away: what was changed meanwhile shall not wait much longer than for it. */
+/** While no list succeeds, the server is away: what was changed meanwhile waits little longer than for the server. */
 const LIST_RETRY = { firstMs: 100, lastMs: 2000 };
 /** A watch that has stood for ten seconds works: the next fault starts with a short wait again. */
 const WATCH_RETRY = { firstMs: 100, lastMs: 10_000, healthyMs: 10_000 };

@@ -19,8 +19,8 @@ class TestProgram {
       import { StartError } from ${START_ERROR};
       const clock = new FakeClock();
       const say = (text) => process.send(text);
-      const { promise: told, resolve: tell } = Promise.withResolvers();
-      process.on('message', (message) => typeof message === 'number' ? clock.advance(message).then(() => say('advanced')) : tell(message));
+      const { promise: requested, resolve: request } = Promise.withResolvers();
+      process.on('message', (message) => typeof message === 'number' ? clock.advance(message).then(() => say('advanced')) : request(message));
       process.on('SIGWINCH', () => say('still there'));
       runProgram({ name: 'wherry test', clock, ${options} });`;
     this.child = spawn(process.execPath, ['--input-type=module', '--eval', text], {
@@ -94,7 +94,7 @@ describe('runProgram', () => {
   });
 
   it('stopped while it starts, stops once it has started', async () => {
-    const program = run(`start: async () => (say('starting'), await told, { stop: async () => say('stops') })`);
+    const program = run(`start: async () => (say('starting'), await requested, { stop: async () => say('stops') })`);
     await program.until('starting');
     await program.signal('SIGTERM');
     program.child.send('go on');
@@ -110,7 +110,7 @@ describe('runProgram', () => {
   });
 
   it('may end by itself', async () => {
-    const program = run(`start: async () => ({ ended: told, stop: async (reason) => say('stops: ' + reason) })`);
+    const program = run(`start: async () => ({ ended: requested, stop: async (reason) => say('stops: ' + reason) })`);
     program.child.send('the feed has ended');
     expect(await program.exited).toBe(0);
     expect(program.said).toEqual(['stops: the feed has ended']);

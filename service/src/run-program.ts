@@ -13,7 +13,7 @@ export interface RunningProgram {
 }
 
 interface ProgramOptions {
-  /** As it names itself before its last words: `wherry router`. */
+  /** The prefix of its fatal message: `wherry router`. */
   name: string;
   start: () => Promise<RunningProgram>;
   /** What is begun of its start may end anywhere: who stops it meanwhile does not wait for the start. */
@@ -32,7 +32,7 @@ export function runProgram(options: ProgramOptions): void {
   requireNode24(name);
   const signalled = Promise.withResolvers<string>();
   let hasStarted = false;
-  // Before the start: who stops it meanwhile is not overheard.
+  // Before the start: a signal that comes meanwhile counts.
   onStopSignal(clock, (signal) => {
     if (mayEndWhileStarting && !hasStarted) process.exit(0);
     signalled.resolve(signal);

@@ -10,7 +10,7 @@ import { unpackTarball } from './unpack-tarball.ts';
 
 const NEVER = new AbortController().signal;
 
-describe('createPackageRoom, with a real registry', () => {
+describe('createPackageRegistry, with a real registry', () => {
   let registry: TestRegistry;
   let bench: RegistryBench;
 

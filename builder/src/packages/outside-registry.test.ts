@@ -3,7 +3,7 @@ import { unpackTarball } from './unpack-tarball.ts';
 
 const NEVER = new AbortController().signal;
 
-describe('createPackageRoom, with the registry of npm', () => {
+describe('createPackageRegistry, with the registry of npm', () => {
   it('resolves and fetches over TLS, with the certificates of this system', async () => {
     const bench = await registryBench({ registry: { url: 'https://registry.npmjs.org/' } });
     const lock = await bench.lock({ dependencies: { 'is-number': '7.0.0' } }, { specifiers: ['npm:is-odd@3.0.1'] });

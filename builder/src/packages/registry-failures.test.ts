@@ -7,7 +7,7 @@ import { startTestRegistry, type TestRegistry } from './testing/test-registry.ts
 const NEVER = new AbortController().signal;
 const MANIFEST = { dependencies: { outer: '1.0.0' } };
 
-describe('createPackageRoom, when the registry fails', () => {
+describe('createPackageRegistry, when the registry fails', () => {
   let registry: TestRegistry;
   let proxy: MeddlingProxy;
   let bench: RegistryBench;

@@ -8,7 +8,7 @@ export interface RuntimeIdentity {
   workload: string;
   functionName: string;
   revision: Digest;
-  /** Where it shall listen. */
+  /** Where it listens. */
   listen: InstanceAddress;
 }
 

@@ -67,7 +67,7 @@ function range(least: number | undefined, most: number | undefined, unit: string
   return [least === end ? `${end}${unit}` : `${least} to ${end}${unit}`];
 }
 
-/** A sentence, of which Markdown shall see no marks. */
+/** A sentence, escaped so that Markdown sees no markup in it. */
 function prose(text: string): string {
   return text.replaceAll('<', '&lt;').replaceAll(/[*_]/g, String.raw`\$&`);
 }

@@ -6,7 +6,7 @@ import type { Machine } from './machine.ts';
 const PATIENCE_MS = 1500;
 
 /**
- * Connects to a Service at the address that it has. One that was removed and made anew has another: where nothing
+ * Connects to a Service at the address that it has. One that was removed and made again has another: where nothing
  * answers, it is looked up again, and whichever answers first counts. On a busy machine that may be the first one; and
  * while the API server is away no lookup ends.
  * @param lookUp the Service's address

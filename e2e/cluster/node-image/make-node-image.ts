@@ -9,7 +9,7 @@ import { withLock } from '../with-lock.ts';
 import { debianRelease, makeNodeFileSystem } from './node-file-system.ts';
 import { makeSystemImages } from './system-images.ts';
 
-/** A node image for kind as one tar of its file system, and the name that it shall have. */
+/** A node image for kind as one tar of its file system, and the name that it gets. */
 interface NodeImage {
   archive: string;
   name: string;

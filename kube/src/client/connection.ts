@@ -43,7 +43,7 @@ export interface SentRequest {
 
 /**
  * Where the API server is, and who we are to it. Files of a kubeconfig or of a service account are read again each
- * minute, and at once after a 401; connections are made anew only when certificates have changed.
+ * minute, and at once after a 401; connections are made again only when certificates have changed.
  */
 export class Connection {
   readonly #kubeconfig: string | undefined;
@@ -62,7 +62,7 @@ export class Connection {
     this.#prefix = url.pathname.replace(/\/$/, '');
   }
 
-  /** Sends one request. A 401 is tried once more with credentials read anew. */
+  /** Sends one request. A 401 is tried once more with credentials read again. */
   async send(request: SentRequest): Promise<Dispatcher.ResponseData> {
     const first = await this.#sendOnce(request);
     if (first.statusCode !== 401) return first;

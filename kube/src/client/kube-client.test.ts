@@ -148,7 +148,7 @@ describe('KubeClient', () => {
     await account.close();
   });
 
-  it('gives up after its limit, and when it is told to', async () => {
+  it('gives up after its limit, and when its signal aborts', async () => {
     const proxy = await startFaultProxy(server);
     proxy.inject({ when: () => true, fault: { type: 'silence' } });
     const silent = await connect(proxy.kubeconfig);

@@ -70,7 +70,7 @@ describe('event recorder', () => {
     await recorder.stop();
   });
 
-  it('records it anew once its Event has expired', async () => {
+  it('records it again once its Event has expired', async () => {
     const { namespace, recorder, all } = await setUp();
     const object = await sample(namespace);
     recorder.record(object, EVENT);

@@ -44,7 +44,7 @@ interface LeaseRecordOptions {
 
 /** Reads and writes one Lease; each write is refused (`conflict`) when another came first. */
 export class LeaseRecord {
-  /** What stands in the Lease when it is ours: a pod that is started anew must not take it for its own. */
+  /** What stands in the Lease when it is ours: a pod that is started again must not take it for its own. */
   readonly identity: string;
   readonly #options: LeaseRecordOptions;
   readonly #path: string;

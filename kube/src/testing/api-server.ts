@@ -14,7 +14,7 @@ import { backUpEtcd, restoreEtcd } from './etcd-backup.ts';
 
 const START_LIMIT_MS = 90_000;
 const POLL_MS = 50;
-/** A free port may be taken by another program before ours listens: then all begins anew. */
+/** A free port may be taken by another program before ours listens: then all begins again. */
 const ATTEMPTS = 3;
 const LINES_OF_A_FAILURE = 8;
 

@@ -60,7 +60,7 @@ export interface FaultProxy {
   url: string;
   /** Path of a kubeconfig that leads through the proxy. */
   kubeconfig: string;
-  /** All that came, in order; empty it to count anew. */
+  /** All that came, in order; empty it to count again. */
   requests: ProxiedRequest[];
   /** The first rule that fits decides. Returns how to remove it. */
   inject(rule: Rule): () => void;

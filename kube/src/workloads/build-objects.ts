@@ -10,7 +10,7 @@ export interface WorkloadObjects {
   secret: V1Secret;
   service: V1Service;
   deployment: V1Deployment;
-  /** Undefined: there shall be none. */
+  /** Undefined: none is desired. */
   disruptionBudget: V1PodDisruptionBudget | undefined;
 }
 

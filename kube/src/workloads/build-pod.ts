@@ -24,7 +24,7 @@ import type { WorkloadInput } from './workload-settings.ts';
 const USER = 65_532;
 /** For the way out, on top of the lame-duck time and of what running calls have. */
 const MARGIN_SECONDS = 5;
-/** What an instance is promised that requests nothing: the 110 pods that a kubelet takes shall find room on two cores, beside what else is there. */
+/** The CPU request of an instance that requests nothing: the 110 pods that a kubelet takes fit on two cores, beside what else is there. */
 const CPU_REQUEST_MILLIS = 5;
 const TMP_MIB = 64;
 /**

@@ -238,7 +238,7 @@ describe('createDeploymentWorkloads, writing', () => {
     expect(bench.logger.of('warn').map(({ message }) => message)).toEqual([bench.find(desired.name)?.waiting]);
   });
 
-  it('makes anew what is left of an earlier function of the name', async () => {
+  it('makes again what is left of an earlier function of the name', async () => {
     const desired = testWorkload();
     await bench.workloads.ensure(desired);
     await readyPod(desired);

@@ -16,7 +16,7 @@ export interface RuntimePeer {
   gone: AbortSignal;
 }
 
-/** A runtime may connect before the cache has its pod's address, or has it anew after the pod's network was made anew. */
+/** A runtime may connect before the cache has its pod's address, or has it again after the pod's network was made again. */
 const PATIENCE_MS = 10_000;
 
 /**

@@ -15,7 +15,7 @@ import { stampNew } from '../resources/writes.ts';
 
 /** On the Settings object once the first start is done: what it made and was deleted since does not come back. */
 const DONE = 'wherry.dev/first-start';
-/** The same, for whoever makes the object anew when somebody deleted it. */
+/** The same, for whoever makes the object again when somebody deleted it. */
 export const FIRST_START_DONE = { [DONE]: 'done' };
 const KEY_NAME = 'bootstrap';
 

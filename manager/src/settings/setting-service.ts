@@ -68,7 +68,7 @@ export class SettingService {
     }));
   }
 
-  /** With kubectl the object can be deleted. It is made anew when there is something to keep in it. @returns undefined: it is there */
+  /** With kubectl the object can be deleted. It is made again when there is something to keep in it. @returns undefined: it is there */
   async #make(wanted: Wanted): Promise<SettingsResource | undefined> {
     const { store, clock } = this.#options;
     if ((await store.get('Settings', SETTINGS_NAME)) !== undefined) return undefined;

@@ -51,7 +51,7 @@ describe('settings', () => {
     expect(await value('server.name')).toBe('Wherry');
   });
 
-  it('that somebody deleted with kubectl are the defaults, and are made anew by the next change, as those of a start that was done', async () => {
+  it('that somebody deleted with kubectl are the defaults, and are made again by the next change, as those of a start that was done', async () => {
     await put({ 'log.level': 'warn' }).expect(200);
     await manager.store.delete('Settings', 'wherry');
     expect(await value('log.level')).toBe('info');

@@ -60,7 +60,7 @@ export class LogSize {
 
   /** Gives the file's last pages back: after the limit was lowered, or one transaction went over it. */
   #shrink(pages: number): void {
-    // A database of before this limit: its pages can only be given back once it is written anew.
+    // A database of before this limit: its pages can only be given back once it is written again.
     if (this.#pragma('auto_vacuum') === 0) this.#database.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM;');
     else this.#database.exec(`PRAGMA incremental_vacuum(${pages})`);
   }

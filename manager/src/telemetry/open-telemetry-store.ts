@@ -57,7 +57,7 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
   try {
     const { setAside } = await thread.ready;
     if (setAside !== undefined)
-      options.logger.warn({ file: setAside }, 'the log database was damaged: it is set aside, and logs begin anew');
+      options.logger.warn({ file: setAside }, 'the log database was damaged: it is set aside, and logs begin again');
     return new WorkerTelemetryStore(thread, { ...options, metrics: await options.metrics }, retention);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

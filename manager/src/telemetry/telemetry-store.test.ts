@@ -251,13 +251,13 @@ describe('the telemetry store', () => {
     });
   });
 
-  it('sets a damaged file aside, says so, and begins anew: lost logs stop no function', async () => {
+  it('sets a damaged file aside, says so, and begins again: lost logs stop no function', async () => {
     const file = path.join(directory, 'other.db');
     const damaged = 'this is not a database, and long enough to be looked at as one'.repeat(20);
     await writeFile(file, damaged);
     const other = await openTelemetryStore({ file, maxBytes, clock, logger });
-    other.write([entry({ message: 'anew' })]);
-    expect((await other.query({ limit: 10 })).map(({ message }) => message)).toEqual(['anew']);
+    other.write([entry({ message: 'again' })]);
+    expect((await other.query({ limit: 10 })).map(({ message }) => message)).toEqual(['again']);
     await other.close();
     expect(await readFile(`${file}.damaged`, 'utf8')).toBe(damaged);
     expect(logger.of('warn')).toHaveLength(1);

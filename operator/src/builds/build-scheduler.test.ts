@@ -193,7 +193,7 @@ describe('the build scheduler', () => {
     expect(builder.requests).toHaveLength(2);
   });
 
-  it('builds with the packages that are known, and anew where another build has resolved them otherwise', async () => {
+  it('builds with the packages that are known, and again where another build has resolved them otherwise', async () => {
     const used = new Map([['a', { asks: sha256('asks'), lock: 'the lock' }]]);
     builder.answer('a/main.ts', () => ({
       ok: true,

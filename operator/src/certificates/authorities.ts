@@ -46,7 +46,7 @@ export function authoritiesData(authorities: Authority[]): Record<string, Buffer
   );
 }
 
-/** Whether the newest has lived two thirds of its life, so that another one shall join. Pure. */
+/** Whether the newest has lived two thirds of its life, so that another one joins it. Pure. */
 export function needsSuccessor(authorities: Authority[], now: number): boolean {
   const newest = authorities.at(-1);
   return newest === undefined || isDue(newest.certificate, now);

@@ -221,7 +221,7 @@ describe('the operator against a real API server', () => {
   );
 
   it(
-    'K3: writes nothing for objects that have not changed, not even when it begins anew',
+    'K3: writes nothing for objects that have not changed, not even when it begins again',
     async () => {
       operator.kill('SIGTERM');
       expect(await operator.ended).toBe(0);

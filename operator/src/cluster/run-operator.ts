@@ -255,7 +255,7 @@ function followElection(
     if (!leads) workloads.rest();
     void (leads ? operator.lead() : operator.stopLeading());
   });
-  // The pods' tokens are written anew, as everything is at the begin of a term.
+  // The pods' tokens are written again, as everything is at the begin of a term.
   feedKeys.onChange(() => {
     if (!election.isLeader()) return;
     void operator.stopLeading();

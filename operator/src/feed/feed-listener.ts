@@ -219,7 +219,7 @@ class TlsFeedListener {
 }
 
 function secureContext(tls: FeedListenerOptions['tls']): SecureContextOptions {
-  // No tickets: each connection shows its certificate anew, to the authority that is active then.
+  // No tickets: each connection shows its certificate again, to the authority that is active then.
   return { ...tls.current(), minVersion: 'TLSv1.3', secureOptions: constants.SSL_OP_NO_TICKET };
 }
 

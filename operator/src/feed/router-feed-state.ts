@@ -6,7 +6,7 @@ type RouterSettings = NonNullable<Change['settings']>;
 /** What a change holds beside its version. */
 export type RouterDifference = Omit<Change, 'type' | 'version' | 'resourceVersion'>;
 
-/** What every router shall know, and what of it was not sent yet. */
+/** The desired state of every router, and what of it was not sent yet. */
 export class RouterFeedState {
   readonly #functions = new Map<string, RouterFunction>();
   readonly #keys = new Map<string, RouterKey>();

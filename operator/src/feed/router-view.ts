@@ -19,7 +19,7 @@ export interface RouterViewOptions {
   tokenOf: (workload: string) => string;
 }
 
-/** What routers shall know, worked out from the caches: only what was touched is looked at again. */
+/** The desired state of the routers, computed from the caches: only what was touched is looked at again. */
 export class RouterView {
   readonly state: RouterFeedState;
   readonly #options: RouterViewOptions;

@@ -184,7 +184,7 @@ describe("the runtimes' feed", () => {
     ).toBe(4);
   });
 
-  it("S8: however often its instances start anew, a function's entries have one rate, and another's are kept", async () => {
+  it("S8: however often its instances start again, a function's entries have one rate, and another's are kept", async () => {
     const entry = {
       functionName: 'hello',
       requestId: 'r',

@@ -8,7 +8,7 @@ import type { CodeOrigin, FunctionFacts, Rejection } from './function-facts.ts';
 /** How many revisions a function remembers. */
 const REVISIONS_KEPT = 10;
 
-/** What shall run, and what answers calls. */
+/** What is to run, and what answers calls. */
 export interface Rollout {
   /** Workloads to bring into being or to keep as they are. */
   ensure: DesiredWorkload[];
@@ -33,7 +33,7 @@ export function mayRun({ fn, route }: FunctionFacts): boolean {
 }
 
 /**
- * Decides which workloads there shall be. The one that answers calls stays until another revision or template of the
+ * Decides which workloads are desired. The one that answers calls stays until another revision or template of the
  * function has all its instances ready; then the move is one step. One that does not get ready never takes over.
  */
 export function decideRollout(facts: FunctionFacts): Rollout {

@@ -6,7 +6,7 @@ import type { ConfidentialReader } from '@wherry/core/resources/confidential-rea
 import { displayName, type ApiKeyResource, type KeyGroupResource } from '@wherry/core/resources/kinds.ts';
 import type { Caches } from '../caches/caches.ts';
 
-/** A key as routers know it, if they shall. */
+/** A key and its record for routers; undefined for a key that they must not accept. */
 interface KeyRecord {
   key: ApiKeyResource;
   group: string | undefined;

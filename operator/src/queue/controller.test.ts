@@ -33,7 +33,7 @@ describe('a controller', () => {
   }
   afterEach(() => controller.stop());
 
-  it('retries what throws, each time after twice as long, and begins anew after a success', async () => {
+  it('retries what throws, each time after twice as long, and begins again after a success', async () => {
     make((_name, run) => {
       if (run === 4 || run > 5) return DONE;
       throw new Error('trouble');

@@ -30,7 +30,7 @@ interface ConnectionsOptions {
 
 /**
  * The connections of a server, how many there may be, and what is open on each. Ends those that are idle too long: Node's
- * own limit starts anew with every byte, and line breaks between two calls are bytes (R11).
+ * own limit starts again with every byte, and line breaks between two calls are bytes (R11).
  */
 export class Connections {
   readonly #options: ConnectionsOptions;

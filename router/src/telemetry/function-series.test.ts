@@ -79,7 +79,7 @@ describe("a function's metrics", () => {
     expect(await series()).toEqual(left);
   });
 
-  it('of a function that is made again under its name begin anew, whatever calls of the old one still run', async () => {
+  it('of a function that is made again under its name begin again, whatever calls of the old one still run', async () => {
     const slow = harness.call('/run/hello/slow');
     await eventually(() => release.length === 1);
     await harness.serve([]);

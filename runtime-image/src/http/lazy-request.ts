@@ -5,7 +5,7 @@ import { RequestHeaders } from './request-headers.ts';
 
 interface LazyRequestParts {
   incoming: IncomingMessage;
-  /** As the handler shall see it. */
+  /** As the handler sees it. */
   method: string;
   url: string;
   signal: () => AbortSignal;
