@@ -4,7 +4,7 @@ import js from '@eslint/js';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
-const tests = ['**/*.test.{ts,tsx}', 'core/src/{contracts,fakes}/**'];
+const tests = ['**/*.test.{ts,tsx}', 'testing/src/**'];
 const tools = ['e2e/**', 'bench/**'];
 const configs = ['*.{js,mjs,ts}', '**/*.config.{js,mjs,ts}', '.dependency-cruiser.js'];
 

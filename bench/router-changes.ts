@@ -2,8 +2,8 @@
  * One change of a router's state, with few functions and keys and with 10,000 and 100,000, in turn. Prints how long it takes in
  * both and their ratio. Run: npm run bench -- router-changes
  */
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import { RouterState } from '@wherry/router/state/router-state.ts';
 import { GOOD_KEY, routerFunction, routerKey, snapshot } from '@wherry/router/testing/harness.ts';
 import { quantile, rounded } from './lib/statistics.ts';

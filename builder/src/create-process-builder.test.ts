@@ -1,8 +1,8 @@
-import { builderContract } from '@wherry/core/contracts/builder-contract.ts';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { builderContract } from '@wherry/testing/contracts/builder-contract.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { startBuildChild } from './build-child.ts';
 import { makeBuildProgram } from './build-program.ts';

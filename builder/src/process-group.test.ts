@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import { groupMemory, killGroup, untilGroupEnded } from './process-group.ts';
 import { groupMembers } from './testing/build-bench.ts';
 

@@ -1,7 +1,7 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
-import { channelPair } from '@wherry/core/fakes/fake-feed-channel.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
+import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import type { BuildResult } from '@wherry/core/ports/builder.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { BuildChild, BuildExit } from './build-child.ts';

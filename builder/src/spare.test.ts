@@ -1,6 +1,6 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { channelPair } from '@wherry/core/fakes/fake-feed-channel.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
 import type { BuildChild, BuildExit } from './build-child.ts';
 import { createSpare, type Spare } from './spare.ts';
 

@@ -4,11 +4,11 @@ import { chmod, mkdtemp, readdir, rm, stat, truncate, utimes, writeFile } from '
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { contentStoreContract } from '@wherry/core/contracts/content-store-contract.ts';
+import { contentStoreContract } from '@wherry/testing/contracts/content-store-contract.ts';
 import { DomainError } from '@wherry/core/errors.ts';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { createCachedContentStore } from './cached-content-store.ts';

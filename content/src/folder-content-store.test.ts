@@ -4,9 +4,9 @@ import { mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { contentStoreContract } from '@wherry/core/contracts/content-store-contract.ts';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { contentStoreContract } from '@wherry/testing/contracts/content-store-contract.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { createFolderContentStore } from './folder-content-store.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createHttpContentStore } from '@wherry/content/http-content-store.ts';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { connectKube, type KubeClient } from '@wherry/kube/client/kube-client.ts';

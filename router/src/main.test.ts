@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventually as passes } from '@wherry/core/contracts/eventually.ts';
+import { eventually as passes } from '@wherry/testing/eventually.ts';
 import { eventually, httpCall, routerFunction, snapshot } from './testing/harness.ts';
 import { NODE_FLAGS } from './program/node-flags.ts';
 import { RouterProcess } from './testing/router-process.ts';

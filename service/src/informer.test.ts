@@ -1,6 +1,6 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import { createInformer, type Informer } from './informer.ts';
 
 interface Setup {

@@ -1,5 +1,5 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { type Identified, type ListWatchEvent, ListWatchInformer } from './list-watch-informer.ts';
 
 /** A source whose lists and watches the test writes by hand. */

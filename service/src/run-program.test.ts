@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 const KIT = JSON.stringify(import.meta.resolve('./run-program.ts'));
 const START_ERROR = JSON.stringify(import.meta.resolve('./start-error.ts'));
-const FAKE_CLOCK = JSON.stringify(import.meta.resolve('@wherry/core/fakes/fake-clock.ts'));
+const FAKE_CLOCK = JSON.stringify(import.meta.resolve('@wherry/testing/fakes/fake-clock.ts'));
 
 /** A program of the text, in which `clock` stands still until it is advanced, and `say` sends this test something. */
 class TestProgram {

@@ -1,8 +1,8 @@
 import { readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { installProcesses, registryBench, type RegistryBench } from './testing/registry-bench.ts';
 import { makeTar } from './testing/make-tarball.ts';
 import { startTestRegistry, type TestRegistry } from './testing/test-registry.ts';

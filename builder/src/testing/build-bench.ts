@@ -1,8 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import process from 'node:process';
-import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import type { Builder, BuildRequest, BuildResult, KnownLock } from '@wherry/core/ports/builder.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { TreeManifest } from '@wherry/core/trees/tree.ts';

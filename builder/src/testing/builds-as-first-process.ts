@@ -5,7 +5,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import type { BuildResult } from '@wherry/core/ports/builder.ts';
 import { buildBench, buildLeaders, type BuildBench, type Sources } from './build-bench.ts';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { testKeyRing } from '../fakes/test-key-ring.ts';
+import { testKeyRing } from '@wherry/testing/test-key-ring.ts';
 import { isEnvelopeError } from './envelope-error.ts';
 import { createKeyRing } from './key-ring.ts';
 import { open, seal, type EnvelopeBinding } from './envelope.ts';

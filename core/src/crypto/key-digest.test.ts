@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
-import { testDigestKey } from '../fakes/test-key-ring.ts';
+import { testDigestKey } from '@wherry/testing/test-key-ring.ts';
 import { createDigestKey, keyDigest, sameDigest } from './key-digest.ts';
 
 describe('keyDigest', () => {

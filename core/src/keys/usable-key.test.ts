@@ -1,6 +1,6 @@
+import { FakeReferencedSecrets } from '@wherry/testing/fakes/fake-referenced-secrets.ts';
+import { testDigestKey, testKeyRing } from '@wherry/testing/test-key-ring.ts';
 import { keyDigest } from '../crypto/key-digest.ts';
-import { testDigestKey, testKeyRing } from '../fakes/test-key-ring.ts';
-import { FakeReferencedSecrets } from '../fakes/fake-referenced-secrets.ts';
 import { sealConfidential } from '../resources/confidential-fields.ts';
 import { createConfidentialReader } from '../resources/confidential-reader.ts';
 import type { ApiKeyResource, KeyGroupResource } from '../resources/kinds.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { testKeyRing } from '../fakes/test-key-ring.ts';
+import { testKeyRing } from '@wherry/testing/test-key-ring.ts';
 import { CONFIDENTIAL_FIELDS, confidentialValues, openConfidential, sealConfidential } from './confidential-fields.ts';
 import { confidentialSchema } from './confidential.ts';
 import { ALL_KINDS, KINDS, type ApiKeyResource, type CodeSourceResource, type KeyGroupResource } from './kinds.ts';

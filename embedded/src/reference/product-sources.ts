@@ -10,7 +10,7 @@ interface ProductSource {
   text: string;
 }
 
-const NOT_PRODUCT = /\.test\.ts$|\/(?:fixtures|testing|fakes|contracts|conformance|node_modules|reference)\//;
+const NOT_PRODUCT = /\.test\.ts$|(?:^|\/)(?:fixtures|testing|conformance|node_modules|reference)\//;
 
 /** Every source file that runs in production. */
 export function productSources(): ProductSource[] {

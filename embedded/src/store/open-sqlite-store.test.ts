@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { resourceStoreContract } from '@wherry/core/contracts/resource-store-contract.ts';
-import { described, group, refusal, take } from '@wherry/core/contracts/resource-store-samples.ts';
+import { resourceStoreContract } from '@wherry/testing/contracts/resource-store-contract.ts';
+import { described, group, refusal, take } from '@wherry/testing/contracts/resource-store-samples.ts';
 import type { NewResource } from '@wherry/core/ports/resource-store.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { MIGRATIONS } from './object-table.ts';

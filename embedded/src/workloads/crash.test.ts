@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import type { ObservedInstance } from '@wherry/core/ports/workloads.ts';
 import { call, TestBench } from './fixtures/test-bench.ts';
 

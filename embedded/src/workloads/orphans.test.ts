@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import { findSetpriv } from './find-setpriv.ts';
 import { processBirth } from './process-table.ts';
 import { sweepInstances } from './sweep-instances.ts';

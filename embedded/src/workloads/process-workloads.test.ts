@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import process from 'node:process';
-import { workloadsContract } from '@wherry/core/contracts/workloads-contract.ts';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { workloadsContract } from '@wherry/testing/contracts/workloads-contract.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import { call, contractHarness, TestBench } from './fixtures/test-bench.ts';
 
 /** Answers with its pid, waits where the path says so. */

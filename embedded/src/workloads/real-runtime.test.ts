@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { workloadsContract } from '@wherry/core/contracts/workloads-contract.ts';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { workloadsContract } from '@wherry/testing/contracts/workloads-contract.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import { bundleRuntime } from './bundle-runtime.ts';
 import { call, contractHarness, TestBench } from './fixtures/test-bench.ts';
 import { privateMemoryMiB } from './process-table.ts';

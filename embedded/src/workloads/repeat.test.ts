@@ -1,4 +1,4 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { repeat } from './repeat.ts';
 

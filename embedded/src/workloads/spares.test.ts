@@ -1,6 +1,6 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { channelPair } from '@wherry/core/fakes/fake-feed-channel.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import type { ProcessExit } from './exit-message.ts';
 import type { Launcher, RuntimeProcess } from './runtime-process.ts';
 import { createSpares } from './spares.ts';

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { createStartQueue } from './start-queue.ts';
 
 const AT_ONCE = Math.max(2, availableParallelism());

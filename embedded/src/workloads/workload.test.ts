@@ -1,7 +1,7 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { channelPair } from '@wherry/core/fakes/fake-feed-channel.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import type { RuntimeOutcome } from '@wherry/core/ports/runtime-feed.ts';
 import type { DesiredWorkload } from '@wherry/core/ports/workloads.ts';
 import type { ProcessExit } from './exit-message.ts';

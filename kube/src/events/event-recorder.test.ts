@@ -1,9 +1,9 @@
-import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { group } from '@wherry/core/contracts/resource-store-samples.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { group } from '@wherry/testing/contracts/resource-store-samples.ts';
 import { DomainError } from '@wherry/core/errors.ts';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import type { KeyGroupResource } from '@wherry/core/resources/kinds.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import type { KubeClient, KubeRequest } from '../client/kube-client.ts';

@@ -1,6 +1,6 @@
-import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { connectKube, type KubeClient } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';

@@ -1,5 +1,5 @@
-import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 import { useApiServer } from '../testing/use-api-server.ts';

@@ -1,5 +1,5 @@
-import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import type { ReferencedSecret } from '@wherry/core/ports/referenced-secrets.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { TestCluster } from '../testing/test-cluster.ts';

@@ -1,8 +1,8 @@
-import { described, group, refusal } from '@wherry/core/contracts/resource-store-samples.ts';
-import { resourceStoreContract } from '@wherry/core/contracts/resource-store-contract.ts';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { described, group, refusal } from '@wherry/testing/contracts/resource-store-samples.ts';
+import { resourceStoreContract } from '@wherry/testing/contracts/resource-store-contract.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import { DomainError } from '@wherry/core/errors.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 import { installCrds, makeNamespace } from '../testing/install-crds.ts';

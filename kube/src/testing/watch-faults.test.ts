@@ -1,6 +1,6 @@
-import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { group } from '@wherry/core/contracts/resource-store-samples.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { group } from '@wherry/testing/contracts/resource-store-samples.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import { createInformer, type Informer } from '@wherry/service/informer.ts';

@@ -1,4 +1,4 @@
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import { systemClock } from '@wherry/service/clock.ts';

@@ -1,4 +1,4 @@
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { testWorkload } from '../testing/test-workload.ts';

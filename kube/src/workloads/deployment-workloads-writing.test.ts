@@ -1,5 +1,5 @@
-import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import type { DesiredWorkload } from '@wherry/core/ports/workloads.ts';
 import { testWorkload } from '../testing/test-workload.ts';
 import { useWorkloads } from '../testing/workload-bench.ts';

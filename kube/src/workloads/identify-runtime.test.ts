@@ -1,4 +1,4 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { identifyRuntime, type RuntimeHello } from './identify-runtime.ts';
 import { FUNCTION_LABEL, FUNCTION_UID_ANNOTATION, REVISION_ANNOTATION, WORKLOAD_LABEL } from './names.ts';
 import type { Pod } from './pod.ts';

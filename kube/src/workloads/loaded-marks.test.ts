@@ -1,4 +1,4 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { LoadedMarks } from './loaded-marks.ts';
 import type { Pod } from './pod.ts';
 

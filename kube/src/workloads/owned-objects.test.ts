@@ -1,4 +1,4 @@
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import type { KubeObject } from '../client/kube-object.ts';
 import { createObjectCache, type ObjectCache } from '../objects/object-cache.ts';

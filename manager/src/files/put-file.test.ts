@@ -1,6 +1,6 @@
 import { DomainError } from '@wherry/core/errors.ts';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
 import { putFile } from './put-file.ts';
 
 describe('M10: a file of an upload', () => {

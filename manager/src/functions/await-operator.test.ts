@@ -1,6 +1,6 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import { functionSpecSchema } from '@wherry/core/resources/function.ts';
 import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 import { createInformer } from '@wherry/service/informer.ts';

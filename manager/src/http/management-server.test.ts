@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import { createManagementServer, type ManagementServerOptions } from './management-server.ts';
 
 const limits = { connections: 8, connectionsPerAddress: 4 };

@@ -1,6 +1,6 @@
 import supertest from 'supertest';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { AuditTrail } from '../audit/audit-trail.ts';
 import { Auditor } from '../audit/auditor.ts';
 import { ALL_ENDPOINTS } from '../openapi/all-endpoints.ts';

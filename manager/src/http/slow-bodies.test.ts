@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import { KEY, rawRequest, startTestManager, type RawAnswer, type TestManager } from '../testing/test-manager.ts';
 
 const MIB = 1024 * 1024;

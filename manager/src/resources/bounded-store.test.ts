@@ -1,5 +1,5 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { boundedStore } from './bounded-store.ts';
 

@@ -1,8 +1,8 @@
-import { FakeBuilder } from '@wherry/core/fakes/fake-builder.ts';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeBuilder } from '@wherry/testing/fakes/fake-builder.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import type { KnownLock } from '@wherry/core/ports/builder.ts';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';

@@ -1,7 +1,7 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeContentStore } from '@wherry/core/fakes/fake-content-store.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import { MAX_SOURCE_LOCKS } from '@wherry/core/resources/code-source.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { createCaches, type Caches } from '../caches/caches.ts';

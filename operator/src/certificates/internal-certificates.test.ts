@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeSystemObjects } from '../testing/fake-system-objects.ts';
 import type { Lifetimes } from './authorities.ts';
 import { createInternalCertificates, type InternalCertificates } from './internal-certificates.ts';

@@ -1,5 +1,5 @@
-import { eventually } from '@wherry/core/contracts/eventually.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { routerDownSchema, type RouterDown } from '@wherry/core/feed/messages.ts';
 import { connectKube, type KubeClient } from '@wherry/kube/client/kube-client.ts';
 import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import { connectKube, type KubeClient } from '@wherry/kube/client/kube-client.ts';
 import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.ts';
 import { startFaultProxy, type FaultProxy } from '@wherry/kube/testing/fault-proxy.ts';

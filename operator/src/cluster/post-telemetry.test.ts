@@ -1,6 +1,6 @@
 import { DomainError, invalid } from '@wherry/core/errors.ts';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { TelemetryPoster } from './post-telemetry.ts';
 

@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import type { KubeClient } from '@wherry/kube/client/kube-client.ts';
 import { connectKube } from '@wherry/kube/client/kube-client.ts';
 import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.ts';

@@ -1,4 +1,4 @@
-import { eventually } from '@wherry/core/contracts/eventually.ts';
+import { eventually } from '@wherry/testing/eventually.ts';
 import { connectKube, type KubeClient } from '@wherry/kube/client/kube-client.ts';
 import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.ts';
 import { startFaultProxy, type FaultProxy, type ProxiedRequest } from '@wherry/kube/testing/fault-proxy.ts';

@@ -6,8 +6,8 @@ import {
   type RuntimeDown,
 } from '@wherry/core/feed/messages.ts';
 import { feedToken } from '@wherry/core/feed/feed-token.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { systemClock } from '@wherry/service/clock.ts';

@@ -1,6 +1,6 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
-import { FakeTelemetry } from '@wherry/core/fakes/fake-telemetry.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
+import { FakeTelemetry } from '@wherry/testing/fakes/fake-telemetry.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { createLogIntake } from './log-intake.ts';
 

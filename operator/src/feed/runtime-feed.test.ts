@@ -1,4 +1,4 @@
-import { channelPair } from '@wherry/core/fakes/fake-feed-channel.ts';
+import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
 import { HEARTBEAT_SECONDS, runtimeDownSchema, type RuntimeDown } from '@wherry/core/feed/messages.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { RuntimeIdentity, RuntimeSession } from '@wherry/core/ports/runtime-feed.ts';

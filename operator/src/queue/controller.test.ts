@@ -1,7 +1,7 @@
 import { conflict } from '@wherry/core/errors.ts';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import { createController, createReconcileMetrics, RESYNC_MS, type Controller } from './controller.ts';
 import { DONE, requeueAfter, stalled, waitingFor, type Outcome } from './outcome.ts';
 

@@ -1,4 +1,4 @@
-import { channelPair } from '@wherry/core/fakes/fake-feed-channel.ts';
+import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
 import { runtimeDownSchema } from '@wherry/core/feed/messages.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { conditionOf, TestWorld, type RunningOperator } from '../testing/test-world.ts';

@@ -1,6 +1,6 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeResourceStore } from '@wherry/core/fakes/fake-resource-store.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts';
 import { isFeedToken, feedToken } from '@wherry/core/feed/feed-token.ts';
 import { FakeSystemObjects } from '../testing/fake-system-objects.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { BadKeyThrottle } from '@wherry/service/bad-key-throttle.ts';
 import { eventually, GOOD_KEY, Harness, routerFunction, routerKey, type Answer } from '../testing/harness.ts';
 import { presentedKey } from './carriers.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { eventually, Harness, httpCall, readUntil, routerFunction } from '../testing/harness.ts';
 
 describe('R11: slow clients', () => {

@@ -1,5 +1,5 @@
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import type { RouterDown } from '@wherry/core/feed/messages.ts';
 import type { Upstream } from '../forward/upstream.ts';
 import { GOOD_KEY, routerFunction, routerKey, snapshot } from '../testing/harness.ts';

@@ -1,4 +1,4 @@
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { createMetrics } from '@wherry/service/metrics.ts';
 import { RouterState } from '../state/router-state.ts';
 import { eventually, Harness, routerFunction, snapshot } from '../testing/harness.ts';

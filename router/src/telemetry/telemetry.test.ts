@@ -1,5 +1,5 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { eventually, GOOD_KEY, Harness, routerFunction } from '../testing/harness.ts';
 import { LogQueue } from './log-queue.ts';

@@ -6,9 +6,9 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createDigestKey, keyDigest } from '@wherry/core/crypto/key-digest.ts';
-import { channelPair } from '@wherry/core/fakes/fake-feed-channel.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
-import { FakeMetrics } from '@wherry/core/fakes/fake-metrics.ts';
+import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import {
   routerUpSchema,
   type RouterDown,

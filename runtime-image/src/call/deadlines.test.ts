@@ -1,4 +1,4 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { Call } from './call.ts';
 import { Deadlines } from './deadlines.ts';
 

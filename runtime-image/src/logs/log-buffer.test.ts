@@ -1,4 +1,4 @@
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { LogBuffer } from './log-buffer.ts';
 

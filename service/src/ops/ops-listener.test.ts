@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { createMetrics } from '../metrics.ts';
 import { startOpsListener, type OpsListener, type OpsListenerOptions } from './ops-listener.ts';
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { FakeClock } from '@wherry/core/fakes/fake-clock.ts';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { TestAuthority, writeTlsFiles } from '../testing/test-certificates.ts';
 import { watchTlsFiles, type TlsFiles, type TlsMaterial } from './tls-files.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { FakeLogger } from '@wherry/core/fakes/fake-logger.ts';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createRegistryInstaller } from '../create-package-registry.ts';
 import { registryBench, type RegistryBench } from '../testing/registry-bench.ts';

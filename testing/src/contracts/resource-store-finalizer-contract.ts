@@ -1,5 +1,5 @@
-import type { ResourceStore } from '../ports/resource-store.ts';
-import type { KeyGroupResource } from '../resources/kinds.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { KeyGroupResource } from '@wherry/core/resources/kinds.ts';
 import { described, group, refusal, take, withFinalizers } from './resource-store-samples.ts';
 
 const HOLD = 'wherry.dev/hold';

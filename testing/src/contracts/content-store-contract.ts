@@ -1,7 +1,7 @@
-import type { ContentStore } from '../ports/content-store.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { Digest } from '@wherry/core/resources/meta.ts';
+import { sha256 } from '@wherry/core/trees/tree.ts';
 import type { FakeClock } from '../fakes/fake-clock.ts';
-import type { Digest } from '../resources/meta.ts';
-import { sha256 } from '../trees/tree.ts';
 
 /** A store to test, and what its test must do behind its back. */
 export interface ContentStoreHarness {

@@ -1,8 +1,8 @@
-import { DomainError, notFound } from '../errors.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { ContentStore } from '../ports/content-store.ts';
-import type { Digest } from '../resources/meta.ts';
-import { sha256 } from '../trees/tree.ts';
+import { DomainError, notFound } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { Digest } from '@wherry/core/resources/meta.ts';
+import { sha256 } from '@wherry/core/trees/tree.ts';
 
 /** Blobs in memory. */
 export class FakeContentStore implements ContentStore {

@@ -1,6 +1,6 @@
+import { conflict } from '@wherry/core/errors.ts';
 import { resourceStoreContract } from '../contracts/resource-store-contract.ts';
 import { described, group, refusal, take } from '../contracts/resource-store-samples.ts';
-import { conflict } from '../errors.ts';
 import { FakeResourceStore } from './fake-resource-store.ts';
 
 resourceStoreContract('FakeResourceStore', async () => ({

@@ -1,4 +1,4 @@
-import type { ResourceStore, WatchEvent } from '../ports/resource-store.ts';
+import type { ResourceStore, WatchEvent } from '@wherry/core/ports/resource-store.ts';
 import { described, group, take, withFinalizers } from './resource-store-samples.ts';
 
 type GroupEvent = Exclude<WatchEvent<'KeyGroup'>, { type: 'bookmark' }>;

@@ -1,5 +1,5 @@
+import type { BuildRequest, BuildResult } from '@wherry/core/ports/builder.ts';
 import { builderContract } from '../contracts/builder-contract.ts';
-import type { BuildRequest, BuildResult } from '../ports/builder.ts';
 import { FakeBuilder } from './fake-builder.ts';
 import { FakeClock } from './fake-clock.ts';
 import { FakeContentStore } from './fake-content-store.ts';

@@ -1,5 +1,5 @@
+import type { DesiredWorkload } from '@wherry/core/ports/workloads.ts';
 import { workloadsContract } from '../contracts/workloads-contract.ts';
-import type { DesiredWorkload } from '../ports/workloads.ts';
 import { FakeWorkloads } from './fake-workloads.ts';
 
 const desired: DesiredWorkload = {

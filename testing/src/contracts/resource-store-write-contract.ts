@@ -1,5 +1,5 @@
-import type { ResourceStore } from '../ports/resource-store.ts';
-import type { KeyGroupResource } from '../resources/kinds.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { KeyGroupResource } from '@wherry/core/resources/kinds.ts';
 import { described, group, refusal } from './resource-store-samples.ts';
 
 const version = (object: { metadata: { resourceVersion: string } }) => BigInt(object.metadata.resourceVersion);

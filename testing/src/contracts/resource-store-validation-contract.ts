@@ -1,5 +1,5 @@
-import type { NewResource, ResourceStore } from '../ports/resource-store.ts';
-import type { FunctionResource, KeyGroupResource } from '../resources/kinds.ts';
+import type { NewResource, ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { FunctionResource, KeyGroupResource } from '@wherry/core/resources/kinds.ts';
 import { group, refusal } from './resource-store-samples.ts';
 
 /** What only JSON can hold: fields that TypeScript would refuse. */

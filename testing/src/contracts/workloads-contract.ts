@@ -1,7 +1,7 @@
-import { workloadName } from '../feed/workload-name.ts';
-import type { DesiredWorkload, ObservedInstance, ObservedWorkload, Workloads } from '../ports/workloads.ts';
-import type { Digest } from '../resources/meta.ts';
-import { eventually } from './eventually.ts';
+import { workloadName } from '@wherry/core/feed/workload-name.ts';
+import type { DesiredWorkload, ObservedInstance, ObservedWorkload, Workloads } from '@wherry/core/ports/workloads.ts';
+import type { Digest } from '@wherry/core/resources/meta.ts';
+import { eventually } from '../eventually.ts';
 
 /** Workloads to test, and what their test must do beside them. */
 export interface WorkloadsHarness {

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import { createDigestKey } from '../crypto/key-digest.ts';
-import { createKeyRing, MASTER_KEY_BYTES } from '../crypto/key-ring.ts';
-import type { KeyRing } from '../ports/key-ring.ts';
+import { createDigestKey } from '@wherry/core/crypto/key-digest.ts';
+import { createKeyRing, MASTER_KEY_BYTES } from '@wherry/core/crypto/key-ring.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 
 /** A ring whose keys are the same in every test run. @param versions the last is the current one. */
 export function testKeyRing(...versions: number[]): KeyRing {

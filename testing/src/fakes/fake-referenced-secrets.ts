@@ -1,4 +1,4 @@
-import type { ReferencedSecret, ReferencedSecrets } from '../ports/referenced-secrets.ts';
+import type { ReferencedSecret, ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 
 /** Secrets that a test makes, changes and takes away. */
 export class FakeReferencedSecrets implements ReferencedSecrets {

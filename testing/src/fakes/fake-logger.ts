@@ -1,4 +1,4 @@
-import type { Logger } from '../ports/logger.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
 
 interface LoggedLine {
   level: 'debug' | 'info' | 'warn' | 'error';

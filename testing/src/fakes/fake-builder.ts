@@ -1,6 +1,6 @@
-import type { Builder, BuildInput, BuildRequest, BuildResult } from '../ports/builder.ts';
-import type { ContentStore } from '../ports/content-store.ts';
-import { sha256, type TreeEntry } from '../trees/tree.ts';
+import type { Builder, BuildInput, BuildRequest, BuildResult } from '@wherry/core/ports/builder.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import { sha256, type TreeEntry } from '@wherry/core/trees/tree.ts';
 
 type Failure = Extract<BuildResult, { ok: false }>;
 type Answer = BuildResult | Error | ((request: BuildRequest) => BuildResult);

@@ -1,6 +1,6 @@
-import type { DomainError, ErrorCode } from '../errors.ts';
-import type { NewResource, ResourceStore, WatchEvent } from '../ports/resource-store.ts';
-import type { Kind, KeyGroupResource, Resource } from '../resources/kinds.ts';
+import type { DomainError, ErrorCode } from '@wherry/core/errors.ts';
+import type { NewResource, ResourceStore, WatchEvent } from '@wherry/core/ports/resource-store.ts';
+import type { Kind, KeyGroupResource, Resource } from '@wherry/core/resources/kinds.ts';
 
 /** An empty store of its own for one test. */
 export interface OpenedStore {

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
 
 interface Timer {
   due: number;

@@ -1,4 +1,4 @@
-import type { FeedChannel } from '../ports/feed-channel.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 
 /**
  * Two ends of a feed connection in memory. Messages go through JSON, as on the wire: what JSON does not carry is lost

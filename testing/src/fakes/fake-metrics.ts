@@ -1,4 +1,12 @@
-import type { Counter, Gauge, Histogram, Labels, MetricDefinition, Metrics, Series } from '../ports/metrics.ts';
+import type {
+  Counter,
+  Gauge,
+  Histogram,
+  Labels,
+  MetricDefinition,
+  Metrics,
+  Series,
+} from '@wherry/core/ports/metrics.ts';
 
 interface Sample {
   labels: Labels;

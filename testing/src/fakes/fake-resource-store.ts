@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError } from '../errors.ts';
-import type { NewResource, ResourceList, ResourceStore, WatchEvent } from '../ports/resource-store.ts';
-import type { Kind, Resource } from '../resources/kinds.ts';
-import { applyCreate, applyDelete, applyStatus, applyUpdate } from '../store/transitions.ts';
-import type { Change, Preconditions, WriteStamp } from '../store/transitions.ts';
-import { Bell, watchChanges } from '../store/watch-changes.ts';
+import { DomainError } from '@wherry/core/errors.ts';
+import type { NewResource, ResourceList, ResourceStore, WatchEvent } from '@wherry/core/ports/resource-store.ts';
+import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
+import { applyCreate, applyDelete, applyStatus, applyUpdate } from '@wherry/core/store/transitions.ts';
+import type { Change, Preconditions, WriteStamp } from '@wherry/core/store/transitions.ts';
+import { Bell, watchChanges } from '@wherry/core/store/watch-changes.ts';
 
 type StoreOperation = 'get' | 'list' | 'create' | 'update' | 'updateStatus' | 'delete' | 'watch';
 

@@ -1,4 +1,4 @@
-import type { LogEntry, LogLevel, TelemetrySink } from '../ports/telemetry.ts';
+import type { LogEntry, LogLevel, TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 
 /** Keeps what is written to it. */
 export class FakeTelemetry implements TelemetrySink {

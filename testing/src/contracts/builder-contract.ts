@@ -1,6 +1,6 @@
-import type { Builder, BuildRequest, BuildResult } from '../ports/builder.ts';
-import type { ContentStore } from '../ports/content-store.ts';
-import { sha256, type TreeManifest } from '../trees/tree.ts';
+import type { Builder, BuildRequest, BuildResult } from '@wherry/core/ports/builder.ts';
+import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import { sha256, type TreeManifest } from '@wherry/core/trees/tree.ts';
 
 /** A builder to test, and the store that it reads blobs from. */
 interface BuilderHarness {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { isDomainError, type ErrorCode } from '../errors.ts';
-import type { ResourceStore } from '../ports/resource-store.ts';
-import type { Resource } from '../resources/kinds.ts';
+import { isDomainError, type ErrorCode } from '@wherry/core/errors.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { Resource } from '@wherry/core/resources/kinds.ts';
 import type { OpenedStore } from './resource-store-samples.ts';
 
 const KINDS = ['KeyGroup', 'CodeSource'] as const;

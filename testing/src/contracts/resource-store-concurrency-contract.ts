@@ -1,5 +1,5 @@
-import { isDomainError } from '../errors.ts';
-import type { ResourceStore } from '../ports/resource-store.ts';
+import { isDomainError } from '@wherry/core/errors.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { described, group } from './resource-store-samples.ts';
 
 const MANY = Array.from({ length: 20 }, (_, index) => index);

@@ -1,11 +1,11 @@
-import type { Digest } from '../resources/meta.ts';
 import type {
   DesiredWorkload,
   ObservedInstance,
   ObservedWorkload,
   WorkloadFailure,
   Workloads,
-} from '../ports/workloads.ts';
+} from '@wherry/core/ports/workloads.ts';
+import type { Digest } from '@wherry/core/resources/meta.ts';
 
 /** A call that runs in an instance. */
 interface FakeCall {
