@@ -55,16 +55,7 @@ export function secretOwner(spec: {
 export function createCaches({ store, clock, logger }: { store: ResourceStore; clock: Clock; logger: Logger }): Caches {
   let wentBack = (): void => undefined;
   const resourceVersion = (): string => newest(all.map((informer) => informer.resourceVersion()));
-  const observed: ListedStore = {
-    watch: (kind, options) => store.watch(kind, options),
-    async list(kind) {
-      // A list is a consistent read: it shows no older state than any that was seen before it began.
-      const seen = resourceVersion();
-      const list = await store.list(kind);
-      if (BigInt(list.resourceVersion) < BigInt(seen)) wentBack();
-      return list;
-    },
-  };
+  const observed = observeLists(store, resourceVersion, () => wentBack());
   const options = { store: observed, clock, logger };
   const functions = createInformer({ ...options, kind: 'Function' });
   const sources = createInformer({ ...options, kind: 'CodeSource' });
@@ -115,6 +106,19 @@ export function createCaches({ store, clock, logger }: { store: ResourceStore; c
     },
     async stop() {
       await Promise.all(all.map((informer) => informer.stop()));
+    },
+  };
+}
+
+/** A list is a consistent read: one that shows an older state than any seen before it began is of a restored store. */
+function observeLists(store: ResourceStore, seen: () => string, wentBack: () => void): ListedStore {
+  return {
+    watch: (kind, options) => store.watch(kind, options),
+    async list(kind) {
+      const before = seen();
+      const list = await store.list(kind);
+      if (BigInt(list.resourceVersion) < BigInt(before)) wentBack();
+      return list;
     },
   };
 }
