@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import { makeBuildProgram } from './build-program.ts';
+import { makeBuildProgram } from './build-process/build-program.ts';
 import { makeInstallProgram } from './packages/npm/install-program.ts';
 
 const folder = process.argv[2];

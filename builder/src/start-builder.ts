@@ -4,9 +4,9 @@ import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { STARTING, STOPPING } from '@wherry/service/ops/readiness.ts';
 import type { BuilderConfig } from './config.ts';
-import { createProcessBuilder } from './create-process-builder.ts';
+import { createProcessBuilder } from './build-process/create-process-builder.ts';
 import { createPackageRegistry } from './packages/create-package-registry.ts';
-import { startSocketServer } from './socket-server.ts';
+import { startSocketServer } from './socket/builder-server.ts';
 
 interface RunningBuilder {
   /** Of the ops listener. */

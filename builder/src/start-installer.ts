@@ -5,7 +5,7 @@ import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { STARTING } from '@wherry/service/ops/readiness.ts';
 import { registryOf, type InstallerConfig } from './config.ts';
 import { createRegistryInstaller } from './packages/create-package-registry.ts';
-import { startInstallServer } from './packages/npm/install-server.ts';
+import { startInstallServer } from './socket/installer-server.ts';
 
 /**
  * The installer beside the builder, in a container and under a user of its own: it has the registry's token, and gives

@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createProcessBuilder } from '@wherry/builder/create-process-builder.ts';
+import { createProcessBuilder } from '@wherry/builder/build-process/create-process-builder.ts';
 import type { RegistryOptions } from '@wherry/builder/packages/package-registry.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';

@@ -59,7 +59,7 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
     import('@wherry/kube/lease/leader-election.ts'),
     import('@wherry/kube/events/event-recorder.ts'),
     import('@wherry/kube/system-objects/system-objects.ts'),
-    import('@wherry/builder/socket-builder.ts'),
+    import('@wherry/builder/socket/builder-client.ts'),
   ]);
   const { namespace, systemNamespace, name } = config;
   const client = await connectKube({ kubeconfig: config.kubeconfig, clock });

@@ -2,7 +2,7 @@ import type { Message } from 'esbuild';
 import type { BuildInput } from '@wherry/core/ports/builder.ts';
 import type { LockedPackage, PackageLayout } from '../packages/package-registry.ts';
 import { TarballError, unpackTarball } from '../packages/unpack-tarball.ts';
-import type { BuildFailureReport, BuildOrder } from '../protocol.ts';
+import type { BuildFailureReport, BuildOrder } from '../build-process/protocol.ts';
 import { authorsPlace } from './authors-place.ts';
 import { describeErrors } from './describe-errors.ts';
 import { BuildProblem } from './failure.ts';

@@ -1,6 +1,6 @@
 import type { Message } from 'esbuild';
 import type { SourceLocation } from '@wherry/core/ports/builder.ts';
-import type { BuildFailureReport } from '../protocol.ts';
+import type { BuildFailureReport } from '../build-process/protocol.ts';
 import type { Detail, FailureReason } from './failure.ts';
 import { withoutSuffixes } from './module-kind.ts';
 

@@ -1,6 +1,6 @@
 import type { PartialMessage } from 'esbuild';
 import type { RequiredSpecifier } from '../packages/package-registry.ts';
-import type { BuildFailureReport } from '../protocol.ts';
+import type { BuildFailureReport } from '../build-process/protocol.ts';
 
 export type FailureReason = BuildFailureReport['reason'];
 

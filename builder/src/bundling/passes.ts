@@ -1,5 +1,5 @@
 import type { BuildOptions, BuildResult, Message, Metafile } from 'esbuild';
-import type { BuildFailureReport } from '../protocol.ts';
+import type { BuildFailureReport } from '../build-process/protocol.ts';
 import { exportAdvice } from './describe-errors.ts';
 import { finishArtifact } from './finish-artifact.ts';
 import { fileOf } from './module-kind.ts';

@@ -1,6 +1,6 @@
 import type { OnLoadResult } from 'esbuild';
 import type { PackageLayout } from '../packages/package-registry.ts';
-import type { BuildOrder, WarmPackages } from '../protocol.ts';
+import type { BuildOrder, WarmPackages } from '../build-process/protocol.ts';
 import { bundle } from './bundle.ts';
 import { preparedKey, type Preparation, type PreparedPackages } from './prepared-packages.ts';
 import { sourceFiles } from './source-files.ts';

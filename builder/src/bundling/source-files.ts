@@ -1,6 +1,6 @@
 import type { BuildInput } from '@wherry/core/ports/builder.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
-import type { BuildOrder } from '../protocol.ts';
+import type { BuildOrder } from '../build-process/protocol.ts';
 
 /** The sources as folders of one virtual root: `<source>/<path>`. No other file exists for a build. */
 export interface SourceFiles {

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { Header } from 'tar/header';
-import type { BuildOrder } from '../protocol.ts';
+import type { BuildOrder } from '../build-process/protocol.ts';
 import { bundle } from './bundle.ts';
 import { sourceFiles } from './source-files.ts';
 import type { Tools } from './tools.ts';

@@ -7,7 +7,7 @@ import type { Builder, BuildRequest, BuildResult, KnownLock } from '@wherry/core
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { TreeManifest } from '@wherry/core/trees/tree.ts';
 import { systemClock } from '@wherry/service/clock.ts';
-import { createProcessBuilder, type ProcessBuilderOptions } from '../create-process-builder.ts';
+import { createProcessBuilder, type ProcessBuilderOptions } from '../build-process/create-process-builder.ts';
 import { FakePackageRegistry } from './fake-package-registry.ts';
 
 /** By source and path. */

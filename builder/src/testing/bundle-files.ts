@@ -1,10 +1,10 @@
 import * as esbuild from 'esbuild';
 import { sha256 } from '@wherry/core/trees/tree.ts';
-import { installation } from '../build-program.ts';
+import { installation } from '../build-process/build-program.ts';
 import { bundle, type BundleResult } from '../bundling/bundle.ts';
 import { sourceFiles } from '../bundling/source-files.ts';
 import type { PackageLayout } from '../packages/package-registry.ts';
-import type { BuildOrder } from '../protocol.ts';
+import type { BuildOrder } from '../build-process/protocol.ts';
 import { FakePackageRegistry, type Packages } from './fake-package-registry.ts';
 
 /** By source and path. */

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { spawnChild } from '@wherry/service/spawn-child.ts';
-import type { BuildIdentity } from '../../build-child.ts';
+import type { BuildIdentity } from '../../build-process/build-child.ts';
 import type { RegistryOptions } from '../package-registry.ts';
 import type { InstallPeer } from './install-peer.ts';
 import { makeInstallProgram } from './install-program.ts';

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { madeScript } from '../../made-script.ts';
+import { madeScript } from '../../build-process/made-script.ts';
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 

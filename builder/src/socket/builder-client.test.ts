@@ -12,11 +12,11 @@ import type { BuildRequest, BuildResult } from '@wherry/core/ports/builder.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import { createProcessBuilder } from './create-process-builder.ts';
-import { createSocketBuilder } from './socket-builder.ts';
-import { startSocketServer, type SocketServer } from './socket-server.ts';
-import { buildLeaders, buildProcesses, groupMembers, makeRequest, type Sources } from './testing/build-bench.ts';
-import { FakePackageRegistry } from './testing/fake-package-registry.ts';
+import { createProcessBuilder } from '../build-process/create-process-builder.ts';
+import { createSocketBuilder } from './builder-client.ts';
+import { startSocketServer, type SocketServer } from './builder-server.ts';
+import { buildLeaders, buildProcesses, groupMembers, makeRequest, type Sources } from '../testing/build-bench.ts';
+import { FakePackageRegistry } from '../testing/fake-package-registry.ts';
 
 const HELLO = "export default (c) => c.text('hello');\n";
 const SOURCES: Sources = { api: { 'hello.ts': HELLO } };

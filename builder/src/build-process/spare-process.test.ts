@@ -2,7 +2,7 @@ import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
 import type { BuildChild, BuildExit } from './build-child.ts';
-import { createSpare, type Spare } from './spare.ts';
+import { createSpare, type Spare } from './spare-process.ts';
 
 const SOON = 1000;
 const MUCH_LATER = 24 * 60 * 60_000;

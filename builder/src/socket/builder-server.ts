@@ -10,7 +10,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
-import { downSchema, MAX_DOWN_BYTES, type BuildDown, type Down, type EndUp, type Up } from './socket-protocol.ts';
+import { downSchema, MAX_DOWN_BYTES, type BuildDown, type Down, type EndUp, type Up } from './builder-protocol.ts';
 
 interface SocketServerOptions {
   /** Of the Unix socket, in a folder that the two containers share. */

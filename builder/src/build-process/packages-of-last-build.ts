@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PackageLayout, PackageRegistry } from './packages/package-registry.ts';
+import type { PackageLayout, PackageRegistry } from '../packages/package-registry.ts';
 import type { WarmPackages } from './protocol.ts';
 
 /** More than this is not unpacked before it is requested. In bytes of tarballs. */

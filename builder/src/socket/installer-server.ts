@@ -4,17 +4,17 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
-import { createSlots, type Slots } from '../../slots.ts';
-import type { Answer } from './install-session.ts';
-import type { Installer } from './installer.ts';
+import { createSlots, type Slots } from '@wherry/service/semaphore.ts';
+import type { Answer } from '../packages/npm/install-session.ts';
+import type { Installer } from '../packages/npm/installer.ts';
 import {
   MAX_LINE_BYTES,
   socketOrderSchema,
   type InstallReport,
   type ResolveOrder,
   type TarballOrder,
-} from './protocol.ts';
-import { sendTarball } from './send-tarball.ts';
+} from '../packages/npm/protocol.ts';
+import { sendTarball } from '../packages/npm/send-tarball.ts';
 
 /** The builder has one connection, and for a moment two when it restarts. */
 const MAX_CONNECTIONS = 4;

@@ -1,14 +1,14 @@
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import { createAnswers } from './bundling/answers.ts';
-import { bundle } from './bundling/bundle.ts';
-import { preparePackages } from './bundling/prepare-packages.ts';
-import type { Preparation } from './bundling/prepared-packages.ts';
-import { sourceFiles } from './bundling/source-files.ts';
-import { warmUp } from './bundling/warm-up.ts';
-import { givenEsbuild } from './given-esbuild.ts';
-import type { PackageLayout } from './packages/package-registry.ts';
+import { createAnswers } from '../bundling/answers.ts';
+import { bundle } from '../bundling/bundle.ts';
+import { preparePackages } from '../bundling/prepare-packages.ts';
+import type { Preparation } from '../bundling/prepared-packages.ts';
+import { sourceFiles } from '../bundling/source-files.ts';
+import { warmUp } from '../bundling/warm-up.ts';
+import { givenEsbuild } from './inherited-esbuild.ts';
+import type { PackageLayout } from '../packages/package-registry.ts';
 import type { Answer, BuildOrder, BuildReport, WarmUp } from './protocol.ts';
 
 /** Manifests of many sources make a long line. */

@@ -19,8 +19,8 @@ import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
-import { createPackageRegistry } from './packages/create-package-registry.ts';
-import { startTestRegistry, type TestRegistry } from './packages/testing/test-registry.ts';
+import { createPackageRegistry } from '../packages/create-package-registry.ts';
+import { startTestRegistry, type TestRegistry } from '../packages/testing/test-registry.ts';
 import {
   buildBench,
   buildLeaders,
@@ -28,7 +28,7 @@ import {
   groupMembers,
   type BuildBench,
   type Sources,
-} from './testing/build-bench.ts';
+} from '../testing/build-bench.ts';
 
 const HELLO: Sources = { api: { 'hello.ts': "export default (c) => c.text('hello');\n" } };
 const MIB = 1024 * 1024;

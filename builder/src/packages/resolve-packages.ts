@@ -9,7 +9,7 @@ import type {
   PackageLayout,
   PackageRegistry,
   ResolveRequest,
-} from './packages/package-registry.ts';
+} from './package-registry.ts';
 
 interface ResolutionContext {
   content: ContentStore;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { BuildFailureReason, BuildInput, SourceLocation } from '@wherry/core/ports/builder.ts';
 import { digestSchema, type Digest } from '@wherry/core/resources/meta.ts';
-import type { RequiredSpecifier, PackageLayout } from './packages/package-registry.ts';
+import type { RequiredSpecifier, PackageLayout } from '../packages/package-registry.ts';
 
 /** What the service sends the process that builds, over its one pipe. */
 export interface BuildOrder {

@@ -8,8 +8,8 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import { connectPatiently } from './connect-patiently.ts';
-import { createSlots, type Slots } from './slots.ts';
+import { connectPatiently } from './connect-with-retry.ts';
+import { createSlots, type Slots } from '@wherry/service/semaphore.ts';
 import {
   MAX_ARTIFACT_BYTES,
   MAX_BLOB_BYTES,
@@ -18,7 +18,7 @@ import {
   type Down,
   type EndUp,
   type Up,
-} from './socket-protocol.ts';
+} from './builder-protocol.ts';
 
 interface SocketBuilderOptions {
   /** Of the builder's Unix socket. */

@@ -7,10 +7,10 @@ import {
   type LockedPackage,
   type PackageFailure,
   type PackageRegistry,
-} from './packages/package-registry.ts';
-import type { UsedPackages } from './used-packages.ts';
+} from '../packages/package-registry.ts';
+import type { UsedPackages } from './packages-of-last-build.ts';
 import { buildReportSchema, type Answer, type BuildOrder, type BuildReport } from './protocol.ts';
-import { resolvePackages } from './resolve-packages.ts';
+import { resolvePackages } from '../packages/resolve-packages.ts';
 
 /** Requests that a process may have open; ours has fewer. */
 const MAX_OPEN = 64;
@@ -147,7 +147,7 @@ export class BuildSession {
   async #placed({ reason, message, retry }: PackageFailure, integrity: string): Promise<PackageFailure> {
     const { source, locked } = this.#tarballs.get(integrity) ?? {};
     // The package registry has loaded it. A build without packages does without.
-    const { npmSpecifier } = await import('./packages/npm-specifier.ts');
+    const { npmSpecifier } = await import('../packages/npm-specifier.ts');
     const required = this.#requirements[source ?? '']?.find(({ specifier }) => {
       const parts = npmSpecifier(specifier);
       return 'name' in parts && parts.name === locked?.name;

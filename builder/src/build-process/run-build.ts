@@ -5,9 +5,9 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import type { BuildChild, BuildExit } from './build-child.ts';
 import { BuildSession, type BuildSessionEnd, type FinalReport } from './build-session.ts';
-import type { PackageFailure, PackageRegistry } from './packages/package-registry.ts';
+import type { PackageFailure, PackageRegistry } from '../packages/package-registry.ts';
 import { groupMemory } from './process-group.ts';
-import type { UsedPackages } from './used-packages.ts';
+import type { UsedPackages } from './packages-of-last-build.ts';
 import { createTimeBudgets, type TimeBudgets } from './time-budgets.ts';
 
 /** How often the memory of its processes is looked at. Small builds have ended before the first look. */

@@ -6,12 +6,12 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import { startBuildChild, type BuildChild, type BuildIdentity } from './build-child.ts';
 import { makeBuildProgram, type BuildProgram } from './build-program.ts';
-import type { PackageRegistry } from './packages/package-registry.ts';
+import type { PackageRegistry } from '../packages/package-registry.ts';
 import type { WarmUp } from './protocol.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
-import { createSlots } from './slots.ts';
-import { createSpare } from './spare.ts';
-import { LastPackages } from './used-packages.ts';
+import { createSlots } from '@wherry/service/semaphore.ts';
+import { createSpare } from './spare-process.ts';
+import { LastPackages } from './packages-of-last-build.ts';
 
 const MIB = 1024 * 1024;
 /** B1. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { eventually } from '@wherry/testing/eventually.ts';
 import { groupMemory, killGroup, untilGroupEnded } from './process-group.ts';
-import { groupMembers } from './testing/build-bench.ts';
+import { groupMembers } from '../testing/build-bench.ts';
 
 describe('a process group', () => {
   it('B1: has ended when its last process has, though its leader was gone long before and no pipe is open', async () => {

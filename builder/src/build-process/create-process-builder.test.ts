@@ -7,7 +7,7 @@ import { systemClock } from '@wherry/service/clock.ts';
 import { startBuildChild } from './build-child.ts';
 import { makeBuildProgram } from './build-program.ts';
 import { createProcessBuilder } from './create-process-builder.ts';
-import { FakePackageRegistry } from './testing/fake-package-registry.ts';
+import { FakePackageRegistry } from '../testing/fake-package-registry.ts';
 import type { WarmUp } from './protocol.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
 import {
@@ -17,7 +17,7 @@ import {
   groupMembers,
   makeRequest,
   type Sources,
-} from './testing/build-bench.ts';
+} from '../testing/build-bench.ts';
 
 const LIMITS: BuildLimits = {
   timeoutMs: 60_000,

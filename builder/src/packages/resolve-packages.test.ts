@@ -1,7 +1,7 @@
 import type { BuildRequest, BuildResult } from '@wherry/core/ports/builder.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
-import { buildBench, type BuildBench, type Sources } from './testing/build-bench.ts';
-import { FakePackageRegistry } from './testing/fake-package-registry.ts';
+import { buildBench, type BuildBench, type Sources } from '../testing/build-bench.ts';
+import { FakePackageRegistry } from '../testing/fake-package-registry.ts';
 
 const NEVER = new AbortController().signal;
 const HANDLER = "import a from 'npm:a';\nexport default () => a;\n";

@@ -7,8 +7,8 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { BuildChild, BuildExit } from './build-child.ts';
 import type { LayoutsAnswer } from './protocol.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
-import { FakePackageRegistry } from './testing/fake-package-registry.ts';
-import { makeRequest } from './testing/build-bench.ts';
+import { FakePackageRegistry } from '../testing/fake-package-registry.ts';
+import { makeRequest } from '../testing/build-bench.ts';
 
 const PACKAGES = { 'node_modules/a': { 'index.js': 'module.exports = 1;' } };
 const LIMITS: BuildLimits = {

@@ -97,7 +97,7 @@ function spawnNode(program: BuildProgram, options: ChildOptions, esbuild: ChildP
     {
       ...apart(options),
       env: {},
-      // As `given-esbuild.ts` takes the last two.
+      // As `inherited-esbuild.ts` takes the last two.
       stdio: ['pipe', 'ignore', 'pipe', 'pipe', esbuild.stdin, esbuild.stdout],
     },
   );

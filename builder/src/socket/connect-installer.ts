@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import { connectPatiently, type PatientConnection } from '../../connect-patiently.ts';
-import type { InstallPeer } from './install-peer.ts';
-import { MAX_LINE_BYTES } from './protocol.ts';
+import { connectPatiently, type PatientConnection } from './connect-with-retry.ts';
+import type { InstallPeer } from '../packages/npm/install-peer.ts';
+import { MAX_LINE_BYTES } from '../packages/npm/protocol.ts';
 
 /**
  * The installer of another container, over its Unix socket: it has the registry's token, and this process none.

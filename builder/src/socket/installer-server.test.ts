@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
-import { createRegistryInstaller } from '../create-package-registry.ts';
-import { registryBench, type RegistryBench } from '../testing/registry-bench.ts';
-import { startTestRegistry, type TestRegistry } from '../testing/test-registry.ts';
-import { startInstallServer } from './install-server.ts';
+import { createRegistryInstaller } from '../packages/create-package-registry.ts';
+import { registryBench, type RegistryBench } from '../packages/testing/registry-bench.ts';
+import { startTestRegistry, type TestRegistry } from '../packages/testing/test-registry.ts';
+import { startInstallServer } from './installer-server.ts';
 
 const never = new AbortController().signal;
 let registry: TestRegistry;
