@@ -10,7 +10,7 @@ import { eventually } from '@wherry/testing/eventually.ts';
 import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
-import { createSocketBuilder } from './socket/builder-client.ts';
+import { createBuilderClient } from './socket/builder-client.ts';
 import { makeRequest, type Sources } from './testing/build-bench.ts';
 
 const SOURCES: Sources = { api: { 'hello.ts': "export default (c) => c.text('hello');\n" } };
@@ -64,7 +64,7 @@ function operatorSide() {
       return content.get(digest);
     },
   });
-  const builder = createSocketBuilder({ path: socket, content: store, clock, logger: new FakeLogger() });
+  const builder = createBuilderClient({ path: socket, content: store, clock, logger: new FakeLogger() });
   return {
     builder,
     hold() {

@@ -6,7 +6,7 @@ import { STARTING, STOPPING } from '@wherry/service/ops/readiness.ts';
 import type { BuilderConfig } from './config.ts';
 import { createProcessBuilder } from './build-process/create-process-builder.ts';
 import { createPackageRegistry } from './packages/create-package-registry.ts';
-import { startSocketServer } from './socket/builder-server.ts';
+import { startBuilderServer } from './socket/builder-server.ts';
 
 interface RunningBuilder {
   /** Of the ops listener. */
@@ -40,7 +40,7 @@ export async function startBuilder({
       metrics,
     });
     parts.defer(() => packages.stop());
-    const server = await startSocketServer({
+    const server = await startBuilderServer({
       path: config.socket,
       makeBuilder: (content) =>
         createProcessBuilder({ content, packages: async () => packages, clock, logger, metrics }),

@@ -5,7 +5,7 @@ import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { STARTING } from '@wherry/service/ops/readiness.ts';
 import { registryOf, type InstallerConfig } from './config.ts';
 import { createRegistryInstaller } from './packages/create-package-registry.ts';
-import { startInstallServer } from './socket/installer-server.ts';
+import { startInstallerServer } from './socket/installer-server.ts';
 
 /**
  * The installer beside the builder, in a container and under a user of its own: it has the registry's token, and gives
@@ -26,7 +26,7 @@ export async function startInstaller({
     let problem: string | undefined = STARTING;
     const ops = await startOpsListener({ port: config.opsPort, registry, readyz: () => problem, clock, logger });
     parts.defer(() => ops.close());
-    const server = await startInstallServer({
+    const server = await startInstallerServer({
       path: config.socket,
       installer: createRegistryInstaller({ registry: npmRegistry, clock, logger }),
       logger,

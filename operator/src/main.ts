@@ -54,7 +54,7 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
     { LeaderElection },
     { EventRecorder },
     { createSystemSecrets, createSystemConfigMaps },
-    { createSocketBuilder },
+    { createBuilderClient },
   ] = await Promise.all([
     import('@wherry/kube/lease/leader-election.ts'),
     import('@wherry/kube/events/event-recorder.ts'),
@@ -87,7 +87,7 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
       metrics,
     }),
     workloads: (options) => createDeploymentWorkloads({ client, settings, ...options, clock, logger }),
-    builder: (content) => createSocketBuilder({ path: config.builderSocket, content, clock, logger }),
+    builder: (content) => createBuilderClient({ path: config.builderSocket, content, clock, logger }),
     close: () => client.close(),
   };
 }

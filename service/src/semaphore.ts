@@ -1,25 +1,25 @@
 /** Lets only so many in at once; the others wait in the order in which they came. */
-export interface Slots {
-  /** Resolves when there is room, with how to leave (once). Rejects with the signal's reason when it aborts first. */
-  enter(signal: AbortSignal): Promise<() => void>;
+export interface Semaphore {
+  /** Resolves when there is room, with how to release it (once). Rejects with the signal's reason when it aborts first. */
+  acquire(signal: AbortSignal): Promise<() => void>;
 }
 
-export function createSlots(count: number): Slots {
+export function createSemaphore(count: number): Semaphore {
   const waiting = new Set<() => void>();
   let free = count;
 
-  function leave(): void {
+  function release(): void {
     const [next] = waiting;
     if (next === undefined) free += 1;
     else next();
   }
 
   return {
-    async enter(signal) {
+    async acquire(signal) {
       signal.throwIfAborted();
       if (free > 0) {
         free -= 1;
-        return leave;
+        return release;
       }
       const { promise, resolve, reject } = Promise.withResolvers<() => void>();
       const abort = (): void => {
@@ -29,7 +29,7 @@ export function createSlots(count: number): Slots {
       const go = (): void => {
         waiting.delete(go);
         signal.removeEventListener('abort', abort);
-        resolve(leave);
+        resolve(release);
       };
       waiting.add(go);
       signal.addEventListener('abort', abort, { once: true });

@@ -7,7 +7,7 @@ import { preparePackages } from '../bundling/prepare-packages.ts';
 import type { Preparation } from '../bundling/prepared-packages.ts';
 import { sourceFiles } from '../bundling/source-files.ts';
 import { warmUp } from '../bundling/warm-up.ts';
-import { givenEsbuild } from './inherited-esbuild.ts';
+import { inheritedEsbuild } from './inherited-esbuild.ts';
 import type { PackageLayout } from '../packages/package-registry.ts';
 import type { Answer, BuildOrder, BuildReport, WarmUp } from './protocol.ts';
 
@@ -18,7 +18,7 @@ const MAX_LINE_BYTES = 512 * 1024 * 1024;
 async function main(esbuildFile: string, honoFolder: string): Promise<void> {
   const channel = jsonLines(new Socket({ fd: 3 }), { maxLineBytes: MAX_LINE_BYTES });
   void channel.closed.then(() => process.exit());
-  const esbuild = givenEsbuild(esbuildFile);
+  const esbuild = inheritedEsbuild(esbuildFile);
   // A process that waits for its order has esbuild's own process warm.
   void esbuild.transform('').catch(() => undefined);
   const say = (message: BuildReport): void => channel.send(message);

@@ -9,9 +9,9 @@ import { makeBuildProgram, type BuildProgram } from './build-program.ts';
 import type { PackageRegistry } from '../packages/package-registry.ts';
 import type { WarmUp } from './protocol.ts';
 import { runBuild, type BuildLimits } from './run-build.ts';
-import { createSlots } from '@wherry/service/semaphore.ts';
-import { createSpare } from './spare-process.ts';
-import { LastPackages } from './packages-of-last-build.ts';
+import { createSemaphore } from '@wherry/service/semaphore.ts';
+import { createSpareProcess } from './spare-process.ts';
+import { PackagesOfLastBuild } from './packages-of-last-build.ts';
 
 const MIB = 1024 * 1024;
 /** B1. */
@@ -43,7 +43,7 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
   const { clock, logger, identity } = options;
   const limits = { ...LIMITS, ...options.limits };
   const starts = options.metrics.counter(METRICS.buildProcesses);
-  const slots = createSlots(limits.concurrency);
+  const processes = createSemaphore(limits.concurrency);
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();
   let program: Promise<BuildProgram> | undefined;
@@ -55,7 +55,7 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
     });
     return startBuildChild(await program, { memoryBytes: limits.memoryBytes, identity });
   };
-  const last = new LastPackages(options.packages);
+  const last = new PackagesOfLastBuild(options.packages);
   const startWarm = async (): Promise<BuildChild> => {
     const [child, packages] = await Promise.all([
       start(),
@@ -65,10 +65,10 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
     child.channel.send({ type: 'warm', ...(packages && { packages }) } satisfies WarmUp);
     return child;
   };
-  const spare = createSpare({ start: startWarm, clock, logger });
+  const spare = createSpareProcess({ start: startWarm, clock, logger });
 
   async function buildOne(request: Parameters<Builder['build']>[0], signal: AbortSignal): ReturnType<Builder['build']> {
-    const leave = await slots.enter(signal);
+    const release = await processes.acquire(signal);
     try {
       const ready = spare.take();
       starts.inc({ start: ready === undefined ? 'cold' : 'spare' });
@@ -78,7 +78,7 @@ export function createProcessBuilder(options: ProcessBuilderOptions): Builder & 
         onPackages: (used) => last.remember(used),
       });
     } finally {
-      leave();
+      release();
       if ((options.spare ?? true) && !stopping.signal.aborted) spare.prepare();
     }
   }

@@ -9,7 +9,7 @@ import type * as Esbuild from 'esbuild';
  * input) and 5 (its standard output). The library knows no other way to one than `spawn`, and this process may start none.
  * After `stop()` it is gone for good.
  */
-export function givenEsbuild(esbuildFile: string): typeof Esbuild {
+export function inheritedEsbuild(esbuildFile: string): typeof Esbuild {
   const stdin = new Socket({ fd: 4, readable: false, writable: true });
   const stdout = new Socket({ fd: 5, readable: true, writable: false });
   const nothing = (): void => undefined;

@@ -13,7 +13,7 @@ export interface UsedPackages {
 }
 
 /** The packages of the last build that had some, for the process that stands ready for the next one. */
-export class LastPackages {
+export class PackagesOfLastBuild {
   readonly #registry: () => Promise<PackageRegistry>;
   #last: UsedPackages | undefined;
 

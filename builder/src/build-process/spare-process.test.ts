@@ -2,7 +2,7 @@ import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
 import type { BuildChild, BuildExit } from './build-child.ts';
-import { createSpare, type Spare } from './spare-process.ts';
+import { createSpareProcess, type SpareProcess } from './spare-process.ts';
 
 const SOON = 1000;
 const MUCH_LATER = 24 * 60 * 60_000;
@@ -10,14 +10,14 @@ const MUCH_LATER = 24 * 60 * 60_000;
 describe('the spare process', () => {
   let clock: FakeClock;
   let made: { child: BuildChild; killed: boolean }[];
-  let spare: Spare;
+  let spare: SpareProcess;
   let failure: Error | undefined;
 
   beforeEach(() => {
     clock = new FakeClock();
     made = [];
     failure = undefined;
-    spare = createSpare({ start, clock, logger: new FakeLogger() });
+    spare = createSpareProcess({ start, clock, logger: new FakeLogger() });
   });
 
   async function start(): Promise<BuildChild> {

@@ -8,7 +8,7 @@ const DELAY_MS = 150;
 const IDLE_MS = 10 * 60_000;
 
 /** At most one process that stands ready for the next build. */
-export interface Spare {
+export interface SpareProcess {
   /** The process, if one stands ready; it is the caller's from now on. */
   take(): BuildChild | undefined;
   /** Has one ready soon, and for a while. */
@@ -16,7 +16,11 @@ export interface Spare {
   stop(): Promise<void>;
 }
 
-export function createSpare(options: { start: () => Promise<BuildChild>; clock: Clock; logger: Logger }): Spare {
+export function createSpareProcess(options: {
+  start: () => Promise<BuildChild>;
+  clock: Clock;
+  logger: Logger;
+}): SpareProcess {
   const { start, clock, logger } = options;
   let child: BuildChild | undefined;
   let starting: Promise<void> | undefined;

@@ -13,8 +13,8 @@ import { sha256 } from '@wherry/core/trees/tree.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { createProcessBuilder } from '../build-process/create-process-builder.ts';
-import { createSocketBuilder } from './builder-client.ts';
-import { startSocketServer, type SocketServer } from './builder-server.ts';
+import { createBuilderClient } from './builder-client.ts';
+import { startBuilderServer, type BuilderServer } from './builder-server.ts';
 import { buildLeaders, buildProcesses, groupMembers, makeRequest, type Sources } from '../testing/build-bench.ts';
 import { FakePackageRegistry } from '../testing/fake-package-registry.ts';
 
@@ -34,9 +34,9 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 function serveBuilds(
   at: string,
   tree: ConstructorParameters<typeof FakePackageRegistry>[0] = {},
-): Promise<SocketServer> {
+): Promise<BuilderServer> {
   const registry = new FakePackageRegistry(tree);
-  return startSocketServer({
+  return startBuilderServer({
     path: at,
     makeBuilder: (content) =>
       createProcessBuilder({
@@ -65,7 +65,7 @@ function operatorSide(at = file) {
     },
   });
   const logger = new FakeLogger();
-  const builder = createSocketBuilder({ path: at, content: store, clock, logger });
+  const builder = createBuilderClient({ path: at, content: store, clock, logger });
   return {
     content,
     builder,
@@ -102,7 +102,7 @@ describe('a builder behind its socket', () => {
 });
 
 describe('the socket builder with the real one', () => {
-  let server: SocketServer;
+  let server: BuilderServer;
   let side: ReturnType<typeof operatorSide>;
   beforeEach(() => {
     side = operatorSide();

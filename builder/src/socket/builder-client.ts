@@ -8,19 +8,19 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import { connectPatiently } from './connect-with-retry.ts';
-import { createSlots, type Slots } from '@wherry/service/semaphore.ts';
+import { connectWithRetry } from './connect-with-retry.ts';
+import { createSemaphore, type Semaphore } from '@wherry/service/semaphore.ts';
 import {
   MAX_ARTIFACT_BYTES,
   MAX_BLOB_BYTES,
   MAX_UP_BYTES,
-  upSchema,
-  type Down,
-  type EndUp,
-  type Up,
+  builderMessageSchema,
+  type OperatorMessage,
+  type FinalMessage,
+  type BuilderMessage,
 } from './builder-protocol.ts';
 
-interface SocketBuilderOptions {
+interface BuilderClientOptions {
   /** Of the builder's Unix socket. */
   path: string;
   /** Where the requests' blobs are. The builder gets those that its request names, and no other. */
@@ -43,7 +43,7 @@ const HIGH_WATER = 16 * 1024 * 1024;
  * trusted: what it says is checked, and the artifact's digest is computed here (B4).
  * A build rejects with `unavailable` when the builder cannot be reached or goes away meanwhile: then it was not tried.
  */
-export function createSocketBuilder(options: SocketBuilderOptions): Builder & { stop(): Promise<void> } {
+export function createBuilderClient(options: BuilderClientOptions): Builder & { stop(): Promise<void> } {
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();
 
@@ -52,7 +52,7 @@ export function createSocketBuilder(options: SocketBuilderOptions): Builder & { 
     const end = (): void => void socket.destroy();
     signal.addEventListener('abort', end);
     try {
-      return await new SocketBuild(socket, request, options).run();
+      return await new RemoteBuild(socket, request, options).run();
     } catch (error) {
       signal.throwIfAborted();
       throw error;
@@ -77,9 +77,9 @@ export function createSocketBuilder(options: SocketBuilderOptions): Builder & { 
 }
 
 /** @throws DomainError `unavailable` when nobody listens, or the signal's reason. */
-async function connected(options: SocketBuilderOptions, signal: AbortSignal): Promise<Socket> {
+async function connected(options: BuilderClientOptions, signal: AbortSignal): Promise<Socket> {
   try {
-    return await connectPatiently(options, signal);
+    return await connectWithRetry(options, signal);
   } catch (error) {
     signal.throwIfAborted();
     throw gone(`cannot be reached (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
@@ -87,18 +87,18 @@ async function connected(options: SocketBuilderOptions, signal: AbortSignal): Pr
 }
 
 /** One build over one connection. */
-class SocketBuild {
+class RemoteBuild {
   readonly #socket: Socket;
   readonly #channel: FeedChannel;
   readonly #request: BuildRequest;
-  readonly #options: SocketBuilderOptions;
+  readonly #options: BuilderClientOptions;
   /** Digests that the builder may have. */
   readonly #allowed: ReadonlySet<string>;
-  readonly #slots: Slots = createSlots(BLOBS_AT_ONCE);
+  readonly #semaphore: Semaphore = createSemaphore(BLOBS_AT_ONCE);
   readonly #ended = new AbortController();
   #open = 0;
 
-  constructor(socket: Socket, request: BuildRequest, options: SocketBuilderOptions) {
+  constructor(socket: Socket, request: BuildRequest, options: BuilderClientOptions) {
     this.#socket = socket;
     this.#channel = jsonLines(socket, { maxLineBytes: MAX_UP_BYTES, maxBufferedBytes: Infinity });
     this.#request = request;
@@ -129,7 +129,7 @@ class SocketBuild {
 
   async #listen(fail: (error: unknown) => void): Promise<BuildResult> {
     for await (const value of this.#channel.messages()) {
-      const message = upSchema.safeParse(value);
+      const message = builderMessageSchema.safeParse(value);
       if (!message.success) throw this.#nonsense('sent an invalid message');
       if (message.data.type !== 'blob') return this.#resultOf(message.data);
       if (!this.#mayRequest(message.data)) throw this.#nonsense("requested a blob that is not its build's");
@@ -138,19 +138,19 @@ class SocketBuild {
     throw gone('went away in the middle of the build');
   }
 
-  #mayRequest({ digest }: Extract<Up, { type: 'blob' }>): boolean {
+  #mayRequest({ digest }: Extract<BuilderMessage, { type: 'blob' }>): boolean {
     return this.#open < MAX_OPEN && this.#allowed.has(digest);
   }
 
   async #answer(digest: string): Promise<void> {
     this.#open += 1;
     try {
-      const leave = await this.#slots.enter(this.#ended.signal);
+      const release = await this.#semaphore.acquire(this.#ended.signal);
       try {
         this.#say(await this.#blob(digest));
         if (this.#socket.writableLength > HIGH_WATER) await once(this.#socket, 'drain', { signal: this.#ended.signal });
       } finally {
-        leave();
+        release();
       }
     } catch (error) {
       if (!this.#ended.signal.aborted) throw error;
@@ -160,7 +160,7 @@ class SocketBuild {
   }
 
   /** @throws what the content store says, but that there is no such blob: a lock may be gone, and is made anew. */
-  async #blob(digest: string): Promise<Down> {
+  async #blob(digest: string): Promise<OperatorMessage> {
     try {
       const bytes = await this.#options.content.get(digest);
       if (bytes.length > MAX_BLOB_BYTES)
@@ -172,7 +172,7 @@ class SocketBuild {
     }
   }
 
-  #resultOf(end: EndUp): BuildResult {
+  #resultOf(end: FinalMessage): BuildResult {
     if (end.type === 'untried') throw new DomainError('unavailable', end.message);
     this.#check(end);
     const { inputs } = end;
@@ -195,7 +195,7 @@ class SocketBuild {
   }
 
   /** What a build rests on decides when it is done again: so that is believed of its own files alone. */
-  #check({ inputs, locks = [] }: Extract<EndUp, { type: 'built' | 'failed' }>): void {
+  #check({ inputs, locks = [] }: Extract<FinalMessage, { type: 'built' | 'failed' }>): void {
     const { trees } = this.#request;
     const sources = new Set(inputs.map(({ source }) => source));
     const files = new Set<string>();
@@ -207,7 +207,7 @@ class SocketBuild {
       throw this.#nonsense('named a source that its build does not have');
   }
 
-  #say(message: Down): void {
+  #say(message: OperatorMessage): void {
     this.#channel.send(message);
   }
 

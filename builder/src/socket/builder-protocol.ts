@@ -56,7 +56,7 @@ const inputs: z.ZodType<BuildInput[]> = z
 const bySource = <T>(value: z.ZodType<T>): z.ZodType<[string, T][]> => z.array(z.tuple([text, value])).max(MAX_SOURCES);
 
 /** From the operator. */
-export const downSchema = z.discriminatedUnion('type', [
+export const operatorMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('build'),
     source: text,
@@ -68,13 +68,13 @@ export const downSchema = z.discriminatedUnion('type', [
   /** There is none that the builder may have: `not_found`, or why it is not available now. */
   z.strictObject({ type: z.literal('noBlob'), digest: digestSchema, code: z.enum(['not_found', 'unavailable']) }),
 ]);
-export type Down = z.infer<typeof downSchema>;
-export type BuildDown = Extract<Down, { type: 'build' }>;
+export type OperatorMessage = z.infer<typeof operatorMessageSchema>;
+export type BuildMessage = Extract<OperatorMessage, { type: 'build' }>;
 
 const ended = { inputs, locks: bySource(usedLock).exactOptional() };
 
 /** From the builder, which nobody trusts: it runs untrusted code. */
-export const upSchema = z.discriminatedUnion('type', [
+export const builderMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('blob'), digest: digestSchema }),
   /** The artifact is text: one ES module. Its digest is not sent: the client computes it (B4). */
   z.strictObject({ type: z.literal('built'), artifact: z.string().max(MAX_ARTIFACT_BYTES), ...ended }),
@@ -89,5 +89,5 @@ export const upSchema = z.discriminatedUnion('type', [
   /** It could not be tried: it is tried again. */
   z.strictObject({ type: z.literal('untried'), message: z.string().max(MAX_MESSAGE_CHARACTERS) }),
 ]);
-export type Up = z.infer<typeof upSchema>;
-export type EndUp = Exclude<Up, { type: 'blob' }>;
+export type BuilderMessage = z.infer<typeof builderMessageSchema>;
+export type FinalMessage = Exclude<BuilderMessage, { type: 'blob' }>;

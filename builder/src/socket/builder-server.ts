@@ -10,9 +10,16 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
-import { downSchema, MAX_DOWN_BYTES, type BuildDown, type Down, type EndUp, type Up } from './builder-protocol.ts';
+import {
+  operatorMessageSchema,
+  MAX_DOWN_BYTES,
+  type BuildMessage,
+  type OperatorMessage,
+  type FinalMessage,
+  type BuilderMessage,
+} from './builder-protocol.ts';
 
-interface SocketServerOptions {
+interface BuilderServerOptions {
   /** Of the Unix socket, in a folder that the two containers share. */
   path: string;
   /** Makes the builder whose builds are served; `content` is the client's. */
@@ -21,7 +28,7 @@ interface SocketServerOptions {
   logger: Logger;
 }
 
-export interface SocketServer {
+export interface BuilderServer {
   /** Lets running builds end for a while, then ends them, and closes. */
   stop(): Promise<void>;
 }
@@ -36,7 +43,7 @@ const MAX_CONNECTIONS = 1000;
  * Serves builds on a Unix socket (0660).
  * @throws StartError when it cannot listen there.
  */
-export async function startSocketServer(options: SocketServerOptions): Promise<SocketServer> {
+export async function startBuilderServer(options: BuilderServerOptions): Promise<BuilderServer> {
   const { clock, logger } = options;
   // One builder for all connections, for they share its processes; which connection's blobs a build reads, its context says.
   const requestsOfBuild = new AsyncLocalStorage<BlobRequests>();
@@ -52,7 +59,7 @@ export async function startSocketServer(options: SocketServerOptions): Promise<S
     const gone = new AbortController();
     let building: Promise<void> | undefined;
     for await (const value of channel.messages()) {
-      const message = downSchema.safeParse(value);
+      const message = operatorMessageSchema.safeParse(value);
       if (!message.success) break;
       if (message.data.type !== 'build') requests.answer(message.data);
       else if (building !== undefined) break;
@@ -70,7 +77,7 @@ export async function startSocketServer(options: SocketServerOptions): Promise<S
     open.delete(channel);
   }
 
-  async function build(order: BuildDown, signal: AbortSignal, channel: FeedChannel): Promise<void> {
+  async function build(order: BuildMessage, signal: AbortSignal, channel: FeedChannel): Promise<void> {
     try {
       channel.send(endOf(await builder.build(requestOf(order), signal)));
     } catch (err) {
@@ -102,7 +109,7 @@ export async function startSocketServer(options: SocketServerOptions): Promise<S
   };
 }
 
-const untried = (error: unknown): EndUp => ({
+const untried = (error: unknown): FinalMessage => ({
   type: 'untried',
   message: error instanceof DomainError ? error.message : 'The builder could not try the build: its log says why.',
 });
@@ -123,13 +130,13 @@ class BlobRequests {
     if (pending === undefined) {
       pending = Promise.withResolvers<Buffer>();
       this.#open.set(digest, pending);
-      this.#channel.send({ type: 'blob', digest } satisfies Up);
+      this.#channel.send({ type: 'blob', digest } satisfies BuilderMessage);
     }
     return pending.promise;
   }
 
   /** Takes an answer. What was not requested is ignored. */
-  answer(message: Exclude<Down, BuildDown>): void {
+  answer(message: Exclude<OperatorMessage, BuildMessage>): void {
     const pending = this.#open.get(message.digest);
     this.#open.delete(message.digest);
     if (pending === undefined) return;
@@ -170,11 +177,11 @@ function contentOf(requestsOfBuild: AsyncLocalStorage<BlobRequests>): ContentSto
   };
 }
 
-function requestOf({ source, path, trees, locks }: BuildDown): BuildRequest {
+function requestOf({ source, path, trees, locks }: BuildMessage): BuildRequest {
   return { source, path, trees: new Map(trees), ...(locks.length > 0 && { locks: new Map(locks) }) };
 }
 
-function endOf(result: BuildResult): EndUp {
+function endOf(result: BuildResult): FinalMessage {
   const { inputs } = result;
   const locks = result.locks === undefined ? {} : { locks: [...result.locks] };
   if (result.ok) return { type: 'built', artifact: Buffer.from(result.artifact).toString('utf8'), inputs, ...locks };

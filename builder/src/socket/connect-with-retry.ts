@@ -8,7 +8,7 @@ import { Backoff } from '@wherry/service/backoff.ts';
 const CONNECT_MS = 15_000;
 const RETRY = { firstMs: 50, lastMs: 1000 };
 
-export interface PatientConnection {
+export interface RetriedConnection {
   /** Of a Unix socket. */
   path: string;
   clock: Clock;
@@ -19,8 +19,8 @@ export interface PatientConnection {
  * Tries again for a while: a program that restarts has no socket, or one that nobody listens on.
  * @throws the signal's reason, or the last refusal (ECONNREFUSED, ENOENT).
  */
-export async function connectPatiently(
-  { path, clock, logger }: PatientConnection,
+export async function connectWithRetry(
+  { path, clock, logger }: RetriedConnection,
   signal: AbortSignal,
 ): Promise<Socket> {
   const giveUpAt = clock.monotonic() + CONNECT_MS;

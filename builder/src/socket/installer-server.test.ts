@@ -8,7 +8,7 @@ import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createRegistryInstaller } from '../packages/create-package-registry.ts';
 import { registryBench, type RegistryBench } from '../packages/testing/registry-bench.ts';
 import { startTestRegistry, type TestRegistry } from '../packages/testing/test-registry.ts';
-import { startInstallServer } from './installer-server.ts';
+import { startInstallerServer } from './installer-server.ts';
 
 const never = new AbortController().signal;
 let registry: TestRegistry;
@@ -39,7 +39,7 @@ afterEach(async () => {
 
 const serve = (): Promise<{ stop(): Promise<void> }> => {
   const logger = new FakeLogger();
-  return startInstallServer({
+  return startInstallerServer({
     path: socket,
     installer: createRegistryInstaller({ registry: { url: registry.url, token }, clock, logger }),
     logger,

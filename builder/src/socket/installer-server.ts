@@ -4,7 +4,7 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
-import { createSlots, type Slots } from '@wherry/service/semaphore.ts';
+import { createSemaphore, type Semaphore } from '@wherry/service/semaphore.ts';
 import type { Answer } from '../packages/npm/install-session.ts';
 import type { Installer } from '../packages/npm/installer.ts';
 import {
@@ -21,7 +21,7 @@ const MAX_CONNECTIONS = 4;
 /** Orders of one connection that are worked on at once: each may hold a tarball in memory. */
 const ORDERS_AT_ONCE = 8;
 
-interface InstallServerOptions {
+interface InstallerServerOptions {
   /** Of the Unix socket, in a folder that the builder's container shares. */
   path: string;
   installer: Installer;
@@ -32,11 +32,11 @@ interface InstallServerOptions {
  * Serves the registry's packages on a Unix socket (0660), and keeps the token to itself.
  * @throws StartError when it cannot listen there.
  */
-export async function startInstallServer({
+export async function startInstallerServer({
   path,
   installer,
   logger,
-}: InstallServerOptions): Promise<{ stop(): Promise<void> }> {
+}: InstallerServerOptions): Promise<{ stop(): Promise<void> }> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
@@ -61,7 +61,7 @@ export async function startInstallServer({
 class Connection {
   readonly #channel: FeedChannel;
   readonly #installer: Installer;
-  readonly #slots: Slots = createSlots(ORDERS_AT_ONCE);
+  readonly #semaphore: Semaphore = createSemaphore(ORDERS_AT_ONCE);
   readonly #running = new Map<number, AbortController>();
 
   constructor(socket: Socket, installer: Installer) {
@@ -85,11 +85,11 @@ class Connection {
     const controller = new AbortController();
     this.#running.set(id, controller);
     try {
-      const leave = await this.#slots.enter(controller.signal);
+      const release = await this.#semaphore.acquire(controller.signal);
       try {
         this.#send(id, await this.#installer.request(order, controller.signal));
       } finally {
-        leave();
+        release();
       }
     } catch {
       this.#send(id, { failure: { reason: 'InstallFailed', message: 'It was cancelled.', packages: [] } });
