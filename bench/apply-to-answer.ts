@@ -6,7 +6,7 @@
  */
 import type { Socket } from 'node:net';
 import { loadavg } from 'node:os';
-import { ApiClient } from '@wherry/e2e/lib/api-client.ts';
+import { ApiClient } from '@wherry/e2e/testing/api-client.ts';
 import { bringUp } from '@wherry/e2e/cluster/bring-up.ts';
 import type { Cluster } from '@wherry/e2e/cluster/cluster.ts';
 import { TEST_CLUSTER, testCluster } from '@wherry/e2e/cluster/test-cluster.ts';

@@ -4,8 +4,8 @@
  * Run: npm run bench -- edit-to-answer [edits of each, 30 when left out]
  */
 import { availableParallelism, loadavg } from 'node:os';
-import { ApiClient, send } from '@wherry/e2e/lib/api-client.ts';
-import { startService, type Service } from '@wherry/e2e/lib/embedded-service.ts';
+import { ApiClient, send } from '@wherry/e2e/testing/api-client.ts';
+import { startService, type Service } from '@wherry/e2e/testing/embedded-service.ts';
 import { median, quantile, rounded } from './lib/statistics.ts';
 import { table } from './lib/table.ts';
 

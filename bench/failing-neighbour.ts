@@ -4,10 +4,10 @@
  * apart on this machine anyway. Run: npm run bench -- failing-neighbour [rounds, 5 when left out]
  */
 import { availableParallelism, loadavg } from 'node:os';
-import { ApiClient, eventually, send } from '@wherry/e2e/lib/api-client.ts';
-import { startService, type Service } from '@wherry/e2e/lib/embedded-service.ts';
-import { FATAL_HANDLER, fatalQuery, type FatalDeed } from '@wherry/e2e/lib/fatal-handler.ts';
-import { descendants } from '@wherry/e2e/lib/processes.ts';
+import { ApiClient, eventually, send } from '@wherry/e2e/testing/api-client.ts';
+import { startService, type Service } from '@wherry/e2e/testing/embedded-service.ts';
+import { FATAL_HANDLER, fatalQuery, type FatalDeed } from '@wherry/e2e/testing/fatal-handler.ts';
+import { descendants } from '@wherry/e2e/testing/processes.ts';
 import { openLoop } from './lib/open-loop.ts';
 import { median, quantile, rounded } from './lib/statistics.ts';
 import { table } from './lib/table.ts';

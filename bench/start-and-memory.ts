@@ -6,7 +6,7 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventually, send } from '@wherry/e2e/lib/api-client.ts';
+import { eventually, send } from '@wherry/e2e/testing/api-client.ts';
 import { freePort, npmStart, type NpmStart } from './lib/npm-start.ts';
 import { handler, handlerPath, prepareData, type PreparedData } from './lib/prepared-data.ts';
 import { memoryOfTree, type ProcessMemory } from './lib/process-memory.ts';

@@ -1,8 +1,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ApiClient } from '@wherry/e2e/lib/api-client.ts';
-import { serviceEnvironment, startService } from '@wherry/e2e/lib/embedded-service.ts';
+import { ApiClient } from '@wherry/e2e/testing/api-client.ts';
+import { serviceEnvironment, startService } from '@wherry/e2e/testing/embedded-service.ts';
 import { freePort } from './npm-start.ts';
 
 /** A data directory with functions that were built and served by an earlier run. */

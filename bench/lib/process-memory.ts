@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { descendants } from '@wherry/e2e/lib/processes.ts';
+import { descendants } from '@wherry/e2e/testing/processes.ts';
 
 /** What a process is in the service's tree. */
 type Role = 'npm' | 'service' | 'router' | 'runtime' | 'build';

@@ -151,7 +151,7 @@ class InterruptingClock extends FakeClock {
 
 /** Runs a process that puts blobs, kills it once it has answered for so many, and gives all that it answered for. */
 async function putUntilKilled(lines: number): Promise<string[]> {
-  const program = path.join(import.meta.dirname, 'fixtures', 'put-until-killed.ts');
+  const program = path.join(import.meta.dirname, 'testing', 'put-until-killed.ts');
   const child = spawn(process.execPath, [program, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const seen: string[] = [];

@@ -1,9 +1,9 @@
 import { testCluster } from '../cluster/test-cluster.ts';
-import { ApiClient, eventually, send } from '../lib/api-client.ts';
-import { ClusterHands, pause } from '../lib/cluster-hands.ts';
-import { PlainServer } from '../lib/plain-server.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
-import { median, SteadyLoad, type LoadReport, type Outcome } from '../lib/steady-load.ts';
+import { ApiClient, eventually, send } from '../testing/api-client.ts';
+import { ClusterHands, pause } from '../testing/cluster-hands.ts';
+import { PlainServer } from '../testing/plain-server.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
+import { median, SteadyLoad, type LoadReport, type Outcome } from '../testing/steady-load.ts';
 
 /*
  * A steady load of calls, on connections that are kept alive and with bodies of 1 MiB, while what serves them is changed,

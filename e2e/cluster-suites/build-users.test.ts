@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { testCluster } from '../cluster/test-cluster.ts';
-import { evaluateIn } from '../lib/cluster-pods.ts';
+import { evaluateIn } from '../testing/cluster-pods.ts';
 
 /*
  * What a builder that was taken over could read. Its container and the installer's are those of the operator's pod, in a pod

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { testCluster } from '../cluster/test-cluster.ts';
-import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
+import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
  * K4: a search for what must stand nowhere in the clear: in no object of both namespaces but the Secrets that are there to hold

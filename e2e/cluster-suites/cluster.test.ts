@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { startRegistry } from '../cluster/start-registry.ts';
 import { testCluster } from '../cluster/test-cluster.ts';
-import { eventually } from '../lib/api-client.ts';
+import { eventually } from '../testing/api-client.ts';
 
 /** The cluster itself: what every other suite here takes for granted. */
 

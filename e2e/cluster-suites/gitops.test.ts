@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { testCluster } from '../cluster/test-cluster.ts';
-import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { FunctionObjects } from '../lib/function-objects.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
+import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
+import { FunctionObjects } from '../testing/function-objects.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
  * docs/guides/kubernetes-gitops.md, step by step, with the files of examples/gitops as they are.

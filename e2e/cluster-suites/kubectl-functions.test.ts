@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { testCluster } from '../cluster/test-cluster.ts';
-import { eventually } from '../lib/api-client.ts';
-import { definition, READY, text, useObjects, value } from '../lib/use-objects.ts';
-import { conditionOf, isReady, WatchedFunction, type SeenFunction } from '../lib/watched-function.ts';
+import { eventually } from '../testing/api-client.ts';
+import { definition, READY, text, useObjects, value } from '../testing/use-objects.ts';
+import { conditionOf, isReady, WatchedFunction, type SeenFunction } from '../testing/watched-function.ts';
 
 /*
  * Functions as kubectl makes, scales, watches and deletes them.

@@ -3,9 +3,9 @@ import { kindName } from '../cluster/names.ts';
 import { portForward } from '../cluster/machine/port-forward.ts';
 import { enforcePolicies, type PolicyEnforcement } from '../cluster/policies/enforce-policies.ts';
 import { testCluster } from '../cluster/test-cluster.ts';
-import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { evaluateIn, functionPod, podsOf, programPod, startIdlePod, type PodPlace } from '../lib/cluster-pods.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
+import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
+import { evaluateIn, functionPod, podsOf, programPod, startIdlePod, type PodPlace } from '../testing/cluster-pods.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
  * What the chart's NetworkPolicies mean in the cluster: connections are tried from everywhere to everywhere. The node's own network enforces none, so they are made rules of its nftables for this suite.

@@ -1,6 +1,6 @@
 import { testCluster } from '../cluster/test-cluster.ts';
-import { eventually, type Answer } from '../lib/api-client.ts';
-import { definition, READY, useObjects, value } from '../lib/use-objects.ts';
+import { eventually, type Answer } from '../testing/api-client.ts';
+import { definition, READY, useObjects, value } from '../testing/use-objects.ts';
 
 /*
  * The six kinds as kubectl and the REST API see them: the same objects, and what kubectl shows of them and does to them.

@@ -1,8 +1,8 @@
 import { testCluster } from '../cluster/test-cluster.ts';
 import { kindName } from '../cluster/names.ts';
-import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { evaluateIn, functionPod, podsOf, startIdlePod, type PodObject } from '../lib/cluster-pods.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
+import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
+import { evaluateIn, functionPod, podsOf, startIdlePod, type PodObject } from '../testing/cluster-pods.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
  * A function's pod on a real node: what its handler finds there, who may call it past the router, and how it ends

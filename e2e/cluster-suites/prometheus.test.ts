@@ -4,10 +4,10 @@ import { parse as parseYaml } from 'yaml';
 import { mustRun } from '../cluster/command.ts';
 import { render } from '../chart/helm.ts';
 import { testCluster } from '../cluster/test-cluster.ts';
-import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { functionPod, podsOf } from '../lib/cluster-pods.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
-import { startPrometheus, type Prometheus, type ScrapeConfig } from '../lib/prometheus.ts';
+import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
+import { functionPod, podsOf } from '../testing/cluster-pods.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
+import { startPrometheus, type Prometheus, type ScrapeConfig } from '../testing/prometheus.ts';
 
 /*
  * A real Prometheus scrapes every program by what the chart renders, and knows the metrics that are documented.

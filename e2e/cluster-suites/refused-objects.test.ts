@@ -1,4 +1,4 @@
-import { definition, useObjects } from '../lib/use-objects.ts';
+import { definition, useObjects } from '../testing/use-objects.ts';
 
 /*
  * kubectl and the REST API refuse the same objects, and name the same field.

@@ -1,5 +1,5 @@
 import { testCluster } from '../cluster/test-cluster.ts';
-import { evaluateIn, podsOf, programPod } from '../lib/cluster-pods.ts';
+import { evaluateIn, podsOf, programPod } from '../testing/cluster-pods.ts';
 
 /*
  * K1: what each program's ServiceAccount may do, as a real API server decides it, and above all what it may not.

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { parse, stringify } from 'yaml';
 import { RELEASE, SYSTEM_NAMESPACE } from '../cluster/names.ts';
 import { testCluster } from '../cluster/test-cluster.ts';
-import { ApiClient, eventually, send } from '../lib/api-client.ts';
-import { ClusterHands, pause } from '../lib/cluster-hands.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
-import { SteadyLoad, type LoadReport, type Outcome } from '../lib/steady-load.ts';
+import { ApiClient, eventually, send } from '../testing/api-client.ts';
+import { ClusterHands, pause } from '../testing/cluster-hands.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
+import { SteadyLoad, type LoadReport, type Outcome } from '../testing/steady-load.ts';
 import { root } from '../setup/run-command.ts';
 
 /*

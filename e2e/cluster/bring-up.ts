@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { stillRunning } from '../lib/processes.ts';
+import { stillRunning } from '../testing/processes.ts';
 import { mustRun, runProgram } from './command.ts';
 import { openCluster, type Cluster } from './cluster.ts';
 import { clusterFolder, isThere, readState, writeState, type ClusterState, type ClusterWay } from './cluster-state.ts';

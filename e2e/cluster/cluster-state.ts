@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Process } from '../lib/processes.ts';
+import type { Process } from '../testing/processes.ts';
 import { cacheFolder } from './folders.ts';
 import { areAlive, type Namespaces } from './machine/namespaces.ts';
 

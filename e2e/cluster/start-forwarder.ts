@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { descendants, stillRunning } from '../lib/processes.ts';
+import { descendants, stillRunning } from '../testing/processes.ts';
 import { clusterFolder, type ClusterUrls, type Forwarder } from './cluster-state.ts';
 
 /** Starts it; it outlives this process unless it is bound. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { blocksOf, commandsOf, onPorts, type Block } from '../lib/page-blocks.ts';
-import { Shell } from '../lib/shell.ts';
+import { blocksOf, commandsOf, onPorts, type Block } from '../testing/page-blocks.ts';
+import { Shell } from '../testing/shell.ts';
 
 const LANGUAGES = ['sh', 'json', 'html', 'text'];
 /** Programs of the examples that this machine does not need: they print their arguments, and the test does their work. */

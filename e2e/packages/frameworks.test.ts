@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { ApiClient, send, type Answer } from '../lib/api-client.ts';
-import type { Service } from '../lib/embedded-service.ts';
+import { ApiClient, send, type Answer } from '../testing/api-client.ts';
+import type { Service } from '../testing/embedded-service.ts';
 import { startPackageService } from './package-service.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { ApiClient } from '../lib/api-client.ts';
-import type { Service } from '../lib/embedded-service.ts';
+import { ApiClient } from '../testing/api-client.ts';
+import type { Service } from '../testing/embedded-service.ts';
 import { MATRIX, type Row } from './matrix.ts';
 import { startPackageService } from './package-service.ts';
 import { writeResults } from './results-file.ts';

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
-import { startService, type Service } from '../lib/embedded-service.ts';
+import { startService, type Service } from '../testing/embedded-service.ts';
 
 /** Kept between runs of the tests on one machine, so that each package is fetched once. */
 const PACKAGES = path.join(homedir(), '.cache/wherry-test/packages');

@@ -1,5 +1,5 @@
-import type { ApiClient } from '../lib/api-client.ts';
-import type { Service } from '../lib/embedded-service.ts';
+import type { ApiClient } from '../testing/api-client.ts';
+import type { Service } from '../testing/embedded-service.ts';
 import type { Row } from './matrix.ts';
 import { runRow, type Outcome } from './run-row.ts';
 

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { eventually, send } from '../lib/api-client.ts';
-import type { ApiClient } from '../lib/api-client.ts';
-import type { Service } from '../lib/embedded-service.ts';
+import { eventually, send } from '../testing/api-client.ts';
+import type { ApiClient } from '../testing/api-client.ts';
+import type { Service } from '../testing/embedded-service.ts';
 import type { Row } from './matrix.ts';
 import { sourceOf, type SourceOfRow } from './sources.ts';
 

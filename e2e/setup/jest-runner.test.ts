@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { eventually } from '../lib/api-client.ts';
+import { eventually } from '../testing/api-client.ts';
 import { root, toolEnvironment } from './run-command.ts';
 
 /** What jest said of these test files, run by themselves. Not in the repository, as nothing that a test starts. */

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiClient, eventually, send } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
+import { ApiClient, eventually, send } from '../testing/api-client.ts';
+import { startService, type Service } from '../testing/embedded-service.ts';
 
 /*
  * A handler, or a caller, that means harm, against the whole service: what the parts' own tests cannot see, because it

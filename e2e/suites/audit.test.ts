@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiClient, send } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
+import { ApiClient, send } from '../testing/api-client.ts';
+import { startService, type Service } from '../testing/embedded-service.ts';
 
 const KEY = 'the-key-of-this-test';
 

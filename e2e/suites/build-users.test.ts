@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { ApiClient, eventually } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
-import { descendants } from '../lib/processes.ts';
+import { ApiClient, eventually } from '../testing/api-client.ts';
+import { startService, type Service } from '../testing/embedded-service.ts';
+import { descendants } from '../testing/processes.ts';
 
 /*
  * What a build that was taken over could read, by a program of its user that no permission model holds: under root, builds and

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
+import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
  * Changes through the management API, as callers of the function port see them: active within a second, in one step,

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiClient, eventually, send } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
+import { ApiClient, eventually, send } from '../testing/api-client.ts';
+import { startService, type Service } from '../testing/embedded-service.ts';
 
 /*
  * The whole service is killed with SIGKILL while it takes writes through the API. Each time it starts again on what is

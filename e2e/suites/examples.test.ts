@@ -7,8 +7,8 @@ import { ClusterObjects } from '../examples/cluster-objects.ts';
 import { startDatabase, type Database } from '../examples/database.ts';
 import { Example, type Target } from '../examples/example.ts';
 import { Upstream } from '../examples/upstream.ts';
-import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import type { Service } from '../lib/embedded-service.ts';
+import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
+import type { Service } from '../testing/embedded-service.ts';
 import { startPackageService } from '../packages/package-service.ts';
 
 /*

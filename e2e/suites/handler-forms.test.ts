@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
-import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
+import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
  * What a handler may be and what it is given, through the whole service: both forms, streams, ctx, limits, and the error

@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiClient, eventually, send } from '../lib/api-client.ts';
-import { MAIN, StartFailed, startService, type Service, type ServiceOptions } from '../lib/embedded-service.ts';
-import { descendants, stillRunning } from '../lib/processes.ts';
+import { ApiClient, eventually, send } from '../testing/api-client.ts';
+import { MAIN, StartFailed, startService, type Service, type ServiceOptions } from '../testing/embedded-service.ts';
+import { descendants, stillRunning } from '../testing/processes.ts';
 
 /*
  * Starting, refusing to start, stopping and being killed: what the person sees who does it, and what is left behind.

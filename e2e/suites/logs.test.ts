@@ -1,5 +1,5 @@
-import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
+import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
  * What is written down of a call: by the router, by the handler's prints, and what never is.

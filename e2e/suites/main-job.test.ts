@@ -1,5 +1,5 @@
-import { ApiClient, eventually, send } from '../lib/api-client.ts';
-import { startPlatform, type Platform } from '../lib/platform.ts';
+import { ApiClient, eventually, send } from '../testing/api-client.ts';
+import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
  * The main job from outside, in the order in which a person comes upon it: group, key, source, files, function, calls by

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, sep } from 'node:path';
-import { ApiClient, eventually, send } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
-import { descendants, stillRunning, type Process } from '../lib/processes.ts';
+import { ApiClient, eventually, send } from '../testing/api-client.ts';
+import { startService, type Service } from '../testing/embedded-service.ts';
+import { descendants, stillRunning, type Process } from '../testing/processes.ts';
 
 /*
  * `npm start` under a service manager, which knows one process and sends it a signal. The script is the one of package.json,

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { eventually } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
-import { descendants, type Process } from '../lib/processes.ts';
+import { eventually } from '../testing/api-client.ts';
+import { startService, type Service } from '../testing/embedded-service.ts';
+import { descendants, type Process } from '../testing/processes.ts';
 
 /*
  * What whoever looks after the service on one machine can read: metrics and health, on loopback.

@@ -5,9 +5,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually, send } from '../lib/api-client.ts';
-import { blocksOf, commandsOf, MENTIONED_PORTS, onPorts, type Block } from '../lib/page-blocks.ts';
-import { Shell } from '../lib/shell.ts';
+import { eventually, send } from '../testing/api-client.ts';
+import { blocksOf, commandsOf, MENTIONED_PORTS, onPorts, type Block } from '../testing/page-blocks.ts';
+import { Shell } from '../testing/shell.ts';
 
 /*
  * The README as a newcomer follows it: its commands as they are written, in their order, in a copy of this repository

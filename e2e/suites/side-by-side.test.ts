@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { ApiClient, eventually, send, type Answer } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
-import { FATAL_DEEDS, FATAL_HANDLER, fatalQuery } from '../lib/fatal-handler.ts';
-import { descendants } from '../lib/processes.ts';
+import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
+import { startService, type Service } from '../testing/embedded-service.ts';
+import { FATAL_DEEDS, FATAL_HANDLER, fatalQuery } from '../testing/fatal-handler.ts';
+import { descendants } from '../testing/processes.ts';
 
 /*
  * S3: whatever the handler of one function does to its process, another function sees no error at all, and the first is

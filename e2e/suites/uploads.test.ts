@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
-import { ApiClient } from '../lib/api-client.ts';
-import { startService, type Service } from '../lib/embedded-service.ts';
+import { ApiClient } from '../testing/api-client.ts';
+import { startService, type Service } from '../testing/embedded-service.ts';
 
 const MIB = 1024 * 1024;
 /**

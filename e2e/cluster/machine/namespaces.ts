@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { descendants, stillRunning, type Process } from '../../lib/processes.ts';
+import { descendants, stillRunning, type Process } from '../../testing/processes.ts';
 import type { Start } from '../command.ts';
 import type { Machine } from './machine.ts';
 import { join, readLine, sendLine, type RelayAnswer, type RelayOrder } from './relay-protocol.ts';

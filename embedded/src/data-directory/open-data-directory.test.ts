@@ -10,7 +10,7 @@ import { openDataDirectory } from './open-data-directory.ts';
 import { ownIdentity } from './process-identity.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 
-const FIXTURE = path.join(import.meta.dirname, 'fixtures', 'hold-directory.ts');
+const FIXTURE = path.join(import.meta.dirname, 'testing', 'hold-directory.ts');
 
 interface Answer {
   held: boolean;

@@ -1,6 +1,6 @@
 import { ALL_ENDPOINTS } from '@wherry/manager/openapi/all-endpoints.ts';
-import { productSources } from './product-sources.ts';
-import { columnOf, readReferenceTable } from './reference-table.ts';
+import { productSources } from './testing/product-sources.ts';
+import { columnOf, readReferenceTable } from './testing/reference-table.ts';
 
 describe('docs/reference/audit.md', () => {
   const rows = readReferenceTable('audit.md', 'Actions');

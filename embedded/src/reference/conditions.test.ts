@@ -1,6 +1,6 @@
 import { CONDITION_TYPES, REASONS } from '@wherry/core/conditions.ts';
-import { productSources } from './product-sources.ts';
-import { columnOf, readReferenceTable } from './reference-table.ts';
+import { productSources } from './testing/product-sources.ts';
+import { columnOf, readReferenceTable } from './testing/reference-table.ts';
 
 describe('docs/reference/conditions.md', () => {
   const reasons = readReferenceTable('conditions.md', 'Reasons');

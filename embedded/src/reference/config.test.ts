@@ -4,7 +4,7 @@ import { operatorEnvironment } from '@wherry/operator/config.ts';
 import { routerEnvironment } from '@wherry/router/config.ts';
 import { runtimeEnvironment } from '@wherry/runtime/config.ts';
 import { embeddedEnvironment } from '../config.ts';
-import { columnOf, readReferenceTable } from './reference-table.ts';
+import { columnOf, readReferenceTable } from './testing/reference-table.ts';
 
 /** What has to be set has no default. */
 const {

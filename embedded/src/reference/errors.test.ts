@@ -1,7 +1,7 @@
 import { ERROR_ANSWERS } from '@wherry/manager/http/error-mapper.ts';
 import { Refusal, REFUSAL_CODES } from '@wherry/router/refusal.ts';
 import { RUNTIME_ERRORS } from '@wherry/runtime/http/error-body.ts';
-import { columnOf, readReferenceTable } from './reference-table.ts';
+import { columnOf, readReferenceTable } from './testing/reference-table.ts';
 
 const management = Object.fromEntries(Object.entries(ERROR_ANSWERS).map(([code, { status }]) => [code, status]));
 const router = Object.fromEntries(REFUSAL_CODES.map((code) => [code, new Refusal(code).status]));

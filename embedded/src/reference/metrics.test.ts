@@ -1,6 +1,6 @@
 import { METRICS } from '@wherry/core/metrics/metrics.ts';
-import { productSources } from './product-sources.ts';
-import { readReferenceTable } from './reference-table.ts';
+import { productSources } from './testing/product-sources.ts';
+import { readReferenceTable } from './testing/reference-table.ts';
 
 interface Row {
   part: string | undefined;

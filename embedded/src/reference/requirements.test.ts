@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { columnOf, readReferenceTable, ROOT } from './reference-table.ts';
+import { columnOf, readReferenceTable, ROOT } from './testing/reference-table.ts';
 
 /** Numbers of the groups in docs/reference/requirements.md; %C3 and the like in tests of escapes are none of them. */
 const NUMBER = /\b(?:[RBSMFGEK]|FT)\d{1,2}[a-z]?\b/g;

@@ -1,6 +1,6 @@
 import { SETTINGS } from '@wherry/core/settings-definitions.ts';
-import { productSources } from './product-sources.ts';
-import { columnOf, readReferenceTable } from './reference-table.ts';
+import { productSources } from './testing/product-sources.ts';
+import { columnOf, readReferenceTable } from './testing/reference-table.ts';
 
 describe('docs/reference/settings.md', () => {
   const rows = readReferenceTable('settings.md');

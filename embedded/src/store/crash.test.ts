@@ -8,7 +8,7 @@ import { take } from '@wherry/testing/contracts/resource-store-samples.ts';
 import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import { build } from 'esbuild';
 import { openDataDirectory } from '../data-directory/open-data-directory.ts';
-import { playStep, stateOf } from './fixtures/crash-history.ts';
+import { playStep, stateOf } from './testing/crash-history.ts';
 import { openSqliteStore } from './open-sqlite-store.ts';
 
 const ROUNDS = 100;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   writer = path.join(folder, 'writer.mjs');
   // One bundle starts three times as fast as the sources.
   await build({
-    entryPoints: [path.join(import.meta.dirname, 'fixtures', 'crash-writer.ts')],
+    entryPoints: [path.join(import.meta.dirname, 'testing', 'crash-writer.ts')],
     outfile: writer,
     bundle: true,
     platform: 'node',

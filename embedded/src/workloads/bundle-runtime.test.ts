@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { TestInstance, type TestInstanceOptions } from '@wherry/runtime/conformance/start-instance.ts';
+import { TestInstance, type TestInstanceOptions } from '@wherry/runtime/testing/start-instance.ts';
 import { bundleRuntime } from './bundle-runtime.ts';
 
 let outputDirectory: string;

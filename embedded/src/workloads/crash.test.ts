@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { eventually } from '@wherry/testing/eventually.ts';
 import type { ObservedInstance } from '@wherry/core/ports/workloads.ts';
-import { call, TestBench } from './fixtures/test-bench.ts';
+import { call, TestBench } from './testing/test-bench.ts';
 
 const LOOP = 'for (;;);';
 const CRASHES = {

@@ -3,7 +3,7 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import type { InstanceAddress } from '@wherry/core/ports/workloads.ts';
-import { call, TestBench } from './fixtures/test-bench.ts';
+import { call, TestBench } from './testing/test-bench.ts';
 
 /** Evaluates the target, an expression percent-encoded, and answers with its value or its error's code. */
 const EVALUATE = `

@@ -20,7 +20,7 @@ describe('when the service is killed with SIGKILL', () => {
 
   // Without setpriv a loop outlives the service, until the next start sweeps it away.
   it.each([['idle'], ...(findSetpriv() !== undefined ? [['loop']] : [])])('its instances end: %s', async (mode) => {
-    const service = spawn(process.execPath, [path.join(import.meta.dirname, 'fixtures/service.ts'), mode], {
+    const service = spawn(process.execPath, [path.join(import.meta.dirname, 'testing/service.ts'), mode], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const { pid, directory } = await firstLine(service);

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import process from 'node:process';
 import { workloadsContract } from '@wherry/testing/contracts/workloads-contract.ts';
 import { eventually } from '@wherry/testing/eventually.ts';
-import { call, contractHarness, TestBench } from './fixtures/test-bench.ts';
+import { call, contractHarness, TestBench } from './testing/test-bench.ts';
 
 /** Answers with its pid, waits where the path says so. */
 const PID = `if (request.url === '/wait') await new Promise((resolve) => setTimeout(resolve, 400)); response.end(String(process.pid));`;

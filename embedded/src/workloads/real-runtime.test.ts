@@ -4,7 +4,7 @@ import path from 'node:path';
 import { workloadsContract } from '@wherry/testing/contracts/workloads-contract.ts';
 import { eventually } from '@wherry/testing/eventually.ts';
 import { bundleRuntime } from './bundle-runtime.ts';
-import { call, contractHarness, TestBench } from './fixtures/test-bench.ts';
+import { call, contractHarness, TestBench } from './testing/test-bench.ts';
 import { privateMemoryMiB } from './process-table.ts';
 
 /** What a handler in the web-standard form does with the path. */

@@ -1,5 +1,5 @@
-import { TOKEN } from './start-instance.ts';
-import { useInstances } from './use-instances.ts';
+import { TOKEN } from '../testing/start-instance.ts';
+import { useInstances } from '../testing/use-instances.ts';
 
 const { started, stopAll } = useInstances();
 afterEach(stopAll);

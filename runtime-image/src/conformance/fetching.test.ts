@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { useInstances } from './use-instances.ts';
+import { useInstances } from '../testing/use-instances.ts';
 
 const { started, stopAll } = useInstances();
 let server: Server;

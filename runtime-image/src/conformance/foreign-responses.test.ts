@@ -1,4 +1,4 @@
-import { useInstances } from './use-instances.ts';
+import { useInstances } from '../testing/use-instances.ts';
 
 // Frameworks and clients bring a Response of their own: it has the same members, and is no instance of the global one.
 

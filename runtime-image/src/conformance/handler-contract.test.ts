@@ -1,5 +1,5 @@
 import type { RuntimeFunction, RuntimeSecret } from '@wherry/core/feed/messages.ts';
-import { useInstances } from './use-instances.ts';
+import { useInstances } from '../testing/use-instances.ts';
 
 // What docs/guides/handlers.md promises the authors of functions, tried on a real process over a real socket.
 

@@ -1,4 +1,4 @@
-import { useInstances } from './use-instances.ts';
+import { useInstances } from '../testing/use-instances.ts';
 
 const { created, stopAll } = useInstances();
 afterEach(stopAll);

@@ -1,5 +1,5 @@
 import type { RuntimeSecret } from '@wherry/core/feed/messages.ts';
-import { useInstances } from './use-instances.ts';
+import { useInstances } from '../testing/use-instances.ts';
 
 const { started, stopAll } = useInstances();
 afterEach(stopAll);

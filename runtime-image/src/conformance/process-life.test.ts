@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { eventually } from '@wherry/testing/eventually.ts';
-import { useInstances } from './use-instances.ts';
+import { useInstances } from '../testing/use-instances.ts';
 
 const { created, started, stopAll } = useInstances();
 afterEach(stopAll);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /** The repository's root. */
-export const ROOT = path.join(import.meta.dirname, '../../..');
+export const ROOT = path.join(import.meta.dirname, '../../../..');
 
 /** A row of a table: its cells by the names of their columns. Code marks around a whole cell are taken off. */
 type Row = Record<string, string>;
