@@ -159,7 +159,7 @@ export default defineConfig(
   },
   { files: ['**/config.ts'], rules: { 'no-restricted-properties': 'off', 'no-restricted-imports': 'off' } },
   {
-    files: [...tests, ...tools, ...configs],
+    files: [...tests, '**/testing/**', ...tools, ...configs],
     rules: { 'no-console': 'off', 'no-restricted-properties': 'off', 'no-restricted-imports': 'off' },
   },
   {
