@@ -2,7 +2,8 @@ import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createLogger } from '@wherry/service/logger.ts';
 import { runProgram, type RunningProgram } from '@wherry/service/run-program.ts';
 import { managerConfig } from './config.ts';
-import { startManager, type Cluster } from './program/start-manager.ts';
+import type { Cluster } from './program/cluster.ts';
+import { startManager } from './program/start-manager.ts';
 
 /*
  * The manager as a program of its own in a cluster. On one machine it is a part of the service (`embedded/`).

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouterKey } from '@wherry/core/feed/messages.ts';
 import type { Peer } from './headers/peer.ts';
-import type { BodyInfo } from './limit/check-size.ts';
+import type { BodyInfo } from './framing/check-size.ts';
 import type { RoutedFunction } from './state/routed-function.ts';
 import type { Target } from './target/parse-target.ts';
 

@@ -13,7 +13,7 @@ import { checkFraming, checkHeaderSize } from './framing/check-framing.ts';
 import { readPeer } from './headers/peer.ts';
 import { headerValue, headerValues } from './headers/raw-headers.ts';
 import type { CallBudget } from './limit/call-budget.ts';
-import { bodyInfo, checkSize } from './limit/check-size.ts';
+import { bodyInfo, checkSize } from './framing/check-size.ts';
 import { Refusal } from './refusal.ts';
 import type { RoutedFunction } from './state/routed-function.ts';
 import type { RouterState } from './state/router-state.ts';
@@ -70,8 +70,22 @@ function run(call: Call, parts: ChainParts): void {
     return;
   }
   const admitted = admit(routed, parts);
-  if (admitted === undefined) return;
-  forwardCall(admitted, parts);
+  if ('refusal' in admitted) reject(routed, admitted, parts);
+  else forwardCall(admitted, parts);
+}
+
+/** A function's call that it does not get. */
+interface Rejection {
+  refusal: Refusal;
+  /** In metrics and log entries. */
+  reason: string;
+  /** What was found of keys: they stand in no log entry. */
+  keys: readonly string[];
+}
+
+function reject(call: RoutedCall, { refusal, reason, keys }: Rejection, parts: ChainParts): void {
+  parts.recorder.rejected({ ...call, keys }, refusal, reason);
+  answerRefusal(call, refusal, parts.clock, call.cors);
 }
 
 /** Finds the call's function. @returns undefined when the call was a preflight, and is answered. */
@@ -110,30 +124,27 @@ function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>, clock: C
   return true;
 }
 
-/** Key, size, limit. @returns undefined when the call was refused. */
-function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | undefined {
+/** Key, size, limit. */
+function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | Rejection {
   const { fn, target, peer, body } = call;
   const { rawHeaders } = call.req;
-  let keys: readonly string[] = [];
-  const refuse = (refusal: Refusal, reason: string): undefined => {
-    parts.recorder.rejected({ ...call, keys }, refusal, reason);
-    answerRefusal(call, refusal, parts.clock, call.cors);
-  };
   const known = parts.state.keys;
-  if (known === undefined) return refuse(new Refusal('not_ready', ['Retry-After', '1']), 'not_ready');
+  if (known === undefined) return rejection(new Refusal('not_ready', ['Retry-After', '1']), []);
   const carrier = { rawHeaders, query: target.query, client: peer.client };
   const auth = fn.keyGroups === null ? undefined : parts.authenticator.check(carrier, fn.keyGroups, known);
-  if (auth?.ok === false) return refuse(auth.refusal, auth.reason);
-  if (auth !== undefined) keys = [auth.value];
+  if (auth?.ok === false) return { refusal: auth.refusal, reason: auth.reason, keys: [] };
+  const keys = auth === undefined ? [] : [auth.value];
   const tooLarge = checkSize(body, fn.spec.maxRequestBytes);
-  if (tooLarge !== undefined) return refuse(tooLarge, 'too_large');
+  if (tooLarge !== undefined) return rejection(tooLarge, keys);
   const words = keyLikeWords({ rawHeaders, ...target });
-  if (words === undefined) return refuse(TOO_MANY_WORDS, TOO_MANY_WORDS.code);
-  const noPlace = acquireSlots(call, parts.budget);
-  if (noPlace !== undefined) return refuse(noPlace, noPlace.code);
+  if (words === undefined) return rejection(TOO_MANY_WORDS, keys);
+  const noSlot = acquireSlots(call, parts.budget);
+  if (noSlot !== undefined) return rejection(noSlot, keys);
   // Last, since it costs most: of calls that reach a handler alone.
   return { ...call, auth, keys: heldKeys(words, auth?.value, known) };
 }
+
+const rejection = (refusal: Refusal, keys: readonly string[]): Rejection => ({ refusal, reason: refusal.code, keys });
 
 const TOO_MANY_WORDS = new Refusal(
   'headers_too_large',

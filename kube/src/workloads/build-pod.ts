@@ -17,7 +17,6 @@ import {
   PROBE_PORT,
   serviceAccountName,
 } from './names.ts';
-import { cpuQuantity, memoryQuantity } from './quantities.ts';
 import type { WorkloadInput } from './workload-settings.ts';
 
 /** The user of distroless images called "nonroot". */
@@ -166,4 +165,14 @@ function buildVolumes(functionName: string, releaseName: string): V1Volume[] {
     // In memory: the limit holds at the very write that breaks it, and counts as the instance's memory.
     { name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: memoryQuantity(TMP_MIB) } },
   ];
+}
+
+/** CPU as Kubernetes itself writes it back: `250m`, `2`. Another form of the same would look like a foreign edit. */
+function cpuQuantity(millis: number): string {
+  return millis % 1000 === 0 ? String(millis / 1000) : `${millis}m`;
+}
+
+/** Memory as Kubernetes itself writes it back: `128Mi`, `2Gi`. */
+function memoryQuantity(mib: number): string {
+  return mib % 1024 === 0 ? `${mib / 1024}Gi` : `${mib}Mi`;
 }

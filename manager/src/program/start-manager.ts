@@ -1,39 +1,29 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { createFolderContentStore } from '@wherry/content/folder-content-store.ts';
 import { createDigestKey } from '@wherry/core/crypto/key-digest.ts';
 import { DomainError } from '@wherry/core/errors.ts';
-import { keyValueSchema } from '@wherry/core/keys/key-value.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
-import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { drainServer } from '@wherry/service/drain-server.ts';
 import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { STARTING, STOPPING } from '@wherry/service/ops/readiness.ts';
-import { StartError } from '@wherry/service/start-error.ts';
 import { watchTlsFiles } from '@wherry/service/tls/tls-files.ts';
 import { buildManager, type Manager, type ManagerOptions } from '../build-manager.ts';
 import type { ManagerConfig } from '../config.ts';
-import { ensureFirstStart } from '../first-start/ensure-first-start.ts';
 import { createManagementServer } from '../http/management-server.ts';
 import { sendError } from '../http/reply.ts';
 import { buildInternalListener } from '../internal/internal-listener.ts';
 import { listenInternal } from '../internal/listen-internal.ts';
 import { openAuditStore } from '../audit/open-audit-store.ts';
 import { openTelemetryStore, type TelemetryOptions } from '../telemetry/open-telemetry-store.ts';
+import { beginWork } from './begin-work.ts';
+import type { Cluster } from './cluster.ts';
 import { takeDataDirectory } from './data-directory.ts';
 import { watchKeyDirectory, type KeyDirectory } from './key-directory.ts';
-
-/** The cluster's API, as the manager needs it. */
-export interface Cluster {
-  store: ResourceStore;
-  referencedSecrets: ReferencedSecrets & { start(): Promise<void>; stop(): Promise<void> };
-  close(): Promise<void>;
-}
+import { readManagementKey } from './management-key.ts';
 
 interface StartManagerOptions {
   config: ManagerConfig;
@@ -54,7 +44,6 @@ interface RunningManager {
 const OPERATOR_MS = 500;
 /** A caller has an answer within 5 s though the API server is away. */
 const STORE_LIMIT_MS = 4000;
-const RETRY_MS = 1000;
 /** Running requests get this long to finish when the manager stops. */
 const DRAIN_MS = 10_000;
 
@@ -104,7 +93,7 @@ async function compose(
   const management = await listenManagement(whenReady(state, manager.listener), config, clock);
   parts.defer(() => management.close());
   const stopping = new AbortController();
-  begin(
+  beginWork(
     {
       cluster,
       manager,
@@ -171,63 +160,6 @@ async function openStores(
   return { telemetry, audit, content };
 }
 
-type Beginning = Pick<Parameters<typeof ensureFirstStart>[0], 'audit' | 'keyRing' | 'clock'> & {
-  cluster: Cluster;
-  manager: Manager;
-  managementKey: string | undefined;
-  logger: Logger;
-  signal: AbortSignal;
-};
-
-/** What needs the API server: it is tried until it succeeds, and the program is ready then. */
-function begin(
-  { cluster, manager, logger, signal, ...first }: Beginning,
-  state: { problem: string | undefined },
-): void {
-  const work = async (): Promise<void> => {
-    const { store } = cluster;
-    await tryUntilDone(() => ensureFirstStart({ store, ...first, whenNoneIsLeft: first.managementKey !== undefined }), {
-      state,
-      clock: first.clock,
-      logger,
-      signal,
-    });
-    state.problem = 'It reads the Secrets that values refer to.';
-    await cluster.referencedSecrets.start();
-    state.problem = 'It reads the keys.';
-    await manager.start();
-    if (!signal.aborted) state.problem = undefined;
-  };
-  work().catch((err: unknown) => {
-    if (!signal.aborted) logger.error({ err }, 'the manager cannot begin its work');
-  });
-}
-
-async function tryUntilDone(
-  work: () => Promise<unknown>,
-  {
-    state,
-    clock,
-    logger,
-    signal,
-  }: { state: { problem: string | undefined }; clock: Clock; logger: Logger; signal: AbortSignal },
-): Promise<void> {
-  for (let logged = ''; ;) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      signal.throwIfAborted();
-      const reason = error instanceof DomainError ? error.message : 'Its log says why.';
-      state.problem = `The Settings and the first key cannot be created or read: ${reason}`;
-      if (reason !== logged)
-        logger.warn({ err: error }, 'the Settings and the first key cannot be created or read; trying again');
-      logged = reason;
-      await clock.sleep(RETRY_MS, signal);
-    }
-  }
-}
-
 /** Before keys are known, every one would be refused: that would be a lie. */
 function whenReady(state: { problem: string | undefined }, listener: RequestListener): RequestListener {
   let wasReady = false;
@@ -257,20 +189,4 @@ async function listenManagement(
     'MANAGEMENT_HOST',
   );
   return { port, close: () => drainServer(server, { clock, boundMs: DRAIN_MS }) };
-}
-
-/** @throws StartError for a file that cannot be read, or holds no value of a key; never with the value. */
-async function readManagementKey(file: string | undefined): Promise<string | undefined> {
-  if (file === undefined) return undefined;
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new StartError(
-      `WHERRY_MANAGEMENT_KEY_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`,
-      error,
-    );
-  });
-  const value = keyValueSchema.safeParse(text.trim());
-  if (value.success) return value.data;
-  throw new StartError(
-    `WHERRY_MANAGEMENT_KEY_FILE: what ${file} holds ${value.error.issues[0]?.message ?? 'is not valid'}`,
-  );
 }

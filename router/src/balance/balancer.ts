@@ -1,5 +1,5 @@
 import type { RouterInstance } from '@wherry/core/feed/messages.ts';
-import type { Upstream, UpstreamAddress } from '../forward/upstream.ts';
+import type { Upstream, UpstreamAddress } from '../upstream/upstream.ts';
 import type { Refusal } from '../refusal.ts';
 
 /** An instance as the router uses it. */

@@ -12,7 +12,7 @@ import { pathParameters } from '../table/path-parameters.ts';
 import type { CallOutcome, CallRecorder } from '../telemetry/call-recorder.ts';
 import { CallerResponse } from './caller-response.ts';
 import { RequestBody } from './request-body.ts';
-import type { UpstreamCall, UpstreamExchange, UpstreamFailure, UpstreamReceiver } from './upstream.ts';
+import type { UpstreamCall, UpstreamExchange, UpstreamFailure, UpstreamReceiver } from '../upstream/upstream.ts';
 
 /** How long a call waits for an instance to become ready, within its timeout. */
 const MAX_WAIT_MS = 10_000;

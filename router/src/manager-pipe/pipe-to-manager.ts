@@ -5,7 +5,7 @@ import type { Call } from '../call.ts';
 import type { CallBudget } from '../limit/call-budget.ts';
 import { CallerResponse } from '../forward/caller-response.ts';
 import { RequestBody } from '../forward/request-body.ts';
-import type { Upstream, UpstreamExchange, UpstreamReceiver } from '../forward/upstream.ts';
+import type { Upstream, UpstreamExchange, UpstreamReceiver } from '../upstream/upstream.ts';
 import { hopByHop } from '../headers/hop-by-hop.ts';
 import { eachHeader } from '../headers/raw-headers.ts';
 import { Refusal } from '../refusal.ts';

@@ -1,7 +1,7 @@
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import type { RouterDown } from '@wherry/core/feed/messages.ts';
-import type { Upstream } from '../forward/upstream.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import { GOOD_KEY, routerFunction, routerKey, snapshot } from '../testing/harness.ts';
 import { RouterState } from './router-state.ts';
 
