@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ResourceList, ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import { KINDS, type Kind } from '@wherry/core/resources/kinds.ts';
@@ -32,6 +33,12 @@ class Counted implements StoreRestores {
   }
 }
 
+/** A watch without a change. */
+// eslint-disable-next-line require-yield
+async function* untilAborted(_kind: Kind, { signal }: { signal: AbortSignal }): AsyncGenerator<never, void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}
+
 /** A store that is put back to what it listed when `backUp` was called. */
 function restorable(store: ResourceStore): { store: ResourceStore; backUp(): Promise<void>; restore(): void } {
   let isRestored = false;
@@ -39,6 +46,7 @@ function restorable(store: ResourceStore): { store: ResourceStore; backUp(): Pro
   const proxy = new Proxy(store, {
     get(target, property) {
       if (property === 'list') return (kind: Kind) => (isRestored ? lists.get(kind) : target.list(kind));
+      if (property === 'watch' && isRestored) return untilAborted;
       const value: unknown = Reflect.get(target, property, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
