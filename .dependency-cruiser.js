@@ -19,7 +19,9 @@ export const importTable = {
 
 const parts = [...Object.keys(importTable), 'bench'];
 const anyPart = `^(${parts.join('|')})/`;
-const testFiles = '\\.test\\.tsx?$|^testing/';
+const tests = '\\.test\\.tsx?$';
+/** Tests, and what exists for them alone: the part `testing/` and the folders of this name in every part. */
+const testCode = `${tests}|(^|/)testing/`;
 /** What a cluster's programs may load beside, in their main.ts alone, and only with import(): Kubernetes' client takes half a second. */
 export const lazyParts = { operator: ['kube', 'builder'], manager: ['kube'] };
 
@@ -30,18 +32,20 @@ function importRule([part, allowed]) {
       name: `${part}-loads-${other}-lazily`,
       comment: `Only ${part}/src/main.ts may import ${other}, and only with import().`,
       severity: 'error',
-      from: { path: `^${part}/`, pathNot: testFiles },
+      from: { path: `^${part}/`, pathNot: testCode },
       to: { path: `^${other}/`, dependencyTypesNot: ['dynamic-import'] },
     },
     {
       name: `${part}-only-main-loads-${other}`,
       comment: `Only ${part}/src/main.ts, and tests against a real API server, may import ${other}.`,
       severity: 'error',
-      from: { path: `^${part}/`, pathNot: `^${part}/src/main\\.ts$|${testFiles}` },
+      from: { path: `^${part}/`, pathNot: `^${part}/src/main\\.ts$|${testCode}` },
       to: { path: `^${other}/` },
     },
   ]);
-  const reachable = [part, ...allowed, ...lazy, 'testing'];
+  // The tests of e2e see Wherry from outside, and nothing of its ports.
+  const shared = part === 'e2e' ? [] : ['testing'];
+  const reachable = [part, ...allowed, ...lazy, ...shared];
   return [
     {
       name: `${part}-imports`,
@@ -75,22 +79,22 @@ export default {
       name: 'unlisted-package',
       comment: 'Name the package in the package.json of the part that imports it.',
       severity: 'error',
-      from: { pathNot: `${testFiles}|^e2e/setup/|^[^/]+$` },
+      from: { pathNot: `${tests}|^e2e/setup/|^[^/]+$` },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
     {
       name: 'dev-package-in-product',
       comment: 'What runs in production comes from `dependencies`, not from `devDependencies`.',
       severity: 'error',
-      from: { path: '^[^/]+/src/', pathNot: `${testFiles}|^kube/src/testing/` },
+      from: { path: '^[^/]+/src/', pathNot: testCode },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: 'node_modules/@types/' },
     },
     {
-      name: 'test-server-in-product',
-      comment: 'The API server and the proxy of kube/src/testing are for tests.',
+      name: 'test-support-in-product',
+      comment: 'Only tests, their support, e2e and bench import @wherry/testing or a folder testing/.',
       severity: 'error',
-      from: { path: '^[^/]+/src/', pathNot: `${testFiles}|/testing/` },
-      to: { path: '^kube/src/testing/' },
+      from: { pathNot: `${testCode}|^(e2e|bench)/` },
+      to: { path: '(^|/)testing/' },
     },
     {
       name: 'part-by-relative-path',
@@ -103,14 +107,14 @@ export default {
       name: 'core-packages',
       comment: 'core imports zod and no other package.',
       severity: 'error',
-      from: { path: '^core/src/', pathNot: testFiles },
+      from: { path: '^core/src/', pathNot: testCode },
       to: { path: 'node_modules/', pathNot: 'node_modules/zod/' },
     },
     {
       name: 'core-is-pure',
       comment: "core does no I/O and has no timers: of Node's modules only the pure ones.",
       severity: 'error',
-      from: { path: '^core/src/', pathNot: testFiles },
+      from: { path: '^core/src/', pathNot: testCode },
       to: {
         dependencyTypes: ['core'],
         pathNot: '^(node:)?(assert|buffer|crypto|querystring|string_decoder|url|util)$',
@@ -120,14 +124,15 @@ export default {
       name: 'test-in-product',
       comment: 'Only tests import tests.',
       severity: 'error',
-      from: { pathNot: testFiles },
-      to: { path: '\\.test\\.tsx?$' },
+      from: { pathNot: tests },
+      to: { path: tests },
     },
   ],
   options: {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
+    // Handlers that e2e deploys: their packages are not installed here.
     exclude: { path: '(^|/)fixtures/' },
     combinedDependencies: false,
     builtInModules: { add: ['node:sqlite', 'node:test', 'node:sea'] },

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { checkImports } from './check-imports.ts';
 import { root } from './run-command.ts';
 
-const parts = ['core', 'service', 'router', 'operator', 'embedded', 'kube'];
+const parts = ['core', 'testing', 'service', 'router', 'operator', 'embedded', 'kube', 'e2e'];
 let tree: string;
 
 /** A small tree of parts, wired like the real one. */
@@ -26,7 +26,10 @@ function makeTree(files: Record<string, string>): void {
     writeFileSync(path.join(tree, part, 'package.json'), JSON.stringify(manifest));
     symlinkSync(`../../${part}`, path.join(tree, 'node_modules/@wherry', part));
   }
-  for (const [file, text] of Object.entries(files)) writeFileSync(path.join(tree, file), text);
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(tree, file)), { recursive: true });
+    writeFileSync(path.join(tree, file), text);
+  }
 }
 
 /** The names of the rules that a tree breaks, each with the file that breaks it. */
@@ -53,6 +56,10 @@ it('finds nothing wrong in a tree that keeps the table', async () => {
       'router/src/match.ts': 'import type { Name } from "@wherry/core/name.ts";\nexport const name: Name = "a";\n',
       'operator/src/main.ts': 'export const kube = await import("@wherry/kube/store.ts");\n',
       'kube/src/store.ts': 'export const store = 1;\n',
+      'testing/src/fake.ts': 'import type { Name } from "@wherry/core/name.ts";\nexport const fake: Name = "a";\n',
+      'core/src/fake.test.ts': 'import "@wherry/testing/fake.ts";\n',
+      'router/src/testing/harness.ts': 'import "@wherry/testing/fake.ts";\n',
+      'router/src/match.test.ts': 'import "./testing/harness.ts";\n',
     }),
   ).toEqual([]);
 });
@@ -76,15 +83,29 @@ it('names each import that breaks the table', async () => {
       'operator/src/main.ts': 'import { store } from "@wherry/kube/store.ts";\nexport const main = store;\n',
       'embedded/src/main.ts': 'import { store } from "@wherry/kube/store.ts";\nexport const main = store;\n',
       'kube/src/store.ts': 'export const store = 1;\n',
+      'testing/src/fake.ts': 'import type { State } from "@wherry/service/state.ts";\nexport type Fake = State;\n',
+      'core/src/faked.ts': 'import type { Fake } from "@wherry/testing/fake.ts";\nexport type Faked = Fake;\n',
+      'kube/src/testing/api-server.ts': 'export const server = 1;\n',
+      'kube/src/client.ts': 'export const server = await import("./testing/api-server.ts");\n',
+      'kube/src/testing/use-test.ts': 'import "./server.test.ts";\n',
+      'kube/src/testing/server.test.ts': 'export {};\n',
+      'embedded/src/serve.ts': 'import "./store/testing/crash.ts";\n',
+      'embedded/src/store/testing/crash.ts': 'export {};\n',
+      'e2e/src/outside.test.ts': 'import "@wherry/testing/fake.ts";\n',
     }),
   ).toEqual([
     'core/src/egg.ts no-cycle',
+    'core/src/faked.ts test-support-in-product',
     'core/src/io.ts core-is-pure',
     'core/src/timer.ts core-is-pure',
     'core/src/up.ts core-imports',
     'core/src/web.ts core-packages',
     'core/src/web.ts unlisted-package',
+    'e2e/src/outside.test.ts e2e-imports',
     'embedded/src/main.ts embedded-imports',
+    'embedded/src/serve.ts test-support-in-product',
+    'kube/src/client.ts test-support-in-product',
+    'kube/src/testing/use-test.ts test-in-product',
     'operator/src/main.ts operator-loads-kube-lazily',
     'operator/src/plan.ts operator-loads-kube-lazily',
     'operator/src/plan.ts operator-only-main-loads-kube',
@@ -92,5 +113,6 @@ it('names each import that breaks the table', async () => {
     'router/src/path.ts part-by-relative-path',
     'router/src/side.ts router-imports',
     'router/src/use-test.ts test-in-product',
+    'testing/src/fake.ts testing-imports',
   ]);
 });
