@@ -10,7 +10,7 @@ interface ProductSource {
   text: string;
 }
 
-const NOT_PRODUCT = /\.test\.ts$|(?:^|\/)(?:fixtures|testing|conformance|node_modules|reference)\//;
+const NOT_PRODUCT = /\.test\.ts$|(?:^|\/)(?:testing|node_modules)\//;
 
 /** Every source file that runs in production. */
 export function productSources(): ProductSource[] {
