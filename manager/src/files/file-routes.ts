@@ -5,15 +5,21 @@ import { actedOn, isoTime, SUCCESS } from '../resources/shape.ts';
 import { contentTypeOf } from './content-types.ts';
 import { fileEndpoints } from './file-endpoints.ts';
 import type { FileView } from './file-schemas.ts';
-import type { FileService } from './file-service.ts';
+import type { FileService, Upload } from './file-service.ts';
 import { etagOf, isCurrent, preconditionsOf } from './preconditions.ts';
+import { readTreeUpload } from './read-tree-upload.ts';
+import { readUpload } from './read-upload.ts';
+import type { StoredFile } from './source-trees.ts';
 import { ViewBudget } from './view-budget.ts';
 
 export function fileRoutes(service: FileService): Route[] {
   const budget = new ViewBudget();
   const put = async (call: { params: { id: string; path: string }; request: IncomingMessage }, createOnly: boolean) => {
     const { id: sourceId, path } = call.params;
-    const { entry, created } = await service.put({ sourceId, path }, call.request, createOnly);
+    const conditions = preconditionsOf(call.request);
+    const { entry, created } = await service.put({ sourceId, path, conditions, createOnly }, (content, limit) =>
+      readUpload(call.request, content, limit),
+    );
     const headers = { ETag: etagOf(entry.digest) };
     return {
       status: created ? 201 : 200,
@@ -23,7 +29,9 @@ export function fileRoutes(service: FileService): Route[] {
     };
   };
   const putTree = async (call: { params: { id: string }; request: IncomingMessage }, whole: boolean) => {
-    const { source, files } = await service.putTree(call.params.id, call.request, whole);
+    const upload: Upload<Map<string, StoredFile>> = (content, limit) =>
+      readTreeUpload(call.request, content, { limit });
+    const { source, files } = await service.putTree(call.params.id, upload, whole);
     return { json: { ...SUCCESS, files }, objects: [actedOn(source)] };
   };
   return routes(fileEndpoints, {
@@ -35,7 +43,7 @@ export function fileRoutes(service: FileService): Route[] {
     put: async (call) => put(call, false),
     create: async (call) => put(call, true),
     remove: async ({ params, request }) => {
-      await service.remove({ sourceId: params.id, path: params.path }, request);
+      await service.remove({ sourceId: params.id, path: params.path, conditions: preconditionsOf(request) });
       return {
         json: { ...SUCCESS, path: params.path, deleted: true as const },
         objects: [{ id: params.id, name: params.path }],

@@ -1,7 +1,4 @@
 import { Readable } from 'node:stream';
-import { createGzip } from 'node:zlib';
-import type { IncomingMessage } from 'node:http';
-import { pack } from 'tar-stream';
 import { filePathProblem } from '@wherry/core/checks/file-path.ts';
 import { treePathProblem } from '@wherry/core/checks/tree-paths.ts';
 import { conflict, invalid, notFound, type DomainError } from '@wherry/core/errors.ts';
@@ -12,16 +9,28 @@ import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue } from '@wherry/core/settings-definitions.ts';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 import type { SourceService } from '../sources/source-service.ts';
-import { checkPreconditions, preconditionsOf } from './preconditions.ts';
-import { readTreeUpload } from './read-tree-upload.ts';
-import { readUpload } from './read-upload.ts';
-import { requireEditable, type Files, type SourceTrees } from './source-trees.ts';
+import { packTree } from './pack-tree.ts';
+import { checkPreconditions, type Preconditions } from './preconditions.ts';
+import type { Stored } from './put-file.ts';
+import { requireEditable, type Files, type SourceTrees, type StoredFile } from './source-trees.ts';
 
 interface FileServiceOptions {
   store: ResourceStore;
   content: ContentStore;
   sources: SourceService;
   trees: SourceTrees;
+}
+
+/**
+ * What comes over the network, which is not read before it may be kept: stores it as blobs, each of up to `limit` bytes.
+ * @throws DomainError `too_large`, `validation_failed`, `unsupported_media_type`.
+ */
+export type Upload<T> = (content: ContentStore, limit: number) => Promise<T>;
+
+interface FileTarget {
+  sourceId: string;
+  path: string;
+  conditions: Preconditions;
 }
 
 /** Files of sources, one at a time and whole trees. Paths are decoded already, and checked here (F1). */
@@ -57,17 +66,14 @@ export class FileService {
 
   /**
    * Stores an upload and puts it at the path. Conditions are judged again when the head moves.
-   * @param createOnly refuses a path that has a file.
+   * @param target createOnly refuses a path that has a file.
    * @throws DomainError `forbidden`, `precondition_failed`, `conflict`, `too_large`, `validation_failed`.
    */
   async put(
-    target: { sourceId: string; path: string },
-    request: IncomingMessage,
-    createOnly: boolean,
+    { sourceId, path, conditions, createOnly }: FileTarget & { createOnly: boolean },
+    upload: Upload<Stored>,
   ): Promise<{ entry: TreeEntry; created: boolean }> {
-    const { sourceId, path } = target;
     const { trees, content } = this.#options;
-    const conditions = preconditionsOf(request);
     const check = (files: Files): void => {
       const before = files.get(path);
       if (createOnly && before !== undefined) throw conflict(`The file ${path} exists already.`);
@@ -79,7 +85,7 @@ export class FileService {
     requireEditable(source);
     // Before the body is read, so that a refusal does not cost an upload.
     check(await trees.read(source));
-    const stored = await readUpload(request, content, await this.#limit());
+    const stored = await upload(content, await this.#limit());
     return trees.change(sourceId, (files) => {
       check(files);
       const before = files.get(path);
@@ -89,16 +95,15 @@ export class FileService {
     });
   }
 
-  async remove(target: { sourceId: string; path: string }, request: IncomingMessage): Promise<void> {
-    const source = await this.#options.sources.get(target.sourceId);
-    checkPath(target.path);
+  async remove({ sourceId, path, conditions }: FileTarget): Promise<void> {
+    const source = await this.#options.sources.get(sourceId);
+    checkPath(path);
     requireEditable(source);
-    const conditions = preconditionsOf(request);
-    await this.#options.trees.change(target.sourceId, (files) => {
-      const before = files.get(target.path);
-      if (before === undefined) throw missingFile(target.path);
+    await this.#options.trees.change(sourceId, (files) => {
+      const before = files.get(path);
+      if (before === undefined) throw missingFile(path);
       checkPreconditions(conditions, before);
-      files.delete(target.path);
+      files.delete(path);
     });
   }
 
@@ -109,13 +114,13 @@ export class FileService {
    */
   async putTree(
     sourceId: string,
-    request: IncomingMessage,
+    upload: Upload<Map<string, StoredFile>>,
     whole: boolean,
   ): Promise<{ source: CodeSourceResource; files: number }> {
     const { trees, content } = this.#options;
     const source = await this.#options.sources.get(sourceId);
     requireEditable(source);
-    const uploaded = await readTreeUpload(request, content, { limit: await this.#limit() });
+    const uploaded = await upload(content, await this.#limit());
     const problem = treePathProblem(uploaded.keys());
     if (problem !== undefined) throw invalid(`The paths of the upload conflict: ${problem}.`);
     const count = await trees.change(sourceId, (files) => {
@@ -129,23 +134,7 @@ export class FileService {
 
   /** All files as a compressed tar. */
   async packTree(sourceId: string): Promise<Readable> {
-    const files = await this.list(sourceId);
-    const tar = pack();
-    const writing = async (): Promise<void> => {
-      for (const { path, digest, executable, mtime } of files) {
-        const header = { name: path, mode: executable === true ? 0o755 : 0o644, mtime: new Date(mtime) };
-        const bytes = await this.#options.content.get(digest);
-        await new Promise<void>((resolve, reject) => {
-          tar.entry(header, bytes, (error) => (error === undefined || error === null ? resolve() : reject(error)));
-        });
-      }
-      tar.finalize();
-    };
-    const packed = tar.pipe(createGzip());
-    const fail = (error: unknown): void => void packed.destroy(error instanceof Error ? error : undefined);
-    tar.on('error', fail);
-    writing().catch(fail);
-    return packed;
+    return packTree(await this.list(sourceId), this.#options.content);
   }
 
   async #limit(): Promise<number> {

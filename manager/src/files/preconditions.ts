@@ -3,7 +3,7 @@ import { DomainError } from '@wherry/core/errors.ts';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 
 /** What must hold for the file at the moment its source's head moves. */
-interface Preconditions {
+export interface Preconditions {
   ifMatch: string | undefined;
   ifNoneMatch: string | undefined;
 }
