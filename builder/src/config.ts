@@ -1,8 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { loadConfig } from '@wherry/service/config.ts';
-import { StartError } from '@wherry/service/start-error.ts';
 import { z } from 'zod';
-import type { RegistryOptions } from './packages/package-registry.ts';
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 const path = z.string().max(4096);
@@ -95,13 +92,3 @@ const commonOf = (set: {
   instance: set.WHERRY_INSTANCE,
   opsPort: set.OPS_PORT,
 });
-
-/** @throws StartError for a file of certificates that cannot be read. */
-export async function registryOf({ registry, caFile, ...rest }: InstallerConfig['npm']): Promise<RegistryOptions> {
-  if (caFile === undefined) return { url: registry, ...rest };
-  try {
-    return { url: registry, ca: await readFile(caFile, 'utf8'), ...rest };
-  } catch (error) {
-    throw new StartError(`WHERRY_NPM_CA_FILE: cannot read ${caFile} (${(error as Error).message})`);
-  }
-}

@@ -2,10 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleScript, esbuildBinary } from './bundle-script.ts';
-import { madeScript } from './made-script.ts';
+import { esbuildBinary, processScript } from '../process-script.ts';
 
-/** The building process's program, and the packages that it needs from the disk. */
+/** The build process's program, and the packages that it needs from the disk. */
 export interface BuildProgram extends Installation {
   code: string;
   /** Folders that the process may read. */
@@ -27,8 +26,7 @@ interface Installation {
  */
 export async function makeBuildProgram(): Promise<BuildProgram> {
   const { esbuildFile, honoFolder } = installation();
-  const source = fileURLToPath(new URL('build-process.ts', import.meta.url));
-  const code = (await madeScript(source)) ?? (await bundleScript(source));
+  const code = await processScript(fileURLToPath(new URL('build-process.ts', import.meta.url)));
   const binary = esbuildBinary();
   const esbuildFolder = path.dirname(path.dirname(esbuildFile));
   const { version } = JSON.parse(await readFile(path.join(esbuildFolder, 'package.json'), 'utf8')) as {

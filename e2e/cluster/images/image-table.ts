@@ -23,7 +23,7 @@ export const programImages: readonly ProgramImage[] = [
     part: 'builder',
     format: 'esm',
     packages: ['esbuild', `@esbuild/${process.platform}-${process.arch}`, 'hono'],
-    scripts: 'builder/src/make-scripts.ts',
+    scripts: 'builder/src/write-process-scripts.ts',
   },
   { name: 'router', part: 'router', format: 'esm' },
   { name: 'manager', part: 'manager', format: 'esm' },
