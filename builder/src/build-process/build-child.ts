@@ -51,7 +51,9 @@ export async function startBuildChild(program: BuildProgram, options: ChildOptio
     nodeProcess.once('exit', () => esbuild.kill());
     nodeProcess.stdin?.on('error', () => undefined);
     nodeProcess.stdin?.end(program.code);
-    return buildChild(jsonLines(nodeProcess.stdio[3] as Duplex), node, esbuild);
+    // `BlobResponder` bounds what waits for the process.
+    const channel = jsonLines(nodeProcess.stdio[3] as Duplex, { maxBufferedBytes: Infinity });
+    return buildChild(channel, node, esbuild);
   } catch (error) {
     (await esbuildStarts).kill();
     throw error;

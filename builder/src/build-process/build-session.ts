@@ -1,5 +1,6 @@
 import type { BuildInput, BuildRequest, UsedLock } from '@wherry/core/ports/builder.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import { BlobResponder } from '../blobs/blob-responder.ts';
 import type { BuildChild } from './build-child.ts';
 import {
   PackageError,
@@ -9,11 +10,8 @@ import {
   type PackageRegistry,
 } from '../packages/package-registry.ts';
 import type { UsedPackages } from './packages-of-last-build.ts';
-import { buildReportSchema, type Answer, type BuildOrder, type BuildReport } from './protocol.ts';
+import { buildReportSchema, type BuildOrder, type BuildReport, type LayoutsAnswer } from './protocol.ts';
 import { resolvePackages } from '../packages/resolve-packages.ts';
-
-/** Requests that a process may have open; ours has fewer. */
-const MAX_OPEN = 64;
 
 export type FinalReport = Extract<BuildReport, { type: 'built' | 'failed' }>;
 type Question = Exclude<BuildReport, FinalReport>;
@@ -42,18 +40,19 @@ export class BuildSession {
   readonly #request: BuildRequest;
   readonly #context: BuildSessionContext;
   /** Whoever took the process over gets nothing that the request does not hold anyway. */
-  readonly #allowed: Map<string, BuildInput[]>;
+  readonly #blobs: BlobResponder;
   /** What the layouts say of each tarball, by integrity. */
-  readonly #tarballs = new Map<string, { source: string; locked: LockedPackage; lock: string }>();
+  readonly #tarballs = new Map<string, { source: string; locked: LockedPackage }>();
   #requirements: Record<string, RequiredSpecifier[]> = {};
   #requestedPackages = false;
-  #open = 0;
 
   constructor(child: BuildChild, request: BuildRequest, context: BuildSessionContext) {
     this.#child = child;
     this.#request = request;
     this.#context = context;
-    this.#allowed = filesByDigest(request);
+    this.#blobs = new BlobResponder(child.channel, context.signal);
+    for (const [digest, files] of filesByDigest(request))
+      this.#blobs.allow(digest, () => this.#readFile(digest, files));
   }
 
   /** @throws what the content store or the signal says. */
@@ -82,22 +81,13 @@ export class BuildSession {
   }
 
   #mayRequest(question: Question): boolean {
-    if (this.#open >= MAX_OPEN) return false;
-    if (question.type === 'blob') return this.#allowed.has(question.digest);
-    if (question.type === 'package') return this.#tarballs.has(question.integrity);
+    if (question.type === 'blob') return this.#blobs.mayRequest(question.hash);
     return !this.#requestedPackages && Object.keys(question.sources).every((source) => this.#request.trees.has(source));
   }
 
   async #answer(question: Question): Promise<BuildSessionEnd> {
-    this.#open += 1;
-    try {
-      if (question.type === 'blob') return await this.#answerBlob(question.digest);
-      return await this.#waiting(() =>
-        question.type === 'package' ? this.#answerTarball(question.integrity) : this.#answerLayouts(question.sources),
-      );
-    } finally {
-      this.#open -= 1;
-    }
+    if (question.type === 'blob') return this.#answerBlob(question.hash);
+    return this.#waiting(() => this.#answerLayouts(question.sources));
   }
 
   async #waiting<T>(work: () => Promise<T>): Promise<T> {
@@ -105,10 +95,26 @@ export class BuildSession {
     return work().finally(done);
   }
 
-  async #answerBlob(digest: string): Promise<undefined> {
-    for (const file of this.#allowed.get(digest) ?? []) this.#reach(file);
-    const bytes = await this.#context.content.get(digest);
-    this.#say({ type: 'blob', digest, base64: bytes.toString('base64') });
+  async #answerBlob(hash: string): Promise<BuildSessionEnd> {
+    try {
+      await this.#blobs.answer(hash);
+      return undefined;
+    } catch (error) {
+      if (error instanceof PackageError) return { by: 'packages', failure: await this.#placed(error, hash) };
+      throw error;
+    }
+  }
+
+  async #readFile(digest: string, files: BuildInput[]): Promise<Buffer> {
+    for (const file of files) this.#reach(file);
+    return this.#context.content.get(digest);
+  }
+
+  async #readTarball(integrity: string, lock: string): Promise<Buffer> {
+    const packages = await this.#context.packages();
+    const bytes = await packages.tarball(integrity, lock, this.#context.signal);
+    this.packages?.tarballs.set(integrity, lock);
+    return bytes;
   }
 
   async #answerLayouts(sources: Extract<Question, { type: 'packages' }>['sources']): Promise<BuildSessionEnd> {
@@ -121,26 +127,15 @@ export class BuildSession {
     this.locks = resolved.locks;
     for (const [source, layout] of Object.entries(resolved.layouts)) {
       const { lock = '' } = resolved.locks.get(source) ?? {};
-      for (const locked of Object.values(layout.packages))
-        this.#tarballs.set(locked.integrity, { source, locked, lock });
+      for (const locked of Object.values(layout.packages)) {
+        const { integrity } = locked;
+        this.#tarballs.set(integrity, { source, locked });
+        this.#blobs.allow(integrity, () => this.#waiting(() => this.#readTarball(integrity, lock)));
+      }
     }
     this.packages = { layouts: resolved.layouts, tarballs: new Map() };
-    this.#say({ type: 'layouts', layouts: resolved.layouts });
+    this.#child.channel.send({ type: 'layouts', layouts: resolved.layouts } satisfies LayoutsAnswer);
     return undefined;
-  }
-
-  async #answerTarball(integrity: string): Promise<BuildSessionEnd> {
-    try {
-      const packages = await this.#context.packages();
-      const lock = this.#tarballs.get(integrity)?.lock ?? '';
-      const bytes = await packages.tarball(integrity, lock, this.#context.signal);
-      this.packages?.tarballs.set(integrity, lock);
-      this.#say({ type: 'package', integrity, base64: bytes.toString('base64') });
-      return undefined;
-    } catch (error) {
-      if (error instanceof PackageError) return { by: 'packages', failure: await this.#placed(error, integrity) };
-      throw error;
-    }
   }
 
   /** A tarball's failure, at the import that requires it or with the source whose packages it belongs to. */
@@ -155,10 +150,6 @@ export class BuildSession {
     if (required === undefined) return { reason, message: `Packages of source ${source}: ${message}`, retry };
     const { file, line, column } = required;
     return { reason, message: `${file}: ${message}`, location: { file, line, column }, retry };
-  }
-
-  #say(answer: Answer): void {
-    this.#child.channel.send(answer);
   }
 
   #reach(file: BuildInput): void {

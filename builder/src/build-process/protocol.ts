@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { BuildFailureReason, BuildInput, SourceLocation } from '@wherry/core/ports/builder.ts';
 import { digestSchema, type Digest } from '@wherry/core/resources/meta.ts';
+import { blobRequestSchema, type BlobAnswer } from '../blobs/blob-protocol.ts';
 import type { RequiredSpecifier, PackageLayout } from '../packages/package-registry.ts';
 
 /** What the service sends the process that builds, over its one pipe. */
@@ -26,24 +27,12 @@ export interface WarmPackages {
   /** That of the order. */
   maxBytes: number;
 }
-/** The answer to a `blob` question. */
-interface BlobAnswer {
-  type: 'blob';
-  digest: Digest;
-  base64: string;
-}
 /** The answer to a `packages` question: what lies in the virtual node_modules of each source. */
 export interface LayoutsAnswer {
   type: 'layouts';
   layouts: Record<string, PackageLayout>;
 }
-/** The answer to a `package` question: a tarball (gzip). */
-interface PackageAnswer {
-  type: 'package';
-  integrity: string;
-  base64: string;
-}
-export type Answer = BlobAnswer | LayoutsAnswer | PackageAnswer;
+export type Answer = BlobAnswer | LayoutsAnswer;
 
 const REASONS = [
   'SourceNotFound',
@@ -76,13 +65,12 @@ const inputs: z.ZodType<BuildInput[]> = z.array(
   z.object({ source: z.string(), path: z.string(), digest: digestSchema }),
 );
 
-/** What the building process says. It runs untrusted code, so that each line is checked. */
+/** What the build process says. It runs untrusted code, so that each line is checked. */
 export const buildReportSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('blob'), digest: digestSchema }),
+  /** A file of the order's trees, or a tarball of a layout that was sent before. */
+  blobRequestSchema,
   /** Once a build: by source, the `npm:` specifiers that it reaches; what package.json requires goes without saying. */
   z.object({ type: z.literal('packages'), sources: z.record(z.string(), z.array(requiredSpecifier)) }),
-  /** Of a layout that was sent before. */
-  z.object({ type: z.literal('package'), integrity: z.string() }),
   z.object({ type: z.literal('built'), artifact: z.string(), inputs }),
   z.object({
     type: z.literal('failed'),

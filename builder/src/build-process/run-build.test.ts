@@ -55,7 +55,7 @@ describe('runBuild', () => {
   it("B1: gives out no blob that stands in none of the request's trees", async () => {
     const { result, answers } = await begin();
     const { digest } = await content.put(Buffer.from('of another source'));
-    process.send({ type: 'blob', digest });
+    process.send({ type: 'blob', hash: digest });
     expect(await result).toMatchObject({ ok: false, reason: 'BuildFailed' });
     expect(killed).toBe(true);
     process.close();
@@ -64,7 +64,7 @@ describe('runBuild', () => {
 
   it.each([
     { type: 'other' },
-    { type: 'blob', digest: '../keys.json' },
+    { type: 'blob', hash: '../keys.json' },
     { type: 'built', artifact: 1, inputs: [] },
     { type: 'failed', reason: 'Ready', message: '', inputs: [] },
   ])('takes no %j', async (message) => {
@@ -86,9 +86,9 @@ describe('runBuild', () => {
     process.send(REQUIREMENTS);
     const { value } = await answers.next();
     expect(value).toMatchObject({ type: 'layouts', layouts: { api: { folders: { a: 'a' } } } });
-    process.send({ type: 'package', integrity: integrityOf(value) });
-    expect((await answers.next()).value).toMatchObject({ type: 'package', integrity: integrityOf(value) });
-    process.send({ type: 'package', integrity: 'sha512-other' });
+    process.send({ type: 'blob', hash: integrityOf(value) });
+    expect((await answers.next()).value).toMatchObject({ type: 'blob', hash: integrityOf(value) });
+    process.send({ type: 'blob', hash: 'sha512-other' });
     expect(await result).toMatchObject({
       ok: false,
       reason: 'BuildFailed',
@@ -98,7 +98,7 @@ describe('runBuild', () => {
   });
 
   it.each([
-    ['before a layout is sent', [{ type: 'package', integrity: 'sha512-any' }]],
+    ['before a layout is sent', [{ type: 'blob', hash: 'sha512-any' }]],
     ['for a source that is not of the request', [{ type: 'packages', sources: { other: [] } }]],
     ['of a source twice', [REQUIREMENTS, REQUIREMENTS]],
     [
@@ -136,7 +136,7 @@ describe('runBuild', () => {
     process.send(REQUIREMENTS);
     const { value } = await answers.next();
     registry.fail(DOWN);
-    process.send({ type: 'package', integrity: integrityOf(value) });
+    process.send({ type: 'blob', hash: integrityOf(value) });
     expect(await result).toMatchObject({
       ok: false,
       ...DOWN,

@@ -199,6 +199,12 @@ describe('the socket builder with the real one', () => {
     await eventually(() => expect(buildLeaders()).toEqual([]));
   });
 
+  it('rejects when a file of the build is not stored', async () => {
+    server = await serveBuilds(file);
+    const request = await makeRequest(new FakeContentStore({ clock }), 'api/hello.ts', SOURCES);
+    await expect(side.builder.build(request, never())).rejects.toMatchObject({ code: 'not_found' });
+  });
+
   it('ends a connection that says nothing sensible, and goes on', async () => {
     server = await serveBuilds(file);
     for (const nonsense of ['{"type":"build"}\n', 'no json\n', '{"type":"blob","digest":"x","base64":""}\n']) {
@@ -239,7 +245,7 @@ describe('the socket builder with one that lies', () => {
   const input = { source: 'api', path: 'hello.ts', digest: sha256(HELLO) };
 
   it.each([
-    ["requests a blob that is not its build's", { type: 'blob', digest: sha256("another function's secret file") }],
+    ["requests a blob that is not its build's", { type: 'blob', hash: sha256("another function's secret file") }],
     ['names a file that the build does not have', { ...built, inputs: [{ ...input, path: '../x.ts' }] }],
     ['names a file by another digest', { ...built, inputs: [{ ...input, digest: sha256('x') }] }],
     [
@@ -263,7 +269,7 @@ describe('the socket builder with one that lies', () => {
   });
 
   it('leaves a builder that makes requests without end', async () => {
-    const result = lying(...Array.from({ length: 100 }, () => ({ type: 'blob', digest: sha256(HELLO) })));
+    const result = lying(...Array.from({ length: 100 }, () => ({ type: 'blob', hash: sha256(HELLO) })));
     await expect(result).rejects.toMatchObject({ code: 'unavailable' });
   });
 });

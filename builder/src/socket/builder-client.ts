@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { DomainError, isDomainError } from '@wherry/core/errors.ts';
 import type { Builder, BuildRequest, BuildResult, UsedLock } from '@wherry/core/ports/builder.ts';
@@ -8,16 +7,15 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import { blobsOf } from '../blobs/blob-protocol.ts';
+import { BlobResponder } from '../blobs/blob-responder.ts';
 import { connectWithRetry } from './connect-with-retry.ts';
-import { createSemaphore, type Semaphore } from '@wherry/service/semaphore.ts';
 import {
   MAX_ARTIFACT_BYTES,
-  MAX_BLOB_BYTES,
-  MAX_UP_BYTES,
+  MAX_REPORT_BYTES,
   builderMessageSchema,
   type OperatorMessage,
   type FinalMessage,
-  type BuilderMessage,
 } from './builder-protocol.ts';
 
 interface BuilderClientOptions {
@@ -29,14 +27,8 @@ interface BuilderClientOptions {
   logger: Logger;
 }
 
-/** Blobs that are read and sent at once, of one build. */
-const BLOBS_AT_ONCE = 8;
-/** Questions that a builder may have open; ours has fewer. */
-const MAX_OPEN = 64;
 /** Above what the builder's own limits allow, waiting for its turn included: a builder that hangs is left. */
 const LONGEST_MS = 15 * 60_000;
-/** Bytes on their way before the next blob is read. */
-const HIGH_WATER = 16 * 1024 * 1024;
 
 /**
  * Has builds done by the builder in the container beside, over its Unix socket, a connection a build. The builder is not
@@ -92,18 +84,17 @@ class RemoteBuild {
   readonly #channel: FeedChannel;
   readonly #request: BuildRequest;
   readonly #options: BuilderClientOptions;
-  /** Digests that the builder may have. */
-  readonly #allowed: ReadonlySet<string>;
-  readonly #semaphore: Semaphore = createSemaphore(BLOBS_AT_ONCE);
+  readonly #blobs: BlobResponder;
   readonly #ended = new AbortController();
-  #open = 0;
 
   constructor(socket: Socket, request: BuildRequest, options: BuilderClientOptions) {
     this.#socket = socket;
-    this.#channel = jsonLines(socket, { maxLineBytes: MAX_UP_BYTES, maxBufferedBytes: Infinity });
+    this.#channel = jsonLines(socket, { maxLineBytes: MAX_REPORT_BYTES, maxBufferedBytes: Infinity });
     this.#request = request;
     this.#options = options;
-    this.#allowed = digestsOf(request);
+    this.#blobs = new BlobResponder(this.#channel, this.#ended.signal);
+    for (const [digest, { optional }] of blobsOf(request))
+      this.#blobs.allow(digest, () => (optional ? findBlob(options.content, digest) : options.content.get(digest)));
   }
 
   async run(): Promise<BuildResult> {
@@ -132,44 +123,10 @@ class RemoteBuild {
       const message = builderMessageSchema.safeParse(value);
       if (!message.success) throw this.#nonsense('sent an invalid message');
       if (message.data.type !== 'blob') return this.#resultOf(message.data);
-      if (!this.#mayRequest(message.data)) throw this.#nonsense("requested a blob that is not its build's");
-      this.#answer(message.data.digest).catch(fail);
+      if (!this.#blobs.mayRequest(message.data.hash)) throw this.#nonsense("requested a blob that is not its build's");
+      this.#blobs.answer(message.data.hash).catch(fail);
     }
     throw gone('went away in the middle of the build');
-  }
-
-  #mayRequest({ digest }: Extract<BuilderMessage, { type: 'blob' }>): boolean {
-    return this.#open < MAX_OPEN && this.#allowed.has(digest);
-  }
-
-  async #answer(digest: string): Promise<void> {
-    this.#open += 1;
-    try {
-      const release = await this.#semaphore.acquire(this.#ended.signal);
-      try {
-        this.#say(await this.#blob(digest));
-        if (this.#socket.writableLength > HIGH_WATER) await once(this.#socket, 'drain', { signal: this.#ended.signal });
-      } finally {
-        release();
-      }
-    } catch (error) {
-      if (!this.#ended.signal.aborted) throw error;
-    } finally {
-      this.#open -= 1;
-    }
-  }
-
-  /** @throws what the content store says, but that there is no such blob: a lock may be gone, and is made anew. */
-  async #blob(digest: string): Promise<OperatorMessage> {
-    try {
-      const bytes = await this.#options.content.get(digest);
-      if (bytes.length > MAX_BLOB_BYTES)
-        throw new DomainError('too_large', `Blob ${digest} is too large to be built from.`);
-      return { type: 'blob', digest, base64: bytes.toString('base64') };
-    } catch (error) {
-      if (isDomainError(error, 'not_found')) return { type: 'noBlob', digest, code: 'not_found' };
-      throw error;
-    }
   }
 
   #resultOf(end: FinalMessage): BuildResult {
@@ -219,11 +176,13 @@ class RemoteBuild {
   }
 }
 
-function digestsOf({ trees, locks }: BuildRequest): ReadonlySet<string> {
-  const digests = new Set<string>();
-  for (const { files } of trees.values()) for (const { digest } of files) digests.add(digest);
-  for (const known of locks?.values() ?? []) for (const { lock } of known) digests.add(lock);
-  return digests;
+async function findBlob(content: ContentStore, digest: string): Promise<Buffer | undefined> {
+  try {
+    return await content.get(digest);
+  } catch (error) {
+    if (isDomainError(error, 'not_found')) return undefined;
+    throw error;
+  }
 }
 
 function gone(why: string): DomainError {

@@ -2,6 +2,7 @@ import type { BuildFailureReason, BuildInput, KnownLock, UsedLock } from '@wherr
 import { digestSchema } from '@wherry/core/resources/meta.ts';
 import { treeManifestSchema } from '@wherry/core/trees/tree.ts';
 import { z } from 'zod';
+import { blobAnswerSchemas, blobRequestSchema } from '../blobs/blob-protocol.ts';
 
 /*
  * Between the operator and the builder beside it: JSON lines over a Unix socket, one connection a build. The operator
@@ -9,12 +10,8 @@ import { z } from 'zod';
  */
 
 const MIB = 1024 * 1024;
-/** Of a line to the builder: manifests of many sources, or a file of a source in base64. */
-export const MAX_DOWN_BYTES = 512 * MIB;
 /** Of a line from the builder: an artifact of 20 MiB as JSON, what it was made from, and locks. */
-export const MAX_UP_BYTES = 128 * MIB;
-/** Of a blob that the builder may have: more would not fit into a line. */
-export const MAX_BLOB_BYTES = 256 * MIB;
+export const MAX_REPORT_BYTES = 128 * MIB;
 /** B1. The bytes of an artifact. */
 export const MAX_ARTIFACT_BYTES = 20 * MIB;
 const MAX_LOCK_CHARACTERS = 32 * MIB;
@@ -64,9 +61,7 @@ export const operatorMessageSchema = z.discriminatedUnion('type', [
     trees: bySource(treeManifestSchema),
     locks: bySource(z.array(knownLock).max(1000)),
   }),
-  z.strictObject({ type: z.literal('blob'), digest: digestSchema, base64: z.string() }),
-  /** There is none that the builder may have: `not_found`, or why it is not available now. */
-  z.strictObject({ type: z.literal('noBlob'), digest: digestSchema, code: z.enum(['not_found', 'unavailable']) }),
+  ...blobAnswerSchemas,
 ]);
 export type OperatorMessage = z.infer<typeof operatorMessageSchema>;
 export type BuildMessage = Extract<OperatorMessage, { type: 'build' }>;
@@ -75,7 +70,7 @@ const ended = { inputs, locks: bySource(usedLock).exactOptional() };
 
 /** From the builder, which nobody trusts: it runs untrusted code. */
 export const builderMessageSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('blob'), digest: digestSchema }),
+  blobRequestSchema,
   /** The artifact is text: one ES module. Its digest is not sent: the client computes it (B4). */
   z.strictObject({ type: z.literal('built'), artifact: z.string().max(MAX_ARTIFACT_BYTES), ...ended }),
   z.strictObject({

@@ -1,22 +1,21 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { DomainError, notFound } from '@wherry/core/errors.ts';
+import { DomainError } from '@wherry/core/errors.ts';
 import type { Builder, BuildRequest, BuildResult } from '@wherry/core/ports/builder.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
+import { blobsOf } from '../blobs/blob-protocol.ts';
+import { BlobRequests, MAX_LINE_BYTES } from '../blobs/blob-requests.ts';
 import {
   operatorMessageSchema,
-  MAX_DOWN_BYTES,
-  type BuildMessage,
-  type OperatorMessage,
-  type FinalMessage,
   type BuilderMessage,
+  type BuildMessage,
+  type FinalMessage,
 } from './builder-protocol.ts';
 
 interface BuilderServerOptions {
@@ -52,11 +51,12 @@ export async function startBuilderServer(options: BuilderServerOptions): Promise
   const open = new Set<FeedChannel>();
 
   async function serve(socket: Socket): Promise<void> {
-    const channel = jsonLines(socket, { maxLineBytes: MAX_DOWN_BYTES });
+    const channel = jsonLines(socket, { maxLineBytes: MAX_LINE_BYTES });
     open.add(channel);
     const cancel = clock.after(ORDER_MS, () => channel.close());
-    const requests = new BlobRequests(channel);
+    const requests = new BlobRequests((request) => channel.send(request satisfies BuilderMessage));
     const gone = new AbortController();
+    const context = { builder, channel, logger };
     let building: Promise<void> | undefined;
     for await (const value of channel.messages()) {
       const message = operatorMessageSchema.safeParse(value);
@@ -65,8 +65,11 @@ export async function startBuilderServer(options: BuilderServerOptions): Promise
       else if (building !== undefined) break;
       else {
         cancel();
-        const { data: order } = message;
-        building = requestsOfBuild.run(requests, () => build(order, gone.signal, channel)).finally(() => socket.end());
+        const request = requestOf(message.data);
+        requests.allow(blobsOf(request).keys());
+        building = requestsOfBuild
+          .run(requests, () => build(request, gone.signal, context))
+          .finally(() => socket.end());
       }
     }
     cancel();
@@ -75,16 +78,6 @@ export async function startBuilderServer(options: BuilderServerOptions): Promise
     channel.close();
     await building;
     open.delete(channel);
-  }
-
-  async function build(order: BuildMessage, signal: AbortSignal, channel: FeedChannel): Promise<void> {
-    try {
-      channel.send(endOf(await builder.build(requestOf(order), signal)));
-    } catch (err) {
-      if (signal.aborted) return;
-      logger.warn({ err, source: order.source, path: order.path }, 'a build could not be tried');
-      channel.send(untried(err));
-    }
   }
 
   const server = createServer((socket) => {
@@ -109,55 +102,24 @@ export async function startBuilderServer(options: BuilderServerOptions): Promise
   };
 }
 
+async function build(
+  request: BuildRequest,
+  signal: AbortSignal,
+  { builder, channel, logger }: { builder: Builder; channel: FeedChannel; logger: Logger },
+): Promise<void> {
+  try {
+    channel.send(endOf(await builder.build(request, signal)));
+  } catch (err) {
+    if (signal.aborted) return;
+    logger.warn({ err, source: request.source, path: request.path }, 'a build could not be tried');
+    channel.send(untried(err));
+  }
+}
+
 const untried = (error: unknown): FinalMessage => ({
   type: 'untried',
   message: error instanceof DomainError ? error.message : 'The builder could not try the build: its log says why.',
 });
-
-/** The blobs that a build has requested over its connection. */
-class BlobRequests {
-  readonly #channel: FeedChannel;
-  readonly #open = new Map<string, PromiseWithResolvers<Buffer>>();
-  #ended = false;
-
-  constructor(channel: FeedChannel) {
-    this.#channel = channel;
-  }
-
-  async request(digest: string): Promise<Buffer> {
-    if (this.#ended) throw new DomainError('unavailable', 'The client of the build is gone.');
-    let pending = this.#open.get(digest);
-    if (pending === undefined) {
-      pending = Promise.withResolvers<Buffer>();
-      this.#open.set(digest, pending);
-      this.#channel.send({ type: 'blob', digest } satisfies BuilderMessage);
-    }
-    return pending.promise;
-  }
-
-  /** Takes an answer. What was not requested is ignored. */
-  answer(message: Exclude<OperatorMessage, BuildMessage>): void {
-    const pending = this.#open.get(message.digest);
-    this.#open.delete(message.digest);
-    if (pending === undefined) return;
-    if (message.type === 'blob') {
-      const bytes = Buffer.from(message.base64, 'base64');
-      if (sha256(bytes) === message.digest) pending.resolve(bytes);
-      else
-        pending.reject(
-          new DomainError('unavailable', `Blob ${message.digest} arrived with other bytes than its digest names.`),
-        );
-    } else if (message.code === 'not_found') pending.reject(notFound(`There is no blob ${message.digest}.`));
-    else pending.reject(new DomainError('unavailable', `Blob ${message.digest} is not available now.`));
-  }
-
-  end(): void {
-    this.#ended = true;
-    for (const { reject } of this.#open.values())
-      reject(new DomainError('unavailable', 'The client of the build is gone.'));
-    this.#open.clear();
-  }
-}
 
 /** All that a build may do with content is to read blobs of its request. */
 function contentOf(requestsOfBuild: AsyncLocalStorage<BlobRequests>): ContentStore {

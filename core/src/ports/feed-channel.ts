@@ -7,6 +7,8 @@ export interface FeedChannel {
   close(): void;
   /** Bytes that wait for a peer that lags; not there where nothing can wait. */
   queuedBytes?(): number;
+  /** Resolves when none wait any more, or the connection has ended; not there where nothing can wait. */
+  drained?(): Promise<void>;
   /** Resolves, never rejects, when either side has ended the connection. */
   readonly closed: Promise<void>;
 }

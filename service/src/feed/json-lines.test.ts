@@ -71,6 +71,27 @@ describe('jsonLines', () => {
     }
   });
 
+  it('says when a peer has taken what waited for it, and when it has gone instead', async () => {
+    const [a, b] = await socketPair();
+    const channel = jsonLines(a, { maxBufferedBytes: Infinity });
+    await channel.drained?.();
+    b.pause();
+    const send = (): void => {
+      while (!a.writableNeedDrain) channel.send({ filler: 'x'.repeat(1_000_000) });
+    };
+    send();
+    const drained = channel.drained?.();
+    b.resume();
+    await drained;
+    expect(channel.queuedBytes?.()).toBe(0);
+    b.pause();
+    send();
+    const gone = channel.drained?.();
+    b.destroy();
+    await gone;
+    await channel.closed;
+  });
+
   it('cuts off a peer that does not read, and takes no more', async () => {
     const [a, b] = await socketPair();
     b.pause();

@@ -23,6 +23,12 @@ export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedC
     closed,
     close: () => stream.destroy(),
     queuedBytes: () => stream.writableLength,
+    async drained() {
+      if (stream.destroyed || !stream.writableNeedDrain) return;
+      const drained = Promise.withResolvers<void>();
+      stream.once('drain', drained.resolve);
+      await Promise.race([drained.promise, closed]);
+    },
     send(message) {
       if (stream.destroyed || stream.writableEnded) return;
       stream.write(`${JSON.stringify(message)}\n`);

@@ -1,0 +1,71 @@
+import { DomainError } from '@wherry/core/errors.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import { createSemaphore, type Semaphore } from '@wherry/service/semaphore.ts';
+import type { BlobAnswer } from './blob-protocol.ts';
+
+const MIB = 1024 * 1024;
+/** More would not fit into a line (`MAX_LINE_BYTES`). */
+const MAX_BLOB_BYTES = 256 * MIB;
+/** Requests that may be open; ours has fewer. */
+const MAX_OPEN = 64;
+/** Blobs that are read and sent at once. */
+const BLOBS_AT_ONCE = 8;
+/** Bytes on their way before the next blob is read. */
+const HIGH_WATER = 16 * MIB;
+
+/** @returns undefined where there is no such blob, and a build can do without. */
+type ReadBlob = () => Promise<Buffer | undefined>;
+
+/** Gives the other end of a channel the blobs of its one build, and no other: untrusted code runs there. */
+export class BlobResponder {
+  readonly #channel: FeedChannel;
+  readonly #ended: AbortSignal;
+  readonly #allowed = new Map<string, ReadBlob>();
+  readonly #semaphore: Semaphore = createSemaphore(BLOBS_AT_ONCE);
+  #open = 0;
+
+  /** @param ended aborts when the build has ended: then nothing is read or sent any more. */
+  constructor(channel: FeedChannel, ended: AbortSignal) {
+    this.#channel = channel;
+    this.#ended = ended;
+  }
+
+  allow(hash: string, read: ReadBlob): void {
+    this.#allowed.set(hash, read);
+  }
+
+  /** Whether the build has this blob, and the other end not too many requests open. Who requests another is to be ended. */
+  mayRequest(hash: string): boolean {
+    return this.#open < MAX_OPEN && this.#allowed.has(hash);
+  }
+
+  /** @throws what reading the blob throws, DomainError `too_large`; nothing once the build has ended. */
+  async answer(hash: string): Promise<void> {
+    this.#open += 1;
+    try {
+      const release = await this.#semaphore.acquire(this.#ended);
+      try {
+        this.#send(await this.#read(hash));
+        if ((this.#channel.queuedBytes?.() ?? 0) > HIGH_WATER) await this.#channel.drained?.();
+      } finally {
+        release();
+      }
+    } catch (error) {
+      if (!this.#ended.aborted) throw error;
+    } finally {
+      this.#open -= 1;
+    }
+  }
+
+  async #read(hash: string): Promise<BlobAnswer> {
+    const bytes = await this.#allowed.get(hash)?.();
+    if (bytes === undefined) return { type: 'noBlob', hash };
+    if (bytes.length > MAX_BLOB_BYTES)
+      throw new DomainError('too_large', `Blob ${hash} is too large to be built from.`);
+    return { type: 'blob', hash, base64: bytes.toString('base64') };
+  }
+
+  #send(answer: BlobAnswer): void {
+    if (!this.#ended.aborted) this.#channel.send(answer);
+  }
+}
