@@ -66,7 +66,12 @@ export const METRICS = {
   replicas: gauge('operator', 'replicas', 'Instances of functions, by state.', ['state']),
   runtimeProcesses: gauge('embedded', 'replicas', 'Runtime processes, by state.', ['state']),
   coldStarts: counter('embedded', 'cold_starts_total', 'Instances that were started for a function.'),
-  instanceDeaths: counter('embedded', 'instance_deaths_total', 'Instances that ended unasked, by cause.', ['cause']),
+  instanceDeaths: counter(
+    'embedded',
+    'instance_deaths_total',
+    'Instances that ended before they were stopped, by cause.',
+    ['cause'],
+  ),
   managementRequestDuration: histogram(
     'manager',
     'management_request_duration_seconds',

@@ -172,7 +172,7 @@ function named(type: ConditionType, verdict: Verdict | undefined): ConditionDeci
 }
 
 const closed = (groups: string[]): string =>
-  `The key groups ${groups.join(', ')} of spec.keyGroups do not exist: nobody has a key of them. Create them or take them out.`;
+  `The key groups ${groups.join(', ')} of spec.keyGroups do not exist: no key opens it. Create them or take them out.`;
 const withReason = (message: string, workload: ObservedWorkload | undefined): string =>
   workload?.waiting === undefined ? message : `${message} ${workload.waiting}`;
 const short = (revision: string): string => revision.slice(0, 12);

@@ -5,11 +5,11 @@ import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
 
 /**
- * Which code a function should run, as far as is known. `unasked`: nobody looked, because it runs nothing. `changed`: the
+ * Which code a function should run, as far as is known. `unneeded`: nobody looked, because it runs nothing. `changed`: the
  * sources are not those of the last verdict, as far as is known; an operator that has just begun builds all code again.
  */
 export type Code =
-  | { state: 'unasked' }
+  | { state: 'unneeded' }
   | { state: 'building'; changed: boolean }
   | { state: 'found'; revision: Digest; pinned: boolean; origin: CodeOrigin | undefined }
   | { state: 'failed'; reason: Reason; message: string };

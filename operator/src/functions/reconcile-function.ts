@@ -67,7 +67,7 @@ async function gather(
     rejections,
     functionUrl: dependencies.functionUrl,
     now: dependencies.clock.now(),
-    code: { state: 'unasked' } as const,
+    code: { state: 'unneeded' } as const,
   };
   const code = mayRun({ ...before, workloads: [], routersKnow: false })
     ? await gatherCode(dependencies, fn)

@@ -46,9 +46,7 @@ describe('Ready, as kubectl wait reads it', () => {
     await world.createSecret('early', { name: 'B', scope: 'function', function: 'later' }, 'x');
     await world.run();
     const secret = await world.get('FunctionSecret', 'early');
-    expect(conditionOf(secret, 'Ready')).toMatch(
-      /^False OwnerNotFound: There is no Function later, .*spec\.scope function/,
-    );
+    expect(conditionOf(secret, 'Ready')).toMatch(/^False OwnerNotFound: The Function later, .*spec\.scope function/);
     expect(conditionOf(secret, 'Reconciling')).toMatch(/^True OwnerNotFound: /);
     await world.createFunction('later');
     await world.run();

@@ -81,7 +81,7 @@ function noOwner({ spec }: FunctionSecretResource): Problem {
   const { kind = '', name = '' } = namedOwner(spec) ?? {};
   return {
     reason: 'OwnerNotFound',
-    message: `There is no ${kind} ${name}, for which the secret is (spec.scope ${spec.scope}): create it. The secret is deleted when it is an hour old and still without it.`,
+    message: `The ${kind} ${name}, to which the secret belongs (spec.scope ${spec.scope}), does not exist: create it. A secret without its owner is deleted after an hour.`,
   };
 }
 

@@ -15,10 +15,7 @@ export async function followFeed(channel: FeedChannel, state: RouterState, logge
     const message = readMessage(raw, logger);
     if (message === undefined || !(follows || message.type === 'snapshot')) continue;
     if (state.isOlder(message)) {
-      logger.warn(
-        { known: state.resourceVersion },
-        'An operator that lags behind sent an older state: it is not taken',
-      );
+      logger.warn({ known: state.resourceVersion }, 'an operator that lags behind sent an older state: it is ignored');
       return;
     }
     try {
