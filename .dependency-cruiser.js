@@ -133,7 +133,7 @@ export default {
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
     // Handlers that e2e deploys: their packages are not installed here.
-    exclude: { path: '(^|/)fixtures/' },
+    exclude: { path: '^e2e/packages/fixtures/' },
     combinedDependencies: false,
     builtInModules: { add: ['node:sqlite', 'node:test', 'node:sea'] },
     enhancedResolveOptions: { conditionNames: ['import', 'types', 'node', 'default'], exportsFields: ['exports'] },

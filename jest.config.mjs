@@ -8,8 +8,8 @@ export default {
   moduleFileExtensions: ['ts', 'tsx', 'js', 'mjs', 'cjs', 'json'],
   transform: {},
   setupFilesAfterEnv: ['<rootDir>/e2e/setup/jest-setup.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/fixtures/', '<rootDir>/data/', '<rootDir>/.cache/'],
-  modulePathIgnorePatterns: ['/fixtures/', '<rootDir>/data/', '<rootDir>/.cache/'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/data/', '<rootDir>/.cache/'],
+  modulePathIgnorePatterns: ['<rootDir>/e2e/packages/fixtures/', '<rootDir>/data/', '<rootDir>/.cache/'],
   maxWorkers: 2,
   watchman: false,
 };

@@ -9,7 +9,7 @@ interface Manifest {
 
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
 const { workspaces } = JSON.parse(read('package.json')) as { workspaces: string[] };
-const exclude = (name: string): boolean => ['node_modules', 'fixtures'].includes(path.basename(name));
+const exclude = (name: string): boolean => path.basename(name) === 'node_modules';
 const files = globSync(`{${workspaces.join(',')}}/**/*.{ts,tsx,js,mjs}`, { cwd: root, exclude });
 
 /** What the files of other parts import of a part, as its package.json would list it: `./ports/clock.ts`. */

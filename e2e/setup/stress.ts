@@ -25,8 +25,7 @@ async function runOnce(paths: readonly string[]): Promise<string[]> {
   const folder = mkdtempSync(path.join(tmpdir(), 'wherry-stress-'));
   const outputFile = path.join(folder, 'results.json');
   try {
-    const others =
-      paths.length === 0 ? ['--testPathIgnorePatterns', '/node_modules/', '/fixtures/', '/cluster-suites/'] : paths;
+    const others = paths.length === 0 ? ['--testPathIgnorePatterns', '/node_modules/', '/cluster-suites/'] : paths;
     await runCommand('jest', ['--ci', '--silent', '--json', `--outputFile=${outputFile}`, ...others]);
     return failuresOf(JSON.parse(readFileSync(outputFile, 'utf8')) as JestResults);
   } catch (error) {
