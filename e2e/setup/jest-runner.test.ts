@@ -18,7 +18,8 @@ async function jest(files: Record<string, string>): Promise<string> {
 }
 
 function start(files: Record<string, string>): { process: ChildProcess; output: () => string; remove: () => void } {
-  const folder = mkdtempSync(path.join(root, 'e2e/setup/tmp-'));
+  // Beside the parts, whose files other tests list and read meanwhile.
+  const folder = mkdtempSync(path.join(root, 'tmp-'));
   for (const [name, code] of Object.entries(files)) writeFileSync(path.join(folder, name), code);
   const args = ['--projects', root, '--ci', '--colors=false', '--testPathPatterns', folder];
   const child = spawn('jest', args, { env: toolEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] });
