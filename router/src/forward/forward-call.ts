@@ -1,5 +1,4 @@
 import type { InvocationContext } from '@wherry/core/feed/invocation.ts';
-import type { Clock } from '@wherry/core/ports/clock.ts';
 import { answerRefusal, discardBody } from '../answer-refusal.ts';
 import { withoutKeys } from '../auth/query-key.ts';
 import type { BalancedInstance } from '../balance/balancer.ts';
@@ -7,21 +6,15 @@ import type { AdmittedCall } from '../call.ts';
 import { requestHeaders } from '../headers/request-headers.ts';
 import { responseHeaders } from '../headers/response-headers.ts';
 import { Refusal } from '../refusal.ts';
-import { failureOf } from '../state/routed-function.ts';
 import { pathParameters } from '../table/path-parameters.ts';
 import type { CallOutcome, CallRecorder } from '../telemetry/call-recorder.ts';
 import { CallerResponse } from './caller-response.ts';
+import { noInstance, Placement, type PlacementParts } from './placement.ts';
 import { RequestBody } from './request-body.ts';
 import type { UpstreamCall, UpstreamExchange, UpstreamFailure, UpstreamReceiver } from '../upstream/upstream.ts';
 
-/** How long a call waits for an instance to become ready, within its timeout. */
-const MAX_WAIT_MS = 10_000;
-
-export interface ForwardParts {
-  clock: Clock;
+export interface ForwardParts extends PlacementParts {
   recorder: CallRecorder;
-  /** Notified at once when a call begins to wait for an instance. */
-  onWaiting: () => void;
 }
 
 /** Takes an admitted call to an instance of its function and the answer back; releases its slot of the limit. */
@@ -37,21 +30,25 @@ class ForwardedCall implements UpstreamReceiver {
   readonly #call: AdmittedCall;
   readonly #parts: ForwardParts;
   readonly #response: CallerResponse;
-  #instance: BalancedInstance | undefined;
+  readonly #placement: Placement;
   #exchange: UpstreamExchange | undefined;
   #body: RequestBody | null = null;
-  #attempts = 0;
   #outcome: CallOutcome = 'ok';
   #finished = false;
   /** The instance had no slot for it: what it answers is not the call's answer. */
   #rejected = false;
-  #stopWaiting: () => void = () => undefined;
   #cancelTimeout: () => void = () => undefined;
 
   constructor(call: AdmittedCall, parts: ForwardParts) {
     this.#call = call;
     this.#parts = parts;
     this.#response = new CallerResponse(call.req, call.res);
+    this.#placement = new Placement({
+      ...parts,
+      fn: call.fn,
+      onInstance: (instance) => this.#send(instance),
+      onRefused: (refusal) => this.#refuse(refusal, 'rejected'),
+    });
   }
 
   start(): void {
@@ -61,7 +58,7 @@ class ForwardedCall implements UpstreamReceiver {
       this.#cancelTimeout();
       this.#giveUp('aborted');
     });
-    this.#findInstance(undefined);
+    this.#placement.find();
   }
 
   head(status: number, headers: string[]): void {
@@ -86,7 +83,7 @@ class ForwardedCall implements UpstreamReceiver {
 
   end(): void {
     if (this.#rejected) {
-      this.#findPlace();
+      this.#findSlot();
       return;
     }
     this.#finish(this.#outcome);
@@ -98,62 +95,20 @@ class ForwardedCall implements UpstreamReceiver {
 
   fail(failure: UpstreamFailure): void {
     if (this.#finished) return;
-    if (failure === 'unsent' && this.#attempts === 1) {
-      // Not a byte was sent, so the call may go elsewhere, once.
-      const failed = this.#instance;
-      this.#releaseInstance();
-      this.#findInstance(failed);
-      return;
-    }
-    this.#refuse(new Refusal(failure === 'bad_response' ? 'bad_response' : 'runtime_crashed'), 'error');
+    // Not a byte was sent, so the call may go elsewhere, once.
+    if (failure === 'unsent' && this.#placement.attempts === 1) this.#placement.findOther();
+    else this.#refuse(new Refusal(failure === 'bad_response' ? 'bad_response' : 'runtime_crashed'), 'error');
   }
 
   /** Calls of other routers have taken the slot. Where nothing of a body was sent, another instance is tried, once. */
-  #findPlace(): void {
+  #findSlot(): void {
     this.#rejected = false;
-    const full = this.#instance;
-    const other = this.#attempts === 1 && this.#body === null ? this.#call.fn.activity.balancer.pick(full) : undefined;
-    if (other === undefined) {
-      this.#refuse(new Refusal('over_capacity', ['Retry-After', '1']), 'rejected');
-      return;
-    }
-    this.#releaseInstance();
-    this.#send(other);
-  }
-
-  #findInstance(not: BalancedInstance | undefined): void {
-    const { spec, activity } = this.#call.fn;
-    const instance = activity.balancer.pick(not);
-    const failure = failureOf(spec);
-    if (instance !== undefined) this.#send(instance);
-    else if (failure !== undefined) this.#refuse(failure, 'rejected');
-    else this.#waitForInstance(not);
-  }
-
-  #waitForInstance(not: BalancedInstance | undefined): void {
-    const leaveQueue = this.#call.fn.activity.balancer.wait(
-      {
-        take: (instance) => {
-          this.#stopWaiting();
-          this.#send(instance);
-        },
-        refuse: (refusal) => this.#refuse(refusal, 'rejected'),
-      },
-      not,
-    );
-    const cancelBound = this.#parts.clock.after(MAX_WAIT_MS, () => this.#refuse(noInstance(), 'rejected'));
-    this.#stopWaiting = () => {
-      leaveQueue();
-      cancelBound();
-    };
-    this.#parts.onWaiting();
+    const movesOn = this.#placement.attempts === 1 && this.#body === null && this.#placement.moveOn();
+    if (!movesOn) this.#refuse(new Refusal('over_capacity', ['Retry-After', '1']), 'rejected');
   }
 
   #send(instance: BalancedInstance): void {
-    this.#attempts++;
-    this.#instance = instance;
-    instance.inFlight++;
-    if (this.#attempts === 1) {
+    if (this.#placement.attempts === 1) {
       this.#parts.recorder.started(this.#call);
       this.#body = this.#openBody();
     }
@@ -171,7 +126,7 @@ class ForwardedCall implements UpstreamReceiver {
         peer,
         keys,
         token: instance.token,
-        context: encodeContext(this.#call, this.#call.fn.activity.balancer.placesOf(instance)),
+        context: encodeContext(this.#call, this.#call.fn.activity.balancer.slotsOf(instance)),
       }),
       body: this.#body,
     };
@@ -192,7 +147,7 @@ class ForwardedCall implements UpstreamReceiver {
   #timeOut(): void {
     // The instance is done with it; a caller that still has not read the answer has had its time.
     if (this.#finished) this.#response.cut();
-    else if (this.#instance === undefined) this.#refuse(noInstance(), 'rejected');
+    else if (this.#placement.instance === undefined) this.#refuse(noInstance(), 'rejected');
     else this.#refuse(new Refusal('timeout'), 'timeout');
   }
 
@@ -215,24 +170,14 @@ class ForwardedCall implements UpstreamReceiver {
   #finish(outcome: CallOutcome, refusal?: Refusal): void {
     if (this.#finished) return;
     this.#finished = true;
-    this.#stopWaiting();
-    this.#releaseInstance();
+    this.#placement.release();
     this.#call.fn.activity.limit.leave();
     this.#parts.recorder.finished(this.#call, outcome, refusal);
-  }
-
-  #releaseInstance(): void {
-    if (this.#instance !== undefined) this.#instance.inFlight--;
-    this.#instance = undefined;
   }
 
   #remainingMs(): number {
     return Math.max(0, this.#call.fn.spec.timeoutMs - (this.#parts.clock.monotonic() - this.#call.arrivedAt));
   }
-}
-
-function noInstance(): Refusal {
-  return new Refusal('no_instance', ['Retry-After', '1']);
 }
 
 function encodeContext(call: AdmittedCall, slots: number | undefined): string {
