@@ -10,12 +10,11 @@ import { isHandlerFile } from './loader-of.ts';
 import { fetchRequired, isRequirement, collectRequirements } from './package-requirements.ts';
 import { packageFiles } from './package-files.ts';
 import { packageResolver } from './package-resolver.ts';
-import { preparedKey } from './prepared-packages.ts';
+import { preparedKey, type Tools } from './tools.ts';
 import { runPass } from './passes.ts';
 import type { SourceFiles } from './source-files.ts';
 import { sourceSettings } from './source-settings.ts';
 import type { PluginInput } from './sources-plugin.ts';
-import type { Tools } from './tools.ts';
 import { languageOptions, withoutComments, type LanguageOptions } from './ts-config.ts';
 import { virtualDisk } from './virtual-disk.ts';
 

@@ -1,14 +1,12 @@
 import type { OnLoadResult } from 'esbuild';
-import { computedImports } from './computed-imports.ts';
+import { computedImports, withoutModuleRequire, fileSourceMap, mayComputeImports } from './unsafe-code.ts';
 import { COMPUTED_ADVICE } from './describe-errors.ts';
 import { refusal } from './failure.ts';
 import { fileBeside } from './files-beside.ts';
 import { isCode, loaderOf } from './loader-of.ts';
-import { withoutModuleRequire } from './module-require.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { Tools } from './tools.ts';
 import type { LanguageOptions } from './ts-config.ts';
-import { fileSourceMap, mayComputeImports } from './unsafe-code.ts';
 
 export interface LoadContext {
   files: SourceFiles;

@@ -1,9 +1,7 @@
 import type * as Esbuild from 'esbuild';
 import type { Loader, PartialMessage } from 'esbuild';
-import { computedImports } from './computed-imports.ts';
-import { withoutModuleRequire } from './module-require.ts';
+import { computedImports, withoutModuleRequire, mayComputeImports } from './unsafe-code.ts';
 import type { LanguageOptions } from './ts-config.ts';
-import { mayComputeImports } from './unsafe-code.ts';
 
 /**
  * A package's code, made such that esbuild opens no file of the disk for it (B2): names of source maps are taken away,

@@ -2,10 +2,9 @@ import type { OnLoadResult } from 'esbuild';
 import type { PackageLayout } from '../packages/package-registry.ts';
 import type { BuildOrder, WarmPackages } from '../build-process/protocol.ts';
 import { bundle } from './bundle.ts';
-import { preparedKey, type Preparation, type PreparedPackages } from './prepared-packages.ts';
+import { preparedKey, type Preparation, type PreparedPackages, type Tools } from './tools.ts';
 import { sourceFiles } from './source-files.ts';
 import type { PluginInput } from './sources-plugin.ts';
-import type { Tools } from './tools.ts';
 import { languageOptions } from './ts-config.ts';
 
 const TOP_FOLDER = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/;

@@ -1,4 +1,4 @@
-import type { OnResolveResult, PartialMessage } from 'esbuild';
+import type { OnResolveResult, PartialMessage, ImportKind } from 'esbuild';
 import type { NpmSpecifier } from '../packages/npm-specifier.ts';
 import { packageRequirement, refusal } from './failure.ts';
 import { honoEntry } from './hono-files.ts';
@@ -8,7 +8,6 @@ import { resolveImport, sourceFile } from './resolve-import.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceSettings } from './source-settings.ts';
 import { mappedPaths } from './ts-config.ts';
-import type { ImportKind } from 'esbuild';
 
 interface SourceImport {
   specifier: string;

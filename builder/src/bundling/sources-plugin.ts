@@ -6,7 +6,7 @@ import { loadSourceFile } from './load-source-file.ts';
 import { fileOf, moduleName } from './module-kind.ts';
 import { resolveInPackage } from './package-imports.ts';
 import { resolveInSource, type SourceImportContext } from './resolve-in-source.ts';
-import { sideEffectsOf } from './side-effects.ts';
+import { sideEffectsOf } from './package-files.ts';
 
 export interface PluginInput extends SourceImportContext, PackageLoadContext {
   /** `<source>/<path>`. */

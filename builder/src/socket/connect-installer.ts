@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { connectWithRetry, type RetriedConnection } from './connect-with-retry.ts';
-import type { InstallPeer } from '../packages/npm/install-peer.ts';
+import type { InstallPeer } from '../packages/npm/install-session.ts';
 import { MAX_LINE_BYTES } from '../packages/npm/protocol.ts';
 
 /**

@@ -14,7 +14,7 @@ import {
   type ResolveOrder,
   type TarballOrder,
 } from '../packages/npm/protocol.ts';
-import { sendTarball } from '../packages/npm/send-tarball.ts';
+import { sendTarball } from '../packages/npm/protocol.ts';
 
 /** The builder has one connection, and for a moment two when it restarts. */
 const MAX_CONNECTIONS = 4;

@@ -3,10 +3,9 @@ import path from 'node:path';
 import Arborist, { type Edge, type Node } from '@npmcli/arborist';
 import { nameOfFolder, type LockEntry } from '../check-lock.ts';
 import type { RootManifest } from '../plan-install.ts';
-import { InstallError } from './install-error.ts';
+import { InstallError, type InstallLimits, type ResolveOrder } from './protocol.ts';
 import { manifestsOf, placeholder, type Manifests } from './manifests.ts';
 import { peerConflict, type PeerConflict } from './peer-conflict.ts';
-import type { InstallLimits, ResolveOrder } from './protocol.ts';
 import type { RegistryClient } from './registry-client.ts';
 
 type Entries = Record<string, LockEntry>;

@@ -9,7 +9,7 @@ import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { spawnChild } from '@wherry/service/spawn-child.ts';
 import type { BuildIdentity } from '../../build-process/build-child.ts';
 import type { RegistryOptions } from '../package-registry.ts';
-import type { InstallPeer } from './install-peer.ts';
+import type { InstallPeer } from './install-session.ts';
 import { makeInstallProgram } from './install-program.ts';
 import { MAX_LINE_BYTES, type InstallLimits } from './protocol.ts';
 

@@ -4,16 +4,16 @@ import process from 'node:process';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { buildTree, type TreeTools } from './build-tree.ts';
-import { InstallError } from './install-error.ts';
 import {
+  InstallError,
   MAX_LINE_BYTES,
   type InstallOrder,
   type InstallReport,
   type ResolveOrder,
   type TarballOrder,
+  sendTarball,
 } from './protocol.ts';
 import { createRegistryClient } from './registry-client.ts';
-import { sendTarball } from './send-tarball.ts';
 
 /** The program of the process that talks to the registry, and alone holds its token. It takes orders over file descriptor 3. */
 async function main(): Promise<void> {

@@ -1,8 +1,8 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { LockEntry } from '../check-lock.ts';
 import type { PackageFailureReason } from '../package-registry.ts';
-import type { InstallPeer } from './install-peer.ts';
 import { installReportSchema, type InstallReport, type ResolveOrder, type TarballOrder } from './protocol.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 
 /** What is called off has to be over by then. */
 const CANCEL_MS = 5000;
@@ -96,3 +96,11 @@ function take({ chunks, complete }: Pending, report: InstallReport): void {
 const failure = (reason: PackageFailureReason, message: string): Answer => ({
   failure: { reason, message, packages: [] },
 });
+
+/** Who does the work with the registry: a child process, or a connection to the program that has one. */
+export interface InstallPeer {
+  readonly channel: FeedChannel;
+  /** Resolves when it is gone, with all that it had. */
+  readonly exited: Promise<void>;
+  kill(): void;
+}

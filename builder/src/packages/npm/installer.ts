@@ -1,7 +1,12 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { openInstallSession, type Answer, type InstallSession, type Order } from './install-session.ts';
-import type { InstallPeer } from './install-peer.ts';
+import {
+  openInstallSession,
+  type Answer,
+  type InstallSession,
+  type Order,
+  type InstallPeer,
+} from './install-session.ts';
 
 /** Authors who edit come back within this time; else the process's memory is freed. */
 const IDLE_MS = 5 * 60_000;

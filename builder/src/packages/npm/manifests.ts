@@ -3,7 +3,7 @@ import pickManifest from 'npm-pick-manifest';
 import { z } from 'zod';
 import { strongestIntegrity } from '../integrity.ts';
 import { specProblem } from '../npm-specifier.ts';
-import { InstallError } from './install-error.ts';
+import { InstallError } from './protocol.ts';
 import type { Packument, RegistryClient } from './registry-client.ts';
 
 /** The manifest of the version that a spec chooses. @throws InstallError. */

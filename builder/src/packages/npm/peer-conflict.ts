@@ -1,4 +1,4 @@
-import { InstallError } from './install-error.ts';
+import { InstallError } from './protocol.ts';
 
 interface Dependent {
   name?: string;

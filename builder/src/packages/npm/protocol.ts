@@ -1,3 +1,4 @@
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { z } from 'zod';
 import { lockEntrySchema, type LockEntry } from '../check-lock.ts';
 import type { PackageFailureReason, RegistryOptions } from '../package-registry.ts';
@@ -107,3 +108,28 @@ export const installReportSchema = z.discriminatedUnion('type', [
   failureSchema.extend({ type: z.literal('failed'), id }),
 ]);
 export type InstallReport = z.infer<typeof installReportSchema>;
+
+/** Why the install process could not do what was requested. */
+export class InstallError extends Error {
+  override readonly name = 'InstallError';
+  readonly failure: InstallFailure;
+
+  constructor(reason: InstallFailure['reason'], message: string, packages: string[] = [], cause?: unknown) {
+    super(message, { cause });
+    this.failure = { reason, message, packages };
+  }
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** Answers an order for a tarball, in lines of a size that a channel takes. */
+export function sendTarball(channel: FeedChannel, id: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+    channel.send({
+      type: 'chunk',
+      id,
+      base64: bytes.subarray(at, at + CHUNK_BYTES).toString('base64'),
+    } satisfies InstallReport);
+  }
+  channel.send({ type: 'fetched', id } satisfies InstallReport);
+}

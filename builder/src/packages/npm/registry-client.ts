@@ -2,8 +2,7 @@ import { getCACertificates } from 'node:tls';
 import { Agent, ProxyAgent, fetch, type Dispatcher, type Response } from 'undici';
 import { matchesIntegrity } from '../integrity.ts';
 import type { RegistryOptions } from '../package-registry.ts';
-import { InstallError } from './install-error.ts';
-import type { InstallLimits } from './protocol.ts';
+import { InstallError, type InstallLimits } from './protocol.ts';
 
 const CONNECT_MS = 10_000;
 const MAX_REDIRECTS = 5;
