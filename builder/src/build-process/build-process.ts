@@ -4,7 +4,7 @@ import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { BlobRequests, MAX_LINE_BYTES } from '../blobs/blob-requests.ts';
 import { bundle } from '../bundling/bundle.ts';
 import { preparePackages } from '../bundling/prepare-packages.ts';
-import type { Preparation } from '../bundling/tools.ts';
+import type { Preparation } from '../bundling/bundler-tools.ts';
 import { sourceFiles } from '../bundling/source-files.ts';
 import { warmUp } from '../bundling/warm-up.ts';
 import { inheritedEsbuild } from './inherited-esbuild.ts';

@@ -16,7 +16,7 @@ import { resolvePackages } from '../packages/resolve-packages.ts';
 export type FinalReport = Extract<BuildReport, { type: 'built' | 'failed' }>;
 type Question = Exclude<BuildReport, FinalReport>;
 
-/** How a conversation ended; undefined: without a report, and how the process exits says why. */
+/** How a session ended; undefined: without a report, and how the process exits says why. */
 export type BuildSessionEnd =
   { by: 'report'; report: FinalReport } | { by: 'nonsense' } | { by: 'packages'; failure: PackageFailure } | undefined;
 
@@ -28,7 +28,7 @@ interface BuildSessionContext {
   signal: AbortSignal;
 }
 
-/** The talk with a building process: we answer its questions until it reports. It runs untrusted code. */
+/** The exchange with one build process: we answer its requests until it reports. It runs untrusted code. */
 export class BuildSession {
   /** The files that it has read, or that decided its packages. */
   readonly inputs = new Map<string, BuildInput>();

@@ -41,7 +41,7 @@ describe('createProcessBuilder', () => {
   });
 });
 
-describe('building processes', () => {
+describe('build processes', () => {
   it('serve one build each; the next one stands ready, and none is left at the end', async () => {
     const metrics = new FakeMetrics();
     const bench = buildBench({ spare: true, metrics });

@@ -24,7 +24,7 @@ const LIMITS: BuildLimits = {
 };
 
 export interface ProcessBuilderOptions {
-  /** Where the trees' blobs are. The building processes see it through us, blob by blob. */
+  /** Where the trees' blobs are. The build processes see it through us, blob by blob. */
   content: ContentStore;
   /** Where npm packages come from, tarball by tarball; called when a build needs some. */
   packages: () => Promise<PackageRegistry>;

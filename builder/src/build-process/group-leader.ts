@@ -33,7 +33,7 @@ export async function groupLeader(child: ChildProcess): Promise<GroupLeader> {
     if (alive) killGroup(pid);
   };
   child.once('exit', () => {
-    // Whatever it started goes with it; the group's id cannot have been given anew yet.
+    // Whatever it started goes with it; the group's id cannot have been reused yet.
     killGroup(pid);
     alive = false;
   });

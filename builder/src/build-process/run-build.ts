@@ -60,8 +60,8 @@ export async function runBuild(
   const limits = watchLimits(child, options, resolve);
   void child.exited.then(() => resolve({ by: 'exit' }));
   const context = { ...options, waitForPackages: () => limits.wait(), signal: AbortSignal.any([signal, ended.signal]) };
-  const conversation = new BuildSession(child, request, context);
-  conversation.run(options.limits.outputBytes).then(
+  const session = new BuildSession(child, request, context);
+  session.run(options.limits.outputBytes).then(
     (ending) => ending !== undefined && resolve(ending),
     (error: unknown) => resolve({ by: 'error', error }),
   );
@@ -72,8 +72,8 @@ export async function runBuild(
   child.kill();
   const exit = await child.exited;
   if (ending.by === 'error') throw ending.error;
-  const result = resultOf(ending, exit, conversation, options);
-  if (result.ok && conversation.packages !== undefined) options.onPackages?.(conversation.packages);
+  const result = resultOf(ending, exit, session, options);
+  if (result.ok && session.packages !== undefined) options.onPackages?.(session.packages);
   return result;
 }
 
@@ -108,11 +108,11 @@ function watchLimits(
 function resultOf(
   ending: Exclude<Ending, { by: 'error' }>,
   exit: BuildExit,
-  talk: BuildSession,
+  session: BuildSession,
   { limits, logger }: RunBuildOptions,
 ): BuildResult {
-  const inputs = [...talk.inputs.values()];
-  const locks = talk.locks.size > 0 && { locks: talk.locks };
+  const inputs = [...session.inputs.values()];
+  const locks = session.locks.size > 0 && { locks: session.locks };
   if (ending.by === 'report') return { ...reported(ending.report, limits), ...locks };
   if (ending.by === 'packages') {
     const { reason, location, retry } = ending.failure;

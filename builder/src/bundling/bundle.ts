@@ -3,15 +3,15 @@ import type { BuildInput } from '@wherry/core/ports/builder.ts';
 import type { LockedPackage, PackageLayout } from '../packages/package-registry.ts';
 import { TarballError, unpackTarball } from '../packages/unpack-tarball.ts';
 import type { BuildFailureReport, BuildOrder } from '../build-process/protocol.ts';
-import { authorsPlace } from './authors-place.ts';
+import { authorLocation } from './author-location.ts';
 import { describeErrors } from './describe-errors.ts';
-import { BuildProblem } from './failure.ts';
+import { BuildProblem } from './build-problem.ts';
 import { isHandlerFile } from './loader-of.ts';
 import { fetchRequired, isRequirement, collectRequirements } from './package-requirements.ts';
 import { packageFiles } from './package-files.ts';
 import { packageResolver } from './package-resolver.ts';
-import { preparedKey, type Tools } from './tools.ts';
-import { runPass } from './passes.ts';
+import { preparedKey, type BundlerTools } from './bundler-tools.ts';
+import { runBundlePass } from './bundle-pass.ts';
 import type { SourceFiles } from './source-files.ts';
 import { sourceSettings } from './source-settings.ts';
 import type { PluginInput } from './sources-plugin.ts';
@@ -29,7 +29,7 @@ type Outcome = { artifact: string } | { failure: BuildFailureReport };
 export async function bundle(
   order: BuildOrder,
   files: SourceFiles,
-  tools: Tools,
+  tools: BundlerTools,
   onPackages?: (input: PluginInput) => void,
 ): Promise<BundleResult> {
   const input = await inputOf(order, files, tools);
@@ -40,7 +40,7 @@ export async function bundle(
 async function inputOf(
   order: BuildOrder,
   files: SourceFiles,
-  tools: Tools,
+  tools: BundlerTools,
 ): Promise<PluginInput | { failure: BuildFailureReport }> {
   const missing = handlerProblem(order, files);
   if (missing !== undefined) return { failure: missing };
@@ -51,7 +51,7 @@ async function inputOf(
 async function attempt(input: PluginInput, onPackages?: (input: PluginInput) => void): Promise<Outcome> {
   const { tools } = input;
   // The first pass finds out which packages are required; where there are none, it is the last one.
-  const first = await runPass(input);
+  const first = await runBundlePass(input);
   if (!('errors' in first)) return first;
   const requirements = await collectRequirements(first.errors, input.settingsOf);
   // What else is wrong needs no packages.
@@ -61,13 +61,13 @@ async function attempt(input: PluginInput, onPackages?: (input: PluginInput) => 
   const second = await withPackages(input, layouts);
   onPackages?.(second);
   fetchRequired(first.errors, second.packages);
-  const outcome = await runPass(second);
+  const outcome = await runBundlePass(second);
   return 'errors' in outcome ? { failure: await described(outcome.errors, second) } : outcome;
 }
 
 async function unpack(
   { name, version, integrity }: LockedPackage,
-  { packages }: Tools,
+  { packages }: BundlerTools,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   const bytes = await packages.tarball(integrity);
   try {
@@ -85,7 +85,7 @@ async function unpack(
 function makeInput(
   order: BuildOrder,
   files: SourceFiles,
-  { tools, language }: { tools: Tools; language: LanguageOptions },
+  { tools, language }: { tools: BundlerTools; language: LanguageOptions },
 ): PluginInput {
   const none = packageFiles({}, () => Promise.reject(new Error('no package is known')));
   return {
@@ -116,7 +116,7 @@ async function withPackages(input: PluginInput, layouts: Record<string, PackageL
 /** An error in a package is reported at the import of the author's that leads to it. */
 async function described(errors: readonly Message[], input: PluginInput): Promise<BuildFailureReport> {
   const failure = describeErrors(errors);
-  const place = await authorsPlace(errors[0], input);
+  const place = await authorLocation(errors[0], input);
   return place === undefined
     ? failure
     : { ...failure, location: place, message: `${place.file}:${place.line}:${place.column}: ${failure.message}` };
@@ -139,7 +139,7 @@ function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): Build
 async function readLanguage(
   source: string,
   files: SourceFiles,
-  { esbuild }: Tools,
+  { esbuild }: BundlerTools,
 ): Promise<LanguageOptions | { failure: BuildFailureReport }> {
   const file = `${source}/tsconfig.json`;
   if (!files.has(file)) return languageOptions(undefined);

@@ -1,7 +1,7 @@
 import type { Message } from 'esbuild';
 import type { SourceLocation } from '@wherry/core/ports/builder.ts';
 import type { BuildFailureReport } from '../build-process/protocol.ts';
-import type { Detail, FailureReason } from './failure.ts';
+import type { Detail, FailureReason } from './build-problem.ts';
 import { withoutSuffixes } from './module-kind.ts';
 
 /** esbuild writes `<namespace>:<path>`; authors know the path. */

@@ -1,6 +1,6 @@
 import type { Loader, OnLoadResult, PartialMessage } from 'esbuild';
 import { nativeAddOnText } from './describe-errors.ts';
-import { refusal } from './failure.ts';
+import { refusal } from './build-problem.ts';
 import { tooLarge, type LoadContext } from './load-source-file.ts';
 import { isCode, loaderOf } from './loader-of.ts';
 import { packageCode } from './package-code.ts';

@@ -1,16 +1,16 @@
 import type { OnLoadResult } from 'esbuild';
 import { computedImports, withoutModuleRequire, fileSourceMap, mayComputeImports } from './unsafe-code.ts';
 import { COMPUTED_ADVICE } from './describe-errors.ts';
-import { refusal } from './failure.ts';
-import { fileBeside } from './files-beside.ts';
+import { refusal } from './build-problem.ts';
+import { runtimeFileRead } from './runtime-file-reads.ts';
 import { isCode, loaderOf } from './loader-of.ts';
 import type { SourceFiles } from './source-files.ts';
-import type { Tools } from './tools.ts';
+import type { BundlerTools } from './bundler-tools.ts';
 import type { LanguageOptions } from './ts-config.ts';
 
 export interface LoadContext {
   files: SourceFiles;
-  tools: Tools;
+  tools: BundlerTools;
   language: LanguageOptions;
   /** Bytes of a single file. */
   maxBytes: number;
@@ -44,7 +44,7 @@ type Code = Parameters<typeof computedImports>[0];
 /** What would make esbuild read the disk by itself, or the function look for files that it will not have. */
 async function unsupported(file: Code, { tools, language }: LoadContext): Promise<NonNullable<OnLoadResult['errors']>> {
   const map = fileSourceMap(file.code);
-  const found = map === null ? fileBeside(file.code) : { index: map.index, text: SOURCE_MAP };
+  const found = map === null ? runtimeFileRead(file.code) : { index: map.index, text: SOURCE_MAP };
   if (found !== undefined)
     return [{ ...refusal('ImportNotSupported', found.text), location: placeOf(file, found.index) }];
   if (!mayComputeImports(file.code)) return [];

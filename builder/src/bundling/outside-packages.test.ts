@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';
 import fc from 'fast-check';
 import { bundleFiles } from '../testing/bundle-files.ts';
-import type { PackageContents } from '../testing/make-tarball.ts';
+import type { PackageContents } from '../packages/testing/make-tarball.ts';
 import type { BundleResult } from './bundle.ts';
 
 const CANARY = 'canary-7c1e';

@@ -1,6 +1,6 @@
 import type { Message } from 'esbuild';
 import { locationOf } from './describe-errors.ts';
-import type { Detail, PackageRequirements } from './failure.ts';
+import type { Detail, PackageRequirements } from './build-problem.ts';
 import type { PackageFiles } from './package-files.ts';
 import type { SourceSettings } from './source-settings.ts';
 

@@ -2,7 +2,7 @@ import type { OnLoadResult } from 'esbuild';
 import type { PackageLayout } from '../packages/package-registry.ts';
 import type { BuildOrder, WarmPackages } from '../build-process/protocol.ts';
 import { bundle } from './bundle.ts';
-import { preparedKey, type Preparation, type PreparedPackages, type Tools } from './tools.ts';
+import { preparedKey, type Preparation, type PreparedPackages, type BundlerTools } from './bundler-tools.ts';
 import { sourceFiles } from './source-files.ts';
 import type { PluginInput } from './sources-plugin.ts';
 import { languageOptions } from './ts-config.ts';
@@ -14,7 +14,7 @@ const TOP_FOLDER = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/;
  * unpacked, read and looked through.
  * @param tools whose `tarball` rejects for those that are not at hand.
  */
-export function preparePackages(given: WarmPackages, tools: Tools): Preparation {
+export function preparePackages(given: WarmPackages, tools: BundlerTools): Preparation {
   // Sources with language options of their own are few: their packages are read again.
   return {
     key: preparedKey(given.layouts, languageOptions(undefined), given.maxBytes),
@@ -24,7 +24,7 @@ export function preparePackages(given: WarmPackages, tools: Tools): Preparation 
 
 async function prepare(
   { layouts, tarballs, maxBytes }: WarmPackages,
-  tools: Tools,
+  tools: BundlerTools,
 ): Promise<PreparedPackages | undefined> {
   const [source, layout] = Object.entries(layouts)[0] ?? [];
   if (source === undefined || layout === undefined) return undefined;
@@ -36,7 +36,7 @@ async function prepare(
   };
   let input: PluginInput | undefined;
   const order: BuildOrder = { type: 'build', source, path: 'warm.js', trees, maxBytes };
-  const own: Tools = { ...tools, packages: { ...tools.packages, layouts: () => Promise.resolve(layouts) } };
+  const own: BundlerTools = { ...tools, packages: { ...tools.packages, layouts: () => Promise.resolve(layouts) } };
   await bundle(
     order,
     sourceFiles(trees, async (path) => Buffer.from(files[path] ?? '')),

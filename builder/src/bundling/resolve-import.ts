@@ -1,6 +1,6 @@
 import { isBuiltin } from 'node:module';
 import { npmSpecifier, type NpmSpecifier } from '../packages/npm-specifier.ts';
-import type { FailureReason } from './failure.ts';
+import type { FailureReason } from './build-problem.ts';
 import type { SourceFiles } from './source-files.ts';
 
 type Resolution =

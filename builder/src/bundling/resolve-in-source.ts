@@ -1,6 +1,6 @@
 import type { OnResolveResult, PartialMessage, ImportKind } from 'esbuild';
 import type { NpmSpecifier } from '../packages/npm-specifier.ts';
-import { packageRequirement, refusal } from './failure.ts';
+import { packageRequirement, refusal } from './build-problem.ts';
 import { honoEntry } from './hono-files.ts';
 import { loaderOf } from './loader-of.ts';
 import { findPackage, packageName, styleOf, type PackageImportContext } from './package-imports.ts';

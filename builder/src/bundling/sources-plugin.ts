@@ -1,5 +1,5 @@
 import type { OnLoadArgs, OnLoadResult, OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from 'esbuild';
-import { BuildProblem, refusal } from './failure.ts';
+import { BuildProblem, refusal } from './build-problem.ts';
 import { honoImport, readHonoFile } from './hono-files.ts';
 import { loadPackageFile, type PackageLoadContext } from './load-package-file.ts';
 import { loadSourceFile } from './load-source-file.ts';

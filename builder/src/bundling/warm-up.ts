@@ -3,7 +3,7 @@ import { Header } from 'tar/header';
 import type { BuildOrder } from '../build-process/protocol.ts';
 import { bundle } from './bundle.ts';
 import { sourceFiles } from './source-files.ts';
-import type { Tools } from './tools.ts';
+import type { BundlerTools } from './bundler-tools.ts';
 
 /** Enough for the code that answers esbuild to be compiled well, and for esbuild to have its memory. */
 const MODULES = 120;
@@ -17,7 +17,7 @@ const LOCKED = { name: 'warm', version: '1.0.0', integrity: 'warm' };
  * @param wanted whether there is still time; called between the rounds.
  */
 export async function warmUp(
-  { esbuild, honoFolder }: Pick<Tools, 'esbuild' | 'honoFolder'>,
+  { esbuild, honoFolder }: Pick<BundlerTools, 'esbuild' | 'honoFolder'>,
   wanted: () => boolean,
 ): Promise<void> {
   const code =
@@ -26,7 +26,7 @@ export async function warmUp(
   const trees: BuildOrder['trees'] = { warm: { 'h.tsx': ['', bytes.byteLength] } };
   const order: BuildOrder = { type: 'build', source: 'warm', path: 'h.tsx', trees, maxBytes: 10_000_000 };
   const packed = gzipSync(tarOf(warmPackage()));
-  const packages: Tools['packages'] = {
+  const packages: BundlerTools['packages'] = {
     layouts: () => Promise.resolve({ warm: { packages: { [FOLDER]: LOCKED }, folders: { 'warm@1': 'warm' } } }),
     tarball: () => Promise.resolve(packed),
   };

@@ -7,7 +7,7 @@ import { packageFailure } from './package-failure.ts';
 import type { PackageFailure, ResolveRequest } from './package-registry.ts';
 import { planInstall, readSpecifiers, type InstallPlan } from './plan-install.ts';
 
-/** Increases when the same requirements shall be resolved anew, because what a lock holds has changed. */
+/** Increases when the same requirements must be resolved again, because what a lock holds has changed. */
 const VERSION = 1;
 
 /** What a source requires, checked (B3) before anything acts on it. */

@@ -40,7 +40,7 @@ describe('the packages of a build', () => {
     expect((await build(request)).revision).not.toBe(first.revision);
   });
 
-  it('are resolved anew when the requirements change, from those that are known', async () => {
+  it('are resolved again when the requirements change, from those that are known', async () => {
     const first = await build(await bench.request('api/h.ts', api({ 'h.ts': HANDLER })));
     const changed = await bench.request('api/h.ts', api({ 'h.ts': HANDLER.replace('npm:a', 'npm:a@1') }));
     await build(await bench.withLocks(changed, first));
@@ -51,7 +51,7 @@ describe('the packages of a build', () => {
     });
   });
 
-  it('are resolved anew when the lock is not stored any more', async () => {
+  it('are resolved again when the lock is not stored any more', async () => {
     const request = await bench.request('api/h.ts', api({ 'h.ts': HANDLER }));
     await build(request);
     const asks = registry.requirementsDigest(registry.resolved[0]!);

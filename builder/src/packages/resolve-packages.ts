@@ -92,7 +92,7 @@ async function lockFor(
   return { asks: resolved.requirementsDigest, lock: resolved.lock, layout: packages.layout(resolved.lock) };
 }
 
-/** Undefined for a lock that is not stored any more, or that no version of ours reads: it is made anew. */
+/** Undefined for a lock that is not stored any more, or that no version of ours reads: it is resolved again. */
 async function readLock(
   digest: Digest | undefined,
   { content, packages }: ResolutionContext,

@@ -53,7 +53,7 @@ export function createTarballCache(options: {
       const bytes = await readFile(file).catch(() => undefined);
       if (bytes === undefined) return undefined;
       if (!matchesIntegrity(bytes, integrity)) {
-        logger.warn({ integrity }, 'a package in the cache is damaged and is fetched anew');
+        logger.warn({ integrity }, 'a package in the cache is damaged and is fetched again');
         await rm(file, { force: true }).catch(() => undefined);
         return undefined;
       }

@@ -9,7 +9,7 @@ import {
   type ResolveRequest,
   type ResolveResult,
 } from '../packages/package-registry.ts';
-import { makeTarball, type PackageContents } from './make-tarball.ts';
+import { makeTarball, type PackageContents } from '../packages/testing/make-tarball.ts';
 
 /** Files by folder: `node_modules/a`, `node_modules/a/node_modules/b`. A package.json is made where there is none. */
 export type Packages = Record<string, PackageContents>;
@@ -49,7 +49,7 @@ export class FakePackageRegistry implements PackageRegistry {
   async resolve(request: ResolveRequest): Promise<ResolveResult> {
     this.resolved.push(request);
     if (this.#failure !== undefined) return { ok: false, ...this.#failure };
-    this.#lock ??= await this.#makeLock();
+    this.#lock ??= this.#makeLock();
     const folders = Object.fromEntries(
       request.specifiers.map(({ specifier }) => {
         const npm = npmSpecifier(specifier);
@@ -75,12 +75,12 @@ export class FakePackageRegistry implements PackageRegistry {
     return found;
   }
 
-  async #makeLock(): Promise<string> {
+  #makeLock(): string {
     const packages: PackageLayout['packages'] = {};
     for (const [folder, files] of Object.entries(this.#packages)) {
       const name = /.*node_modules\/(.*)$/.exec(folder)?.[1] ?? folder;
       const manifest = { name, version: '1.0.0' };
-      const tarball = await makeTarball({ 'package.json': JSON.stringify(manifest), ...files });
+      const tarball = makeTarball({ 'package.json': JSON.stringify(manifest), ...files });
       const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`;
       this.#tarballs.set(integrity, tarball);
       packages[folder] = { ...manifest, integrity, ...(this.#optional.includes(folder) && { optional: true }) };

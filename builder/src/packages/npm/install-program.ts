@@ -21,7 +21,10 @@ let script: Promise<string> | undefined;
  * It takes half a second to make, and is always the same.
  */
 export function makeInstallProgram(): Promise<string> {
-  const alias = { pacote: here('pacote.ts'), ...Object.fromEntries(ABSENT.map((name) => [name, here('nothing.ts')])) };
+  const alias = {
+    pacote: here('pacote.ts'),
+    ...Object.fromEntries(ABSENT.map((name) => [name, here('absent-library.ts')])),
+  };
   script ??= processScript(here('install-process.ts'), alias).catch((error: unknown) => {
     script = undefined;
     throw error;

@@ -1,8 +1,8 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { LockEntry } from '../check-lock.ts';
 import type { PackageFailureReason } from '../package-registry.ts';
 import { installReportSchema, type InstallReport, type ResolveOrder, type TarballOrder } from './protocol.ts';
-import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 
 /** What is called off has to be over by then. */
 const CANCEL_MS = 5000;

@@ -29,7 +29,7 @@ interface InstallerOptions {
 
 interface Running {
   peer: InstallPeer;
-  conversation: InstallSession;
+  session: InstallSession;
 }
 
 export function createInstaller({ start: startPeer, timeoutMs, clock, logger }: InstallerOptions): Installer {
@@ -39,7 +39,7 @@ export function createInstaller({ start: startPeer, timeoutMs, clock, logger }: 
 
   async function start(): Promise<Running> {
     const peer = await startPeer(stopping.signal);
-    return { peer, conversation: openInstallSession(peer, { timeoutMs, clock }) };
+    return { peer, session: openInstallSession(peer, { timeoutMs, clock }) };
   }
 
   /** The process that runs, or a new one; one that ends, or does not start, is forgotten. */
@@ -49,7 +49,7 @@ export function createInstaller({ start: startPeer, timeoutMs, clock, logger }: 
     const forget = (): void => {
       if (running === started) running = undefined;
     };
-    started.then(({ conversation }) => conversation.ended).then(forget, forget);
+    started.then(({ session }) => session.ended).then(forget, forget);
     running = started;
     return started;
   }
@@ -65,14 +65,14 @@ export function createInstaller({ start: startPeer, timeoutMs, clock, logger }: 
         return {
           failure: { reason: 'InstallFailed', message: 'The install process cannot be reached.', packages: [] },
         };
-      const { peer, conversation } = found;
+      const { peer, session } = found;
       try {
         signal.throwIfAborted();
-        return await conversation.request(order, signal);
+        return await session.request(order, signal);
       } finally {
         stopIdle();
         stopIdle = clock.after(IDLE_MS, () => {
-          if (conversation.open === 0) peer.kill();
+          if (session.open === 0) peer.kill();
         });
       }
     },
@@ -80,7 +80,7 @@ export function createInstaller({ start: startPeer, timeoutMs, clock, logger }: 
       stopping.abort(new Error('the installer is stopping'));
       const last = await running?.catch(() => undefined);
       last?.peer.kill();
-      await last?.conversation.ended;
+      await last?.session.ended;
       stopIdle();
     },
   };

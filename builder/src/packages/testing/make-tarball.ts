@@ -18,6 +18,16 @@ export function makeTar(entries: readonly TarEntry[]): Buffer {
   return Buffer.concat([...blocks, Buffer.alloc(1024)]);
 }
 
-/** The tarball of a package with these files. */
-export const makeTarball = (files: Record<string, string>): Buffer =>
-  gzipSync(makeTar(Object.entries(files).map(([path, content]) => ({ path: `package/${path}`, content }))));
+/** Entries by name in the package; a link by `-> target`. */
+export type PackageContents = Record<string, string | Uint8Array>;
+
+/** An npm tarball, gzip. */
+export function makeTarball(files: PackageContents): Buffer {
+  const entries = Object.entries(files).map(([name, content]) => {
+    const path = `package/${name}`;
+    return typeof content === 'string' && content.startsWith('-> ')
+      ? { path, type: 'SymbolicLink' as const, linkpath: content.slice(3) }
+      : { path, content };
+  });
+  return gzipSync(makeTar(entries));
+}

@@ -6,7 +6,7 @@ import type { PluginInput } from './sources-plugin.ts';
 const PACKAGE = 'package:';
 
 /** Of an error in a package's file: the author's import that leads there. Undefined for every other error. */
-export async function authorsPlace(
+export async function authorLocation(
   error: Message | undefined,
   { importedBy, files, packages }: PluginInput,
 ): Promise<SourceLocation | undefined> {

@@ -15,7 +15,7 @@ const PATTERNS: { pattern: RegExp; where: (code: string) => boolean; text: strin
 const COMMENT = /\/[/*]|^\s*\*/;
 
 /** Where code uses such a file in one of the usual ways, and what to do instead; undefined when it does not. */
-export function fileBeside(code: string): { index: number; text: string } | undefined {
+export function runtimeFileRead(code: string): { index: number; text: string } | undefined {
   for (const { pattern, where, text } of PATTERNS) {
     if (!where(code)) continue;
     for (const { index } of code.matchAll(pattern)) {

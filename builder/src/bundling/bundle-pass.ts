@@ -29,7 +29,7 @@ const OPTIONS = {
 } as const satisfies BuildOptions;
 
 /** Bundles the handler once, with the packages that are known. */
-export async function runPass(input: PluginInput): Promise<PassOutcome> {
+export async function runBundlePass(input: PluginInput): Promise<PassOutcome> {
   try {
     const result = await input.tools.esbuild.build({ ...OPTIONS, ...input.language, plugins: [sourcesPlugin(input)] });
     input.tools.release?.();

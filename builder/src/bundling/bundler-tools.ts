@@ -5,7 +5,7 @@ import type { PackageFiles } from './package-files.ts';
 import type { LanguageOptions } from './ts-config.ts';
 
 /** What a build uses of the installation and of the service. */
-export interface Tools {
+export interface BundlerTools {
   esbuild: typeof Esbuild;
   /** Folder of the package `hono`, whose JSX runtime the platform serves. */
   honoFolder: string;
