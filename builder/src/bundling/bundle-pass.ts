@@ -67,7 +67,7 @@ const REQUIRE =
  * The artifact's text: esbuild's module, and its source map inline, whose sources are relative to the artifact
  * (`<source>/<path>`), so that stack traces name them below `/app`.
  */
-export function finishArtifact(code: string, mapText: string): string {
+function finishArtifact(code: string, mapText: string): string {
   const map = JSON.parse(mapText) as { sources: string[] };
   map.sources = map.sources.map(sourceUrl);
   const base64 = Buffer.from(JSON.stringify(map)).toString('base64');

@@ -97,7 +97,7 @@ const failureSchema = z.object({
   /** The packages that the failure is about, and who required them: for the place of the message. */
   packages: z.array(z.string()),
 });
-export type InstallFailure = z.infer<typeof failureSchema>;
+type InstallFailure = z.infer<typeof failureSchema>;
 
 const id = z.int();
 /** What the install process says, or the installer for it. It reads untrusted input, so that each line is checked. */
