@@ -63,29 +63,33 @@ describe('BlobResponder', () => {
     await expect(responder.answer(hash)).rejects.toMatchObject({ code: 'too_large' });
   });
 
-  it('B1: reads on once the other end has taken what it was sent', async () => {
+  it('B1: sends on once the other end has taken what it was sent, and reads a few ahead', async () => {
     const drains: (() => void)[] = [];
+    let reads = 0;
+    let sends = 0;
     let waiting = 0;
-    let read = 0;
     const slow: FeedChannel = {
       ...ours,
-      send: (answer) => (waiting += (answer as Extract<BlobAnswer, { type: 'blob' }>).base64.length),
+      send(answer) {
+        sends += 1;
+        waiting += (answer as Extract<BlobAnswer, { type: 'blob' }>).base64.length;
+      },
       queuedBytes: () => waiting,
       drained: () => new Promise((resolve) => drains.push(resolve)),
     };
     responder = new BlobResponder(slow, ended.signal);
     responder.allow(hash, async () => {
-      read += 1;
+      reads += 1;
       return Buffer.alloc(16 * MIB);
     });
-    const answers = Array.from({ length: 9 }, () => responder.answer(hash));
-    while (drains.length < 8) await new Promise(setImmediate);
-    expect(read).toBe(8);
-    waiting = 0;
-    drains.forEach((drain) => drain());
-    while (drains.length < 9) await new Promise(setImmediate);
-    expect(read).toBe(9);
-    drains.at(-1)?.();
+    const answers = Array.from({ length: 12 }, () => responder.answer(hash));
+    for (let sent = 1; sent <= 12; sent += 1) {
+      while (drains.length < sent) await new Promise(setImmediate);
+      expect(sends).toBe(sent);
+      expect(reads).toBe(Math.min(12, sent + 7));
+      waiting = 0;
+      drains[sent - 1]?.();
+    }
     await Promise.all(answers);
   });
 

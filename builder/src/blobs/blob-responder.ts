@@ -8,9 +8,9 @@ const MIB = 1024 * 1024;
 const MAX_BLOB_BYTES = 256 * MIB;
 /** Requests that may be open; ours has fewer. */
 const MAX_OPEN = 64;
-/** Blobs that are read and sent at once. */
+/** Blobs that are in memory at once. */
 const BLOBS_AT_ONCE = 8;
-/** Bytes on their way before the next blob is read. */
+/** Bytes on their way before the next blob is sent: a peer that does not read gets no more than one beyond them. */
 const HIGH_WATER = 16 * MIB;
 
 /** @returns undefined where there is no such blob, and a build can do without. */
@@ -21,7 +21,8 @@ export class BlobResponder {
   readonly #channel: FeedChannel;
   readonly #ended: AbortSignal;
   readonly #allowed = new Map<string, ReadBlob>();
-  readonly #semaphore: Semaphore = createSemaphore(BLOBS_AT_ONCE);
+  readonly #reads: Semaphore = createSemaphore(BLOBS_AT_ONCE);
+  readonly #sends: Semaphore = createSemaphore(1);
   #open = 0;
 
   /** @param ended aborts when the build has ended: then nothing is read or sent any more. */
@@ -43,10 +44,9 @@ export class BlobResponder {
   async answer(hash: string): Promise<void> {
     this.#open += 1;
     try {
-      const release = await this.#semaphore.acquire(this.#ended);
+      const release = await this.#reads.acquire(this.#ended);
       try {
-        this.#send(await this.#read(hash));
-        if ((this.#channel.queuedBytes?.() ?? 0) > HIGH_WATER) await this.#channel.drained?.();
+        await this.#send(hash, await this.#read(hash));
       } finally {
         release();
       }
@@ -57,15 +57,22 @@ export class BlobResponder {
     }
   }
 
-  async #read(hash: string): Promise<BlobAnswer> {
+  async #read(hash: string): Promise<Buffer | undefined> {
     const bytes = await this.#allowed.get(hash)?.();
-    if (bytes === undefined) return { type: 'noBlob', hash };
-    if (bytes.length > MAX_BLOB_BYTES)
+    if (bytes !== undefined && bytes.length > MAX_BLOB_BYTES)
       throw new DomainError('too_large', `Blob ${hash} is too large to be built from.`);
-    return { type: 'blob', hash, base64: bytes.toString('base64') };
+    return bytes;
   }
 
-  #send(answer: BlobAnswer): void {
-    if (!this.#ended.aborted) this.#channel.send(answer);
+  async #send(hash: string, bytes: Buffer | undefined): Promise<void> {
+    const release = await this.#sends.acquire(this.#ended);
+    try {
+      const answer: BlobAnswer =
+        bytes === undefined ? { type: 'noBlob', hash } : { type: 'blob', hash, base64: bytes.toString('base64') };
+      this.#channel.send(answer);
+      if ((this.#channel.queuedBytes?.() ?? 0) > HIGH_WATER) await this.#channel.drained?.();
+    } finally {
+      release();
+    }
   }
 }
