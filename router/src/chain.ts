@@ -3,7 +3,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { requestIdOf } from '@wherry/service/request-id.ts';
 import type { TrustedNetworks } from '@wherry/service/trusted-networks.ts';
-import { answerRefusal, closeUnread } from './answer-refusal.ts';
+import { answerRefusal, closeUnread, discardBody } from './answer-refusal.ts';
 import type { Authenticator } from './auth/authenticate.ts';
 import { heldKeys, keyLikeWords, MAX_WORDS } from './auth/held-keys.ts';
 import type { AdmittedCall, Call, RoutedCall } from './call.ts';
@@ -121,6 +121,7 @@ function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>, clock: C
   call.res.writeHead(204, ['X-Request-Id', call.id, ...preflightHeaders(fn.spec.cors, origin, route)]);
   call.res.end();
   closeUnread(call.res, clock);
+  discardBody(call, clock);
   return true;
 }
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
-import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import { runtimeLines } from '@wherry/service/feed/runtime-lines.ts';
 import { spawnChild } from '@wherry/service/spawn-child.ts';
 import type { ProcessExit } from './exit-message.ts';
 import { findSetpriv } from './find-setpriv.ts';
@@ -112,7 +112,7 @@ export function createLauncher({ run, uids, clock }: LauncherOptions): Launcher 
 function watchChild(child: ChildProcess, clock: Clock): { channel: FeedChannel; exited: Promise<ProcessExit> } {
   const tail = child.stderr === null ? undefined : outputTail(child.stderr, clock);
   // Node makes each such pipe a socket pair: one descriptor, both ways.
-  const channel = jsonLines(child.stdio[3] as Duplex);
+  const channel = runtimeLines(child.stdio[3] as Duplex, clock);
   const exited = new Promise<ProcessExit>((resolve) => {
     child.once('error', (error) => resolve({ code: null, signal: null, output: '', error }));
     child.once('exit', (code, signal) => {

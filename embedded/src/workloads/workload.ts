@@ -27,6 +27,8 @@ export interface WorkloadParts {
 
 /** So many deaths in a row are a crash loop. */
 const CRASH_LOOP = 3;
+/** Characters of a line of the service's log that a function may have written. */
+const MAX_SUMMARY = 1000;
 
 /** Keeps one workload's instances at their number: starts, replaces with backoff, drains. */
 export class Workload {
@@ -154,9 +156,12 @@ export class Workload {
     this.#deathsInRow = stable ? 1 : this.#deathsInRow + 1;
     this.#failure = this.#failureAfter(end) ?? this.#failure;
     deaths.inc({ cause: end.cause });
-    const [summary] = end.message.split('\n');
+    const [summary = ''] = end.message.split('\n');
     const { name, functionName } = this.#desired;
-    logger.warn({ workload: name, function: functionName, cause: end.cause }, `An instance ended. ${summary ?? ''}`);
+    logger.warn(
+      { workload: name, function: functionName, cause: end.cause },
+      `An instance ended. ${summary.slice(0, MAX_SUMMARY)}`,
+    );
     if (this.#desired.replicas > 0 && this.#cancelRestart === undefined) this.#fillLater(end);
     this.#onChange();
   }

@@ -51,6 +51,7 @@ describe('audit records (M9)', () => {
     await api().delete('/api/keys/wh_Not-the-shape-of-an-id').expect(404);
     await api().post('/api/key-groups').send({ name: value }).expect(201);
     await rawRequest(manager, { method: 'DELETE', path: `/api/sources/app/files/lib%2F${value}` });
+    await rawRequest(manager, { method: 'DELETE', path: `/api/sources/app/files/backup-${KEY}.txt` });
     await anonymous().delete('/api/keys/shown-by-a-nobody').set('X-API-Key', 'shown-by-a-nobody').expect(401);
     await api().delete(`/api/keys/${key}`).expect(200);
     const all = JSON.stringify(await records());
@@ -59,6 +60,7 @@ describe('audit records (M9)', () => {
       expect.arrayContaining([
         ['key.delete', 'ApiKey', null, null, 'failed'],
         ['file.delete', 'File', 'app', 'lib/(the value of a key)', 'failed'],
+        ['file.delete', 'File', 'app', 'backup-(the value of a key).txt', 'failed'],
         ['key.delete', 'ApiKey', key, 'ada', 'ok'],
       ]),
     );

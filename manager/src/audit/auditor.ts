@@ -61,7 +61,7 @@ export class Auditor {
       timestamp: this.#clock.now(),
       actor: actorOf(caller),
       action: audit.action,
-      object: withoutKeys(object, isKey),
+      object: withoutKeys(object, isKey, caller.shownKey),
       result,
       requestId: caller.requestId,
       clientAddress: caller.clientAddress,

@@ -10,19 +10,26 @@ const MAX_TEXT = 256;
 const MAX_SEARCHED = 2 * MAX_TEXT;
 /** What may be a key's value, in a longer text too. */
 const WORDS = /[a-zA-Z0-9_-]{16,}/g;
+/** Characters of the shortest key. */
+const LEAST_KEY = 16;
 const MASK = '(the value of a key)';
 
 /**
  * The object as a record may hold it (M9): who writes a key's value where an id or a name belongs must not leave it there
  * for as long as records are kept. An id that no object can have is null.
+ * @param shownKey what the caller shows as its key, which is masked inside of a longer word too
  */
-export function withoutKeys({ kind, id, name }: AuditObject, isKey: KnowsKey): AuditObject {
-  const isId = id !== null && nameSchema.safeParse(id).success && !isKey(id);
+export function withoutKeys({ kind, id, name }: AuditObject, isKey: KnowsKey, shownKey = ''): AuditObject {
+  const holdsShown = (text: string): boolean => shownKey.length >= LEAST_KEY && text.includes(shownKey);
+  const isId = id !== null && nameSchema.safeParse(id).success && !isKey(id) && !holdsShown(id);
+  const mask = (word: string): string => {
+    if (isKey(word)) return MASK;
+    return holdsShown(word) ? word.replaceAll(shownKey, MASK) : word;
+  };
   return {
     kind,
     id: isId ? id : null,
-    name:
-      name === null ? null : bounded(name.slice(0, MAX_SEARCHED).replace(WORDS, (word) => (isKey(word) ? MASK : word))),
+    name: name === null ? null : bounded(name.slice(0, MAX_SEARCHED).replace(WORDS, mask)),
   };
 }
 

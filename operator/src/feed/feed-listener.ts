@@ -11,6 +11,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Counter, Gauge, Metrics } from '@wherry/core/ports/metrics.ts';
 import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import { runtimeLines } from '@wherry/service/feed/runtime-lines.ts';
 import { watchSilence } from '@wherry/service/feed/watch-silence.ts';
 import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
 import type { TlsFiles } from '@wherry/service/tls/tls-files.ts';
@@ -33,8 +34,6 @@ const ROUTER_COMMON_NAME = 'router';
 
 const HELLO_MS = 5000;
 const MAX_HELLO_BYTES = 4096;
-/** A runtime runs other people's code: its lines are batches of log entries, 1 MiB of text each. */
-const MAX_RUNTIME_LINE_BYTES = 8 * 1024 * 1024;
 const KEEP_ALIVE_MS = 10_000;
 /**
  * Heartbeats that a client may leave unanswered. A router that is gone without a word (its node, say) holds up what waits
@@ -184,7 +183,7 @@ class TlsFeedListener {
     const { role } = client;
     const { logger } = this.#options;
     const instance = client.role === 'router' ? client.hello.instance : client.identity.instanceId;
-    const channel = onlyOneHello(jsonLines(socket, role === 'runtime' ? { maxLineBytes: MAX_RUNTIME_LINE_BYTES } : {}));
+    const channel = onlyOneHello(role === 'runtime' ? runtimeLines(socket, this.#options.clock) : jsonLines(socket));
     const cancelWatch = watchSilence(socket, { clock: this.#options.clock, heartbeats: MISSED_HEARTBEATS[role] });
     this.#connections.inc({ role }, 1);
     void channel.closed.then(() => {

@@ -9,6 +9,8 @@ import { withoutKeys } from './query-key.ts';
 const OTHER_KEY = 'wh_a-key-of-another-group';
 /** Begins as the end of an escape may. */
 const EXPIRED_KEY = '4f-a-key-that-has-expired';
+/** With something between its characters that decoding skips. */
+const broken = (text: string, by: string): string => `${text.slice(0, 20)}${by}${text.slice(20)}`;
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 const escaped = (text: string): string => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
 
@@ -178,6 +180,8 @@ describe('keys on the wire', () => {
     ['another scheme', (key) => ({ headers: { Authorization: `ApiKey ${key}` } })],
     ['plain Authorization', (key) => ({ headers: { Authorization: key } })],
     ['Basic', (key) => ({ headers: { Authorization: basic(`:${key}`).replace('Basic', 'bASIC') } })],
+    ['Basic, with a space in it', (key) => ({ headers: { Authorization: broken(basic(`:${key}`), ' ') } })],
+    ['Basic, with a comma in it', (key) => ({ headers: { Authorization: broken(basic(`:${key}`), ',') } })],
     ['Basic, as the user', (key) => ({ headers: { Authorization: basic(`${key}:`) } })],
     ['Basic, escaped', (key) => ({ headers: { Authorization: basic(`:${escaped(key)}`) } })],
     ['Basic, after a tab', (key) => ({ headers: { Authorization: basic(`:${key}`).replace(' ', '\t') } })],
@@ -217,9 +221,10 @@ describe('keys on the wire', () => {
         ).toBe(200);
       }
       for (const { url, headers: received, rawHeaders } of seen) {
-        const basicTexts = (received.authorization ?? '')
-          .split(/[\s,]+/)
-          .map((token) => Buffer.from(token, 'base64').toString());
+        const { authorization = '' } = received;
+        const basicTexts = [authorization.slice('basic'.length), ...authorization.split(/[\s,]+/)].map((token) =>
+          Buffer.from(token, 'base64').toString(),
+        );
         expect([url, rawHeaders, basicTexts].join()).not.toContain(key);
         expect(url).not.toContain(escaped(key));
         expect(received.referer).toBeUndefined();

@@ -39,11 +39,11 @@ const LEAST_BASE64 = 22;
  * (R6) also where it is written in a way that lets nobody in.
  */
 export function basicTexts(value: string): string[] {
-  if (!/basic/i.test(value)) return [];
-  return value
-    .split(/[\s,]+/)
-    .filter((token) => token.length >= LEAST_BASE64)
-    .map((token) => Buffer.from(token, 'base64').toString('utf8'));
+  const at = value.search(/basic/i);
+  if (at === -1) return [];
+  const tokens = value.split(/[\s,]+/).filter((token) => token.length >= LEAST_BASE64);
+  // Decoding skips what is not base64: the rest as a whole is what lets a caller in.
+  return [value.slice(at + 'basic'.length), ...tokens].map((text) => Buffer.from(text, 'base64').toString('utf8'));
 }
 
 /** The decoded `user:password` of Basic credentials; undefined when it is another scheme. */

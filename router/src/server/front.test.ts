@@ -40,6 +40,26 @@ describe('R11: slow clients', () => {
   });
 
   it.each([
+    ['a call that is refused', 'POST /run/nothing HTTP/1.1\r\nHost: a\r\n'],
+    [
+      'a preflight',
+      'OPTIONS /run/hello HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\nAccess-Control-Request-Method: GET\r\n',
+    ],
+  ])('R11: a socket whose body does not end, after %s was answered, is gone a second later', async (_name, head) => {
+    const clock = new FakeClock();
+    const harness = await Harness.start({ clock });
+    const cors = { origins: ['*'], credentials: false, maxAge: 60, allowHeaders: [], exposeHeaders: [] };
+    await clock.advanceUntil(harness.serve([routerFunction({ cors })]));
+    const socket = harness.connect();
+    socket.write(`${head}Content-Length: 100000\r\n\r\nx`);
+    await once(socket, 'data');
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    await clock.advance(1100);
+    await closed;
+    await harness.stop();
+  });
+
+  it.each([
     ['calls that are refused', 'GET /run/nothing HTTP/1.1\r\nHost: a\r\n\r\n'],
     [
       'preflights',

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
+import { eventually } from '@wherry/testing/eventually.ts';
+import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { jsonLines } from './json-lines.ts';
 
 async function socketPair(): Promise<[Socket, Socket]> {
@@ -69,6 +71,24 @@ describe('jsonLines', () => {
       await channel.closed;
       a.destroy();
     }
+  });
+
+  it('S8: reads a peer no faster than its pace allows, in order and to the end', async () => {
+    const [a, b] = await socketPair();
+    const clock = new FakeClock();
+    const channel = jsonLines(b, { pace: { bytesPerSecond: 1_000_000, burstBytes: 2_000_000, clock } });
+    const sender = jsonLines(a, { maxBufferedBytes: Infinity });
+    for (let n = 0; n < 10; n += 1) sender.send({ n, filler: 'x'.repeat(1_000_000) });
+    const received: number[] = [];
+    const reading = (async () => {
+      for await (const message of channel.messages()) received.push((message as { n: number }).n);
+    })();
+    await eventually(() => expect(received.length).toBe(1));
+    // A second for each of the lines beyond the burst.
+    await clock.advanceUntil(eventually(() => expect(received).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])));
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(8000);
+    sender.close();
+    await reading;
   });
 
   it('says when a peer has taken what waited for it, and when it has gone instead', async () => {

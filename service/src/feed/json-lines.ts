@@ -1,12 +1,23 @@
 import type { Duplex } from 'node:stream';
+import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { lines } from '../lines.ts';
+
+/** How fast a peer's bytes are read: what it sends beyond that waits with it. */
+interface Pace {
+  bytesPerSecond: number;
+  /** As much at once. */
+  burstBytes: number;
+  clock: Clock;
+}
 
 interface JsonLinesOptions {
   /** Bytes queued for a peer that does not read, before it is cut off. */
   maxBufferedBytes?: number;
   /** Longest line taken, in bytes; a longer one ends the connection. */
   maxLineBytes?: number;
+  /** Absent: as fast as they come. */
+  pace?: Pace;
 }
 
 /** A FeedChannel over a stream: one JSON text a line. It owns the stream and destroys it at the end. */
@@ -36,7 +47,8 @@ export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedC
     },
     async *messages() {
       try {
-        for await (const line of lines(stream, maxLine)) yield JSON.parse(line.toString('utf8')) as unknown;
+        for await (const line of lines(paced(stream, options.pace), maxLine))
+          yield JSON.parse(line.toString('utf8')) as unknown;
       } catch {
         // A line that is too long or not JSON, or a reset: the connection is of no more use.
       } finally {
@@ -44,4 +56,18 @@ export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedC
       }
     },
   };
+}
+
+async function* paced(stream: AsyncIterable<Buffer>, pace: Pace | undefined): AsyncGenerator<Buffer, void> {
+  if (pace === undefined) return yield* stream;
+  const { bytesPerSecond, burstBytes, clock } = pace;
+  let left = burstBytes;
+  let at = clock.monotonic();
+  for await (const chunk of stream) {
+    const now = clock.monotonic();
+    left = Math.min(burstBytes, left + ((now - at) / 1000) * bytesPerSecond) - chunk.length;
+    at = now;
+    if (left < 0) await clock.sleep((-left / bytesPerSecond) * 1000);
+    yield chunk;
+  }
 }
