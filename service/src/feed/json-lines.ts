@@ -59,7 +59,10 @@ export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedC
 }
 
 async function* paced(stream: AsyncIterable<Buffer>, pace: Pace | undefined): AsyncGenerator<Buffer, void> {
-  if (pace === undefined) return yield* stream;
+  if (pace === undefined) {
+    yield* stream;
+    return;
+  }
   const { bytesPerSecond, burstBytes, clock } = pace;
   let left = burstBytes;
   let at = clock.monotonic();
