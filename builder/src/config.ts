@@ -27,7 +27,7 @@ export const builderEnvironment = z.object({
 /** Those of the installer, which is the same program with the argument `installer`. */
 export const installerEnvironment = z.object({
   WHERRY_INSTALLER_SOCKET: installerSocket,
-  WHERRY_NPM_REGISTRY: url.default('https://registry.npmjs.org/'),
+  WHERRY_NPM_REGISTRY: url.optional(),
   WHERRY_NPM_TOKEN: path.optional(),
   WHERRY_NPM_CA_FILE: path.optional(),
   WHERRY_NPM_PROXY: url.optional(),
@@ -54,7 +54,12 @@ export interface BuilderConfig extends CommonConfig {
 export interface InstallerConfig extends CommonConfig {
   socket: string;
   /** `caFile` holds certificates (PEM) to trust beside those of the system. */
-  npm: { registry: string; token: string | undefined; caFile: string | undefined; proxy: string | undefined };
+  npm: {
+    registry: string | undefined;
+    token: string | undefined;
+    caFile: string | undefined;
+    proxy: string | undefined;
+  };
 }
 
 /** @throws StartError that names each bad variable. */

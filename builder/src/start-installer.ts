@@ -1,13 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { STARTING } from '@wherry/service/ops/readiness.ts';
-import { StartError } from '@wherry/service/start-error.ts';
 import type { InstallerConfig } from './config.ts';
 import { createRegistryInstaller } from './packages/create-package-registry.ts';
-import type { RegistryOptions } from './packages/package-registry.ts';
+import { readRegistryOptions } from './packages/read-registry-options.ts';
 import { startInstallerServer } from './socket/installer-server.ts';
 
 /**
@@ -25,7 +23,7 @@ export async function startInstaller({
   const parts = new AsyncDisposableStack();
   try {
     const { registry } = createProgramMetrics();
-    const npmRegistry = await registryOf(config.npm);
+    const npmRegistry = await readRegistryOptions(config.npm);
     let problem: string | undefined = STARTING;
     const ops = await startOpsListener({ port: config.opsPort, registry, readyz: () => problem, clock, logger });
     parts.defer(() => ops.close());
@@ -41,15 +39,5 @@ export async function startInstaller({
   } catch (error) {
     await parts.disposeAsync();
     throw error;
-  }
-}
-
-/** @throws StartError for a file of certificates that cannot be read. */
-async function registryOf({ registry, caFile, ...rest }: InstallerConfig['npm']): Promise<RegistryOptions> {
-  if (caFile === undefined) return { url: registry, ...rest };
-  try {
-    return { url: registry, ca: await readFile(caFile, 'utf8'), ...rest };
-  } catch (error) {
-    throw new StartError(`WHERRY_NPM_CA_FILE: cannot read ${caFile} (${(error as Error).message})`);
   }
 }

@@ -133,9 +133,9 @@ const npm = z
     registry: z
       .string()
       .max(2048)
-      .regex(/^https?:\/\/[^\s]+$/)
-      .default('https://registry.npmjs.org/')
-      .describe('Registry of the npm packages that functions import.'),
+      .regex(/^(https?:\/\/[^\s]+)?$/)
+      .default('')
+      .describe("Registry of the npm packages that functions import. Empty: npm's own."),
     proxy: z
       .string()
       .max(2048)

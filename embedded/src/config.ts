@@ -27,9 +27,7 @@ export const embeddedEnvironment = z.object({
     .regex(/^[a-zA-Z0-9_-]{16,256}$/, 'must be 16 to 256 letters, digits, dashes and underscores')
     .optional(),
   WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
-  WHERRY_NPM_REGISTRY: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .default('https://registry.npmjs.org/'),
+  WHERRY_NPM_REGISTRY: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   WHERRY_NPM_TOKEN: z.string().max(4096).optional(),
   WHERRY_NPM_CA_FILE: z.string().max(4096).optional(),
   WHERRY_NPM_PROXY: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
@@ -53,7 +51,12 @@ export interface EmbeddedConfig {
   managementKey: string | undefined;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** Where npm packages come from. `caFile` holds certificates (PEM) to trust beside those of the system. */
-  npm: { registry: string; token: string | undefined; caFile: string | undefined; proxy: string | undefined };
+  npm: {
+    registry: string | undefined;
+    token: string | undefined;
+    caFile: string | undefined;
+    proxy: string | undefined;
+  };
   /** Networks whose X-Forwarded-* router and manager believe. */
   trustedProxies: string[];
 }

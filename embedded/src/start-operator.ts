@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { createProcessBuilder } from '@wherry/builder/build-process/create-process-builder.ts';
-import type { RegistryOptions } from '@wherry/builder/packages/package-registry.ts';
+import type { RegistrySettings } from '@wherry/builder/packages/create-package-registry.ts';
+import { readRegistryOptions } from '@wherry/builder/packages/read-registry-options.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
@@ -14,7 +14,6 @@ import { buildOperator, type Operator } from '@wherry/operator/build-operator.ts
 import { createCaches } from '@wherry/operator/caches/caches.ts';
 import { createLogIntake } from '@wherry/operator/feed/log-intake.ts';
 import { CachedRuntimeFeed } from '@wherry/operator/feed/runtime-feed.ts';
-import { StartError } from '@wherry/service/start-error.ts';
 import type { EmbeddedConfig } from './config.ts';
 import { buildIdentities } from './workloads/build-identity.ts';
 import { bundleRuntime } from './workloads/bundle-runtime.ts';
@@ -63,7 +62,7 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   });
   parts.defer(() => workloads.stop());
   const { build, install } = buildIdentities(logger);
-  const packages = packageRegistry(options, await registryOf(options.npm), install);
+  const packages = packageRegistry(options, await readRegistryOptions(options.npm), install);
   parts.defer(async () => (await packages.made)?.stop());
   const builder = createProcessBuilder({
     content,
@@ -94,7 +93,7 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
 /** Loaded for the first build that needs packages: it is no part of a start. */
 function packageRegistry(
   { cache, clock, logger, metrics }: StartOperatorOptions,
-  registry: RegistryOptions,
+  registry: RegistrySettings,
   install: ReturnType<typeof buildIdentities>['install'],
 ) {
   return once(async () => {
@@ -119,13 +118,4 @@ function once<T>(make: () => Promise<T>): { get: () => Promise<T>; readonly made
       return made;
     },
   };
-}
-
-async function registryOf({ registry, caFile, ...rest }: EmbeddedConfig['npm']): Promise<RegistryOptions> {
-  if (caFile === undefined) return { url: registry, ...rest };
-  try {
-    return { url: registry, ca: await readFile(caFile, 'utf8'), ...rest };
-  } catch (error) {
-    throw new StartError(`WHERRY_NPM_CA_FILE: cannot read ${caFile} (${(error as Error).message})`);
-  }
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import defaults from 'npm-registry-fetch/lib/default-opts.js';
 import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { SourceLocation } from '@wherry/core/ports/builder.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
@@ -48,11 +49,14 @@ const LIMITS: PackageLimits = {
   cacheBytes: 1024 * MIB,
 };
 
+/** Without a URL it is the registry of npm's own client. */
+export type RegistrySettings = Omit<RegistryOptions, 'url'> & { url?: string | undefined };
+
 export interface PackageRegistryOptions {
   /** Where tarballs are kept; several services may share it. Nothing but tarballs is in its folder `tarballs`. */
   cacheDirectory: string;
   /** The registry, which a process of this one talks to; or the Unix socket of an installer that has its token. */
-  registry: RegistryOptions | { socket: string };
+  registry: RegistrySettings | { socket: string };
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
@@ -63,17 +67,18 @@ export interface PackageRegistryOptions {
 
 /** What alone talks to a registry: a process of its own, with the token (B1). */
 export function createRegistryInstaller(options: {
-  registry: RegistryOptions;
+  registry: RegistrySettings;
   limits?: Partial<PackageLimits>;
   identity?: BuildIdentity;
   clock: Clock;
   logger: Logger;
 }): Installer {
   const limits = { ...LIMITS, ...options.limits };
+  const registry = { ...options.registry, url: options.registry.url ?? defaults.registry };
   return createInstaller({
     ...options,
     timeoutMs: limits.timeoutMs,
-    start: () => startConfiguredChild({ ...options, limits }),
+    start: () => startConfiguredChild({ ...options, registry, limits }),
   });
 }
 

@@ -110,7 +110,6 @@ export interface PackageRegistry {
 }
 
 export interface RegistryOptions {
-  /** Default: https://registry.npmjs.org/ */
   url: string;
   /** Bearer token. It goes to the registry's own scheme, host and port alone. */
   token?: string | undefined;

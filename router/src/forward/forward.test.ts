@@ -4,7 +4,7 @@ import { createServer as createNetServer, type Server as NetServer, type Socket 
 import { promisify } from 'node:util';
 import type { RouterFunction, RouterInstance } from '@wherry/core/feed/messages.ts';
 import { systemClock } from '@wherry/service/clock.ts';
-import { eventually, Harness, readUntil, routerFunction } from '../testing/harness.ts';
+import { eventually, Harness, readUntil, readWhileSending, routerFunction } from '../testing/harness.ts';
 
 describe('forwarding', () => {
   let harness: Harness;
@@ -158,10 +158,9 @@ describe('forwarding', () => {
         routerFunction({ timeoutMs: 3_600_000, instances: [await fast.instance((req) => void req.resume())] }),
       ]);
       const socket = fast.connect();
-      const drip = setInterval(() => socket.write('x'), 50);
       socket.write(post('Content-Length: 100000', 'x'));
       const start = machineTime();
-      const text = await readUntil(socket).finally(() => clearInterval(drip));
+      const text = await readWhileSending(socket, 'x');
       expect(text).toMatch(/^HTTP\/1\.1 408 /);
       expect(machineTime() - start).toBeLessThan(15_000 / 20 + 500);
       await fast.stop();
@@ -170,9 +169,8 @@ describe('forwarding', () => {
     it('R11: a body that nobody wants does not keep its connection', async () => {
       await serve((_req, res) => void res.end(), { maxRequestBytes: 10 });
       const socket = harness.connect();
-      const drip = setInterval(() => socket.write('x'), 50);
       socket.write(post('Content-Length: 100000', 'x'));
-      expect(await readUntil(socket).finally(() => clearInterval(drip))).toMatch(/^HTTP\/1\.1 413 /);
+      expect(await readWhileSending(socket, 'x')).toMatch(/^HTTP\/1\.1 413 /);
     });
 
     it.each([

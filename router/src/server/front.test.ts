@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
-import { eventually, Harness, httpCall, readUntil, routerFunction } from '../testing/harness.ts';
+import { eventually, Harness, httpCall, readWhileSending, routerFunction } from '../testing/harness.ts';
 
 describe('R11: slow clients', () => {
   it('500 sockets that send a byte a moment are gone in time, and others are served', async () => {
@@ -34,8 +34,7 @@ describe('R11: slow clients', () => {
     await harness.serve([routerFunction({ instances: [await harness.instance((_req, res) => void res.end('ok'))] })]);
     const socket = harness.connect();
     socket.write(first);
-    const drip = setInterval(() => socket.write('\r\n'), 50);
-    await readUntil(socket).finally(() => clearInterval(drip));
+    await readWhileSending(socket, '\r\n');
     await harness.stop();
   });
 

@@ -175,6 +175,18 @@ export async function readUntil(socket: Socket, until?: RegExp): Promise<string>
   return text;
 }
 
+/**
+ * Collects what a socket receives while it sends the text every 50 ms, until the other side ends or resets the connection: who
+ * goes on sending may see either.
+ */
+export async function readWhileSending(socket: Socket, text: string): Promise<string> {
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1'))).on('error', () => undefined);
+  const sending = setInterval(() => socket.write(text), 50);
+  await new Promise((resolve) => socket.once('close', resolve)).finally(() => clearInterval(sending));
+  return received;
+}
+
 export function httpCall(port: number, target: string, options: CallOptions = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { method = 'GET', headers = {}, body } = options;

@@ -24,6 +24,11 @@ declare module 'npm-pick-manifest' {
   ): { name: string; version: string };
 }
 
+declare module 'npm-registry-fetch/lib/default-opts.js' {
+  const defaults: { registry: string };
+  export default defaults;
+}
+
 declare module '@npmcli/arborist' {
   interface Edge {
     name: string;
