@@ -15,15 +15,13 @@ async function start(): Promise<RunningProgram> {
   );
   const connect = async (): Promise<Cluster> => {
     // Loading the client takes half a second: it is loaded for a configuration that was found good.
-    const { connectKube } = await import('@wherry/kube/client/kube-client.ts');
-    const { KubeStore } = await import('@wherry/kube/store/kube-store.ts');
-    const { createReferencedSecrets } = await import('@wherry/kube/secrets/referenced-secrets.ts');
-    const client = await connectKube({ kubeconfig: config.kubeconfig, clock });
-    const { namespace } = config;
+    const { connectCluster } = await import('@wherry/kube/connect-cluster.ts');
+    const { kubeconfig, namespace } = config;
+    const cluster = await connectCluster({ kubeconfig, namespace, clock, logger });
     return {
-      store: new KubeStore({ client, namespace, clock, logger }),
-      referencedSecrets: createReferencedSecrets({ client, namespace, clock, logger }),
-      close: () => client.close(),
+      store: cluster.store(),
+      referencedSecrets: cluster.referencedSecrets(),
+      close: () => cluster.close(),
     };
   };
   return startManager({ config, connect, clock, logger });

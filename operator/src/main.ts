@@ -43,26 +43,12 @@ async function start(): Promise<RunningProgram> {
 
 /** The Kubernetes client takes long to load: only here, and only when the configuration is good. */
 async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Metrics): Promise<ClusterPorts> {
-  const [{ connectKube }, { KubeStore }, { createReferencedSecrets }, { createDeploymentWorkloads }] =
-    await Promise.all([
-      import('@wherry/kube/client/kube-client.ts'),
-      import('@wherry/kube/store/kube-store.ts'),
-      import('@wherry/kube/secrets/referenced-secrets.ts'),
-      import('@wherry/kube/workloads/deployment-workloads.ts'),
-    ]);
-  const [
-    { LeaderElection },
-    { EventRecorder },
-    { createSystemSecrets, createSystemConfigMaps },
-    { createBuilderClient },
-  ] = await Promise.all([
-    import('@wherry/kube/lease/leader-election.ts'),
-    import('@wherry/kube/events/event-recorder.ts'),
-    import('@wherry/kube/system-objects/system-objects.ts'),
+  const [{ connectCluster }, { createBuilderClient }] = await Promise.all([
+    import('@wherry/kube/connect-cluster.ts'),
     import('@wherry/builder/socket/builder-client.ts'),
   ]);
-  const { namespace, systemNamespace, name } = config;
-  const client = await connectKube({ kubeconfig: config.kubeconfig, clock });
+  const { kubeconfig, namespace, systemNamespace, name, instance } = config;
+  const cluster = await connectCluster({ kubeconfig, namespace, clock, logger });
   const settings = {
     namespace,
     name,
@@ -72,23 +58,20 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
     lameDuckSeconds: config.lameDuckSeconds,
   };
   return {
-    store: new KubeStore({ client, namespace, clock, logger }),
-    systemSecrets: createSystemSecrets({ client, namespace: systemNamespace }),
-    configMaps: createSystemConfigMaps({ client, namespace }),
-    referencedSecrets: createReferencedSecrets({ client, namespace, clock, logger }),
-    events: new EventRecorder({ client, namespace, component: `${name}-operator`, clock, logger }),
-    election: new LeaderElection({
-      client,
+    store: cluster.store(),
+    systemSecrets: cluster.systemSecrets(systemNamespace),
+    configMaps: cluster.configMaps(),
+    referencedSecrets: cluster.referencedSecrets(),
+    events: cluster.events(`${name}-operator`),
+    election: cluster.election({
       namespace: systemNamespace,
       name: `${name}-operator`,
-      identity: config.instance,
-      clock,
-      logger,
+      identity: instance,
       metrics,
     }),
-    workloads: (options) => createDeploymentWorkloads({ client, settings, ...options, clock, logger }),
+    workloads: (options) => cluster.workloads({ settings, ...options }),
     builder: (content) => createBuilderClient({ path: config.builderSocket, content, clock, logger }),
-    close: () => client.close(),
+    close: () => cluster.close(),
   };
 }
 

@@ -34,6 +34,12 @@ interface ReferencedSecretsOptions {
   logger: Logger;
 }
 
+export interface WatchedSecrets extends ReferencedSecrets {
+  /** Resolves when the cache is full. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
 /**
  * The Secrets of a namespace, from a cache that is kept current. Start it before whoever reads it: until it is full,
  * every Secret seems to be missing.
@@ -43,7 +49,7 @@ export function createReferencedSecrets({
   namespace,
   clock,
   logger,
-}: ReferencedSecretsOptions): ReferencedSecrets & { start(): Promise<void>; stop(): Promise<void> } {
+}: ReferencedSecretsOptions): WatchedSecrets {
   const path = `/api/v1/namespaces/${namespace}/secrets`;
   const cache = createObjectCache<KeptSecret>({ client, path, clock, logger, keep: keepContent });
   return {

@@ -10,12 +10,11 @@ beforeEach(async () => {
 });
 
 describe('system Secrets', () => {
-  it('keep any bytes, with labels, and return an absent one as undefined', async () => {
+  it('keep any bytes, and return an absent one as undefined', async () => {
     const secrets = createSystemSecrets({ client: api.client, namespace });
     const bytes = randomBytes(300);
     expect(await secrets.get('keys')).toBeUndefined();
-    const created = await secrets.create('keys', { 'keys.json': bytes, empty: Buffer.alloc(0) }, { team: 'a' });
-    expect(created).toMatchObject({ name: 'keys', labels: { team: 'a' } });
+    const created = await secrets.create('keys', { 'keys.json': bytes, empty: Buffer.alloc(0) });
     expect(await secrets.get('keys')).toEqual(created);
     expect(created.data).toEqual({ 'keys.json': bytes, empty: Buffer.alloc(0) });
   });
@@ -35,11 +34,21 @@ describe('system Secrets', () => {
 
   it('are updated only from the state that was read; labels of others stay', async () => {
     const secrets = createSystemSecrets({ client: api.client, namespace });
-    const created = await secrets.create('keys', { a: Buffer.from('1'), b: Buffer.from('2') }, { team: 'a' });
-    const updated = await secrets.update('keys', { a: Buffer.from('3') }, created.resourceVersion);
-    expect(updated).toMatchObject({ data: { a: Buffer.from('3') }, labels: { team: 'a' } });
+    await secrets.create('keys', { a: Buffer.from('1'), b: Buffer.from('2') });
+    const path = `/api/v1/namespaces/${namespace}/secrets/keys`;
+    const patch = { metadata: { labels: { team: 'a' } } };
+    const labelled = await api.client.request<{ metadata: { resourceVersion: string } }>({
+      method: 'PATCH',
+      path,
+      contentType: 'application/merge-patch+json',
+      body: patch,
+    });
+    const { resourceVersion: before } = labelled.metadata;
+    const updated = await secrets.update('keys', { a: Buffer.from('3') }, before);
+    expect(updated).toMatchObject({ data: { a: Buffer.from('3') } });
+    expect(await api.client.request({ method: 'GET', path })).toMatchObject(patch);
     expect(updated.data).not.toHaveProperty('b');
-    await expect(secrets.update('keys', {}, created.resourceVersion)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(secrets.update('keys', {}, before)).rejects.toMatchObject({ code: 'conflict' });
     const both = await Promise.allSettled(
       [1, 2].map((n) => secrets.update('keys', { n: Buffer.from(String(n)) }, updated.resourceVersion)),
     );

@@ -1,24 +1,7 @@
 import { conflict, isDomainError } from '@wherry/core/errors.ts';
+import type { SystemObject, SystemObjects } from '@wherry/core/ports/system-objects.ts';
 import type { KubeClient } from '../client/kube-client.ts';
 import type { KubeObject } from '../client/kube-object.ts';
-
-/** A Secret or ConfigMap as it was read or written. */
-interface SystemObject<V> {
-  name: string;
-  data: Record<string, V>;
-  /** The state that an update must still find. */
-  resourceVersion: string;
-  labels: Record<string, string>;
-}
-
-/** Objects of one kind in one namespace that hold data by keys. Every method rejects with a DomainError. */
-interface SystemObjects<V> {
-  get(name: string): Promise<SystemObject<V> | undefined>;
-  /** Rejects with `conflict` where there is one of that name: nothing is ever overwritten by it. */
-  create(name: string, data: Record<string, V>, labels?: Record<string, string>): Promise<SystemObject<V>>;
-  /** Replaces all data; what else is in it stays. `conflict` where another write came after that resourceVersion. */
-  update(name: string, data: Record<string, V>, resourceVersion: string): Promise<SystemObject<V>>;
-}
 
 interface SystemObjectsOptions {
   client: KubeClient;
@@ -75,8 +58,8 @@ class KeyedObjects<V> implements SystemObjects<V> {
     }
   }
 
-  async create(name: string, data: Record<string, V>, labels: Record<string, string> = {}): Promise<SystemObject<V>> {
-    const body = { apiVersion: 'v1', kind: this.#coding.kind, metadata: { name, labels }, data: this.#encode(data) };
+  async create(name: string, data: Record<string, V>): Promise<SystemObject<V>> {
+    const body = { apiVersion: 'v1', kind: this.#coding.kind, metadata: { name }, data: this.#encode(data) };
     return this.#decode(await this.#client.request({ method: 'POST', path: this.#path, body }));
   }
 
@@ -104,10 +87,8 @@ class KeyedObjects<V> implements SystemObjects<V> {
   #decode({ metadata, data = {} }: RawObject): SystemObject<V> {
     const decoded = Object.entries(data).map(([key, text]) => [key, this.#coding.decode(text)]);
     return {
-      name: metadata.name,
       data: Object.fromEntries(decoded) as Record<string, V>,
       resourceVersion: metadata.resourceVersion,
-      labels: metadata.labels ?? {},
     };
   }
 }

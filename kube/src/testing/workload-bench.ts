@@ -1,8 +1,9 @@
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import type { ClusterWorkloads } from '@wherry/core/ports/cluster-workloads.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import { systemClock } from '@wherry/service/clock.ts';
-import { createDeploymentWorkloads, type DeploymentWorkloads } from '../workloads/deployment-workloads.ts';
+import { createDeploymentWorkloads } from '../workloads/deployment-workloads.ts';
 import { TestCluster } from './test-cluster.ts';
 import { TEST_SETTINGS } from './test-workload.ts';
 
@@ -13,11 +14,11 @@ class WorkloadBench {
   cluster!: TestCluster;
   namespace!: string;
   /** What `find` reads. A test that starts other workloads may put them here. */
-  workloads!: DeploymentWorkloads;
+  workloads!: ClusterWorkloads;
   logger!: FakeLogger;
   /** Whether the workloads of this test take themselves for the leader. */
   leads = true;
-  #running: DeploymentWorkloads[] = [];
+  #running: ClusterWorkloads[] = [];
 
   /** A namespace without any object, and workloads in it that have written nothing. */
   async prepareTest(): Promise<void> {
@@ -29,7 +30,7 @@ class WorkloadBench {
   }
 
   /** Workloads of one operator more. They stop at the end of the test. */
-  async startWorkloads(clock: Clock = systemClock): Promise<DeploymentWorkloads> {
+  async startWorkloads(clock: Clock = systemClock): Promise<ClusterWorkloads> {
     const settings = { ...TEST_SETTINGS, namespace: this.namespace };
     const made = createDeploymentWorkloads({
       client: this.cluster.client,

@@ -1,5 +1,6 @@
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
-import { identifyRuntime, type RuntimeHello } from './identify-runtime.ts';
+import type { RuntimeHello } from '@wherry/core/ports/cluster-workloads.ts';
+import { identifyRuntime } from './identify-runtime.ts';
 import { FUNCTION_LABEL, FUNCTION_UID_ANNOTATION, REVISION_ANNOTATION, WORKLOAD_LABEL } from './names.ts';
 import type { Pod } from './pod.ts';
 

@@ -1,20 +1,10 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
-import type { Hello } from '@wherry/core/feed/messages.ts';
+import type { RuntimeHello, RuntimePeer } from '@wherry/core/ports/cluster-workloads.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
 import type { ObjectCache } from '../objects/object-cache.ts';
 import { CALL_PORT, FUNCTION_UID_ANNOTATION, REVISION_ANNOTATION } from './names.ts';
 import { functionOf, workloadOf, type Pod } from './pod.ts';
-
-export type RuntimeHello = Extract<Hello, { role: 'runtime' }>;
-
-/** Where a runtime's connection comes from. */
-export interface RuntimePeer {
-  /** As Node writes it, IPv4 inside IPv6 as IPv4. */
-  address: string;
-  /** Aborts when the connection has ended. */
-  gone: AbortSignal;
-}
 
 /** A runtime may connect before the cache has its pod's address, or has it again after the pod's network was made again. */
 const PATIENCE_MS = 10_000;

@@ -3,7 +3,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import type { TlsMaterial } from '@wherry/service/tls/tls-files.ts';
 import { ensureObject } from '../cluster/ensure-object.ts';
-import type { SystemObjects } from '../cluster/system-objects.ts';
+import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
 import {
   authoritiesData,
   bundleOf,

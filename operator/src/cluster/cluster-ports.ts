@@ -1,29 +1,17 @@
 import type { Builder } from '@wherry/core/ports/builder.ts';
+import type { ClusterWorkloads } from '@wherry/core/ports/cluster-workloads.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Events } from '@wherry/core/ports/events.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
-import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
-import type { Workloads } from '@wherry/core/ports/workloads.ts';
-import type { RuntimeHello, RuntimePeer } from '../feed/feed-listener.ts';
-import type { SystemObjects } from './system-objects.ts';
+import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
 
 /** Something that runs beside: caches, streams. */
 interface Running {
   /** Resolves when it can be used. */
   start(): Promise<void>;
   stop(): Promise<void>;
-}
-
-/** Deployments, as the operator uses them. */
-export interface ClusterWorkloads extends Workloads, Running {
-  /** This replica does not lead any more: nothing is kept as it was ensured. */
-  rest(): void;
-  /** Which instance connects; undefined: none that its pod and that pod's address confirm. */
-  identify(hello: RuntimeHello, peer: RuntimePeer): Promise<RuntimeIdentity | undefined>;
-  /** The pod's runtime takes calls: routers need not wait for the kubelet to say so. */
-  markLoaded(podName: string): () => void;
 }
 
 /** Who of the replicas leads. */

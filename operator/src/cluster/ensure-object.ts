@@ -1,5 +1,5 @@
 import { isDomainError } from '@wherry/core/errors.ts';
-import type { SystemObject, SystemObjects } from './system-objects.ts';
+import type { SystemObject, SystemObjects } from '@wherry/core/ports/system-objects.ts';
 
 /** Writers that may come in between. */
 const ATTEMPTS = 10;

@@ -4,6 +4,7 @@ import { createCachedContentStore } from '@wherry/content/cached-content-store.t
 import { createHttpContentStore } from '@wherry/content/http-content-store.ts';
 import { createInternalClient } from '@wherry/content/internal-client.ts';
 import { feedToken } from '@wherry/core/feed/feed-token.ts';
+import type { ClusterWorkloads } from '@wherry/core/ports/cluster-workloads.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
@@ -21,7 +22,7 @@ import { createLogIntake, type LogIntake } from '../feed/log-intake.ts';
 import { CachedRuntimeFeed } from '../feed/runtime-feed.ts';
 import { createFeedKeys, type FeedKeys } from '../system-keys/feed-keys.ts';
 import { ensureSystemKeys, type SystemKeys } from '../system-keys/system-keys.ts';
-import type { ClusterPorts, ClusterWorkloads } from './cluster-ports.ts';
+import type { ClusterPorts } from './cluster-ports.ts';
 import { withConditionEvents } from './condition-events.ts';
 import { TelemetryPoster } from './post-telemetry.ts';
 import { countReplicas } from './replica-metrics.ts';

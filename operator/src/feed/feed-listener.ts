@@ -5,6 +5,7 @@ import { createServer, type SecureContextOptions, type Server, type TLSSocket } 
 import { helloSchema, type Hello } from '@wherry/core/feed/messages.ts';
 import { isFeedToken } from '@wherry/core/feed/feed-token.ts';
 import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import type { RuntimeHello, RuntimePeer } from '@wherry/core/ports/cluster-workloads.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
@@ -20,14 +21,6 @@ import { firstLine } from './first-line.ts';
 import { PendingConnections, type PendingLimits } from './pending-connections.ts';
 
 type RouterHello = Extract<Hello, { role: 'router' }>;
-export type RuntimeHello = Extract<Hello, { role: 'runtime' }>;
-
-/** Where a runtime's connection comes from. */
-export interface RuntimePeer {
-  address: string;
-  /** Aborts when the connection has ended. */
-  gone: AbortSignal;
-}
 
 /** The common name of the certificates that the internal authority gives to routers. */
 const ROUTER_COMMON_NAME = 'router';

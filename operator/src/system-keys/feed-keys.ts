@@ -10,7 +10,7 @@ import {
   type VersionedKey,
 } from '@wherry/service/keys/keys-json.ts';
 import { ensureObject } from '../cluster/ensure-object.ts';
-import type { SystemObjects } from '../cluster/system-objects.ts';
+import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
 
 const DAY_MS = 86_400_000;
 /** A key is followed by another one after this time, and is taken for as long again. */

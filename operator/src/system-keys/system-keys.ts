@@ -17,7 +17,7 @@ import {
 } from '@wherry/service/keys/keys-json.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { ensureObject } from '../cluster/ensure-object.ts';
-import type { SystemObjects } from '../cluster/system-objects.ts';
+import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
 
 interface SystemKeysOptions {
   /** Of the system's namespace. */

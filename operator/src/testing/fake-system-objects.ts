@@ -1,5 +1,5 @@
 import { conflict } from '@wherry/core/errors.ts';
-import type { SystemObject, SystemObjects } from '../cluster/system-objects.ts';
+import type { SystemObject, SystemObjects } from '@wherry/core/ports/system-objects.ts';
 
 /** Secrets (of bytes) or ConfigMaps (of text) in memory, which count their writes. */
 export class FakeSystemObjects<T extends Buffer | string = Buffer> implements SystemObjects<T> {
