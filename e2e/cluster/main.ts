@@ -28,7 +28,9 @@ The name is "dev" unless --name says otherwise; it comes before CMD.`;
 
 async function up(name: string, { isBare }: { isBare: boolean }): Promise<void> {
   const cluster = await bringUp({ name, install: !isBare });
-  const run = `npm run cluster --${name === 'dev' ? '' : ` --name ${name}`}`;
+  const run = `npm run -s cluster --${name === 'dev' ? '' : ` --name ${name}`}`;
+  // kubectl keeps what it has discovered, and did so before these kinds were there.
+  if (!isBare) await cluster.kubectl(['api-resources', '--cached=false']);
   console.log(`The cluster "${name}" is up.`);
   if (!isBare) console.log(reach(cluster, run));
   console.log(`  Look:        ${run} in kubectl get pods -A\n  Take down:   ${run} down`);

@@ -10,7 +10,7 @@ export async function progress<T>(what: string, run: () => Promise<T>): Promise<
   const start = performance.now();
   const seconds = (): string => `${((performance.now() - start) / 1000).toFixed(1)} s`;
   say(`${what} …`);
-  const timer = setInterval(() => say(`${what}: goes on since ${seconds()}`), REMIND_MS);
+  const timer = setInterval(() => say(`${what}: still running after ${seconds()}`), REMIND_MS);
   try {
     const result = await run();
     say(`${what}: ${seconds()}`);
