@@ -15,6 +15,7 @@ import type { SettingView } from './setting-schemas.ts';
 
 const NAMES = (Object.keys(SETTINGS) as SettingName[]).sort(compareCodePoints);
 const ACCESS_GROUPS = 'api.access-groups';
+const ACCESS_GROUPS_PATH = `settings.${ACCESS_GROUPS}`;
 
 /** Values by name; null is the default. */
 type Wanted = Record<string, string | null>;
@@ -47,8 +48,9 @@ export class SettingService {
 
   /**
    * Sets all of the values or none; null is the default.
-   * @throws DomainError `validation_failed` with a detail for each bad one; `forbidden` when a key empties the list of
-   *   groups that may use the management API: nobody but a signed-in user could undo it.
+   * @throws DomainError `validation_failed` with a detail for each bad one, among them a list of the groups that may use
+   *   the management API without the group of the calling key; `forbidden` when a key empties that list. The caller
+   *   could undo neither.
    */
   async update(wanted: Wanted, principal: Principal | undefined): Promise<void> {
     // With the deletion of groups: a group that is named here must not go meanwhile.
@@ -84,19 +86,30 @@ export class SettingService {
   async #checkAccessGroups(value: string | null | undefined, principal: Principal | undefined): Promise<void> {
     if (value === undefined) return;
     const groups = accessGroups(value ?? SETTINGS[ACCESS_GROUPS].default);
-    if (groups.length === 0 && principal?.type !== 'user') {
-      throw new DomainError(
-        'forbidden',
-        `${ACCESS_GROUPS} can be emptied by a signed-in user only: no key could undo it.`,
-      );
-    }
-    for (const id of groups) {
-      const group = await this.#options.store.get('KeyGroup', id);
-      if (group === undefined || group.metadata.deletionTimestamp !== undefined) {
-        throw refused([{ path: `settings.${ACCESS_GROUPS}`, message: `there is no key group ${id}` }]);
-      }
-    }
+    for (const id of groups) await this.#requireGroup(id);
+    refuseShutOut(groups, principal);
   }
+
+  async #requireGroup(id: string): Promise<void> {
+    const group = await this.#options.store.get('KeyGroup', id);
+    if (group !== undefined && group.metadata.deletionTimestamp === undefined) return;
+    throw refused([{ path: ACCESS_GROUPS_PATH, message: `there is no key group ${id}` }]);
+  }
+}
+
+function refuseShutOut(groups: string[], principal: Principal | undefined): void {
+  if (principal?.type === 'user') return;
+  if (groups.length === 0) {
+    throw new DomainError(
+      'forbidden',
+      `${ACCESS_GROUPS} can be emptied by a signed-in user only: no key could undo it.`,
+    );
+  }
+  if (principal === undefined || groups.includes(principal.groupId)) return;
+  const message =
+    `must name ${principal.groupId}, the group of the key of this call, which would be shut out: ` +
+    'add it, or make the change with a key of a group that the new value names';
+  throw refused([{ path: ACCESS_GROUPS_PATH, message }]);
 }
 
 function problemOf(name: string, value: string | null): ErrorDetail[] {

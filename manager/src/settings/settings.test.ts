@@ -72,13 +72,45 @@ describe('settings', () => {
     await put(settings).expect(status);
   });
 
-  it('name access groups that exist, and are not emptied by a key', async () => {
-    const group = ((await api().post('/api/key-groups').send({ name: 'ops' }).expect(201)).body as { id: string }).id;
-    await put({ 'api.access-groups': `management, missing` }).expect(400);
-    await put({ 'api.access-groups': '' }).expect(403);
-    await put({ 'api.access-groups': ' , ' }).expect(403);
-    await put({ 'api.access-groups': group }).expect(200);
-    await api().get('/api/settings').expect(401);
+  describe('of access groups', () => {
+    const createGroup = async (name: string): Promise<string> =>
+      ((await api().post('/api/key-groups').send({ name }).expect(201)).body as { id: string }).id;
+    const createKey = (groupId: string, value: string): supertest.Test =>
+      api().post('/api/keys').send({ groupId, name: 'key', value }).expect(201);
+    const putAs = (key: string, groups: string | null): supertest.Test =>
+      put({ 'api.access-groups': groups }).set('X-API-Key', key);
+
+    it('name groups that exist, and are not emptied by a key', async () => {
+      await put({ 'api.access-groups': `management, missing` }).expect(400);
+      await put({ 'api.access-groups': '' }).expect(403);
+      await put({ 'api.access-groups': ' , ' }).expect(403);
+    });
+
+    it('do not shut out the caller, whoever else has a key of theirs', async () => {
+      const ops = await createGroup('ops');
+      const refusal = {
+        path: 'settings.api.access-groups',
+        message: expect.stringMatching(/^must name management, the group of the key of this call/),
+      };
+      const answer = await put({ 'api.access-groups': ops, 'server.name': 'Mine' }).expect(400);
+      expect(answer.body).toMatchObject({ code: 'validation_failed', details: [refusal] });
+      await createKey(ops, 'key-of-the-group-ops');
+      await put({ 'api.access-groups': ops }).expect(400);
+      expect([await value('api.access-groups'), await value('server.name')]).toEqual(['management', 'Wherry']);
+    });
+
+    it('are taken away from a group by a key of another one, and the default shuts out no caller either', async () => {
+      const ops = await createGroup('ops');
+      await createKey(ops, 'key-of-the-group-ops');
+      await put({ 'api.access-groups': `${ops}, management` }).expect(200);
+      await putAs('key-of-the-group-ops', ops).expect(200);
+      await api().get('/api/settings').expect(401);
+      await putAs('key-of-the-group-ops', null).expect(400);
+      await putAs('key-of-the-group-ops', `management,${ops}`).expect(200);
+      await put({ 'api.access-groups': null }).expect(200);
+      await api().get('/api/settings').set('X-API-Key', 'key-of-the-group-ops').expect(401);
+      expect(await value('api.access-groups')).toBe('management');
+    });
   });
 
   it('reach the log database at once', async () => {
