@@ -16,6 +16,7 @@ export type ConditionType = (typeof CONDITION_TYPES)[number];
 export const REASONS = [
   'Ready',
   'Disabled',
+  'Expired',
   'Invalid',
   'Accepted',
   'RouteConflict',

@@ -95,7 +95,7 @@ function makeAll(dependencies: ControllerDependencies): All {
       reconcile: (name) => reconcileGroup(dependencies, name),
       all: names(caches.groups),
     }),
-    // What they decide rests on the object, its group and its Secret alone: without a change of them there is nothing to look at again.
+    // What they decide depends on the object, its group, its Secret and its expiry, which it waits for itself: a resync would find nothing else.
     keys: createController({
       ...shared,
       name: 'apikey',

@@ -27,13 +27,13 @@ export function routerKey(
     name: displayName(apiKey),
     groupId: group.metadata.name,
     groupName: displayName(group),
-    expiresAt: apiKey.spec.enabled ? expiry(apiKey.spec.expiresAt) : 0,
+    expiresAt: apiKey.spec.enabled ? expiryOf(apiKey) : 0,
   };
 }
 
-/** A time that cannot be read counts as past: it never opens a door. */
-function expiry(time: string | undefined): number | null {
-  if (time === undefined) return null;
-  const milliseconds = Date.parse(time);
+/** When a key expires, in milliseconds since 1970; null: never. A time that cannot be read counts as past: it never opens a door. */
+export function expiryOf({ spec }: ApiKeyResource): number | null {
+  if (spec.expiresAt === undefined) return null;
+  const milliseconds = Date.parse(spec.expiresAt);
   return Number.isNaN(milliseconds) ? 0 : milliseconds;
 }

@@ -160,6 +160,8 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
     conditions: withProgress({
       Ready: [
         'Ready',
+        'Disabled',
+        'Expired',
         'KeyGroupNotFound',
         'DecryptionFailed',
         'SecretNotFound',

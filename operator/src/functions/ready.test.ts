@@ -159,14 +159,15 @@ describe('kstatus, by which Flux waits, reads', () => {
     return world.fn('hello');
   };
   const vault = { value: { secretKeyRef: { name: 'vault', key: 'k' } } };
-  const keyOf = async (secret?: () => void): Promise<Resource> => {
+  const fillVault = (): void => world.referencedSecrets.set('vault', { k: 'wh_a_key_in_a_secret' });
+  const keyOf = async (secret?: () => void, spec: Partial<Resource<'ApiKey'>['spec']> = {}): Promise<Resource> => {
     await started();
     secret?.();
     await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
     await world.store.create({
       kind: 'ApiKey',
       metadata: { name: 'key' },
-      spec: { keyGroup: 'team', enabled: true, ...vault },
+      spec: { keyGroup: 'team', enabled: true, ...vault, ...spec },
     });
     await world.run();
     return world.get('ApiKey', 'key');
@@ -284,7 +285,10 @@ describe('kstatus, by which Flux waits, reads', () => {
         return world.get('CodeSource', 'git');
       },
     ],
-    ['Current', 'a key', () => keyOf(() => world.referencedSecrets.set('vault', { k: 'wh_a_key_in_a_secret' }))],
+    ['Current', 'a key', () => keyOf(fillVault)],
+    ['Current', 'a key that will expire', () => keyOf(fillVault, { expiresAt: '2027-01-01T00:00:00Z' })],
+    ['Failed', 'a key that has expired', () => keyOf(fillVault, { expiresAt: '2025-01-01T00:00:00Z' })],
+    ['InProgress', 'a disabled key', () => keyOf(fillVault, { enabled: false })],
     ['InProgress', 'a key whose Secret is not there yet', () => keyOf()],
     [
       'Failed',

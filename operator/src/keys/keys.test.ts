@@ -41,6 +41,62 @@ describe('Ready, as kubectl wait reads it', () => {
     expect(await ready()).toMatch(/^False KeyGroupNotFound: /);
   });
 
+  describe('of a key that routers refuse', () => {
+    const DAY = 86_400_000;
+    const ready = async (): Promise<string> => conditionOf(await world.get('ApiKey', 'one'), 'Ready');
+    const after = (ms: number): string => new Date(world.clock.now() + ms).toISOString();
+
+    beforeEach(async () => {
+      await world.start();
+      await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
+      await world.createKey('one', 'team', 'wh_first_key_value');
+      await world.run();
+    });
+
+    it('says Disabled while it is disabled', async () => {
+      await world.edit('ApiKey', 'one', { enabled: false, expiresAt: after(-1) });
+      await world.run();
+      expect(await ready()).toMatch(
+        /^False Disabled: The key is disabled: calls with it are refused\. Set spec\.enabled /,
+      );
+      await world.edit('ApiKey', 'one', { enabled: true, expiresAt: undefined });
+      await world.run();
+      expect(await ready()).toBe('True Ready: ');
+    });
+
+    it('says Expired from the moment of its expiry, and Ready when that is put off', async () => {
+      const expiresAt = after(2 * DAY);
+      await world.edit('ApiKey', 'one', { expiresAt });
+      await world.run(2 * DAY - 1);
+      expect(await ready()).toBe('True Ready: ');
+      await world.run(1);
+      expect(await ready()).toBe(
+        `False Expired: The key expired at ${expiresAt}: calls with it are refused. Set spec.expiresAt to a later time, or delete the key.`,
+      );
+      await world.edit('ApiKey', 'one', { expiresAt: after(DAY) });
+      await world.run();
+      expect(await ready()).toBe('True Ready: ');
+    });
+
+    it('says Expired within a day though the wall clock is set forward', async () => {
+      await world.edit('ApiKey', 'one', { expiresAt: after(40 * DAY) });
+      await world.run();
+      world.clock.jump(40 * DAY);
+      await world.run(DAY);
+      expect(await ready()).toMatch(/^False Expired: /);
+    });
+
+    it('says Expired when it expired while no operator ran', async () => {
+      await world.edit('ApiKey', 'one', { expiresAt: after(DAY) });
+      await world.run();
+      await world.stop();
+      await world.run(DAY);
+      expect(await ready()).toBe('True Ready: ');
+      await world.start();
+      expect(await ready()).toMatch(/^False Expired: /);
+    });
+  });
+
   it('is not said of a secret that waits for its owner, which is named', async () => {
     await world.start();
     await world.createSecret('early', { name: 'B', scope: 'function', function: 'later' }, 'x');
