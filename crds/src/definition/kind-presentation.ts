@@ -131,7 +131,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       { name: 'Files', type: 'integer', jsonPath: '.status.files', priority: 1 },
       AGE,
     ],
-    conditions: withProgress({ Ready: ['Stored', 'Disabled', 'TreeNotFound', 'NotSupported'] }),
+    conditions: withProgress({ Ready: ['Stored', 'Disabled', 'NoFiles', 'TreeNotFound', 'NotSupported'] }),
   },
   KeyGroup: {
     singular: 'keygroup',

@@ -51,9 +51,11 @@ async function fromBuild(
   return { state: 'building', changed: !built.first || before?.sourceRevision !== origin?.sourceRevision };
 }
 
-/** A source that has no active tree yet; one whose newest tree is missing still has its last good one. */
+/** A source that names a tree and has no active one yet; one whose newest tree is missing still has its last good one. */
 function notReady(source: CodeSourceResource): Code | undefined {
   if (source.status.tree !== undefined) return undefined;
+  // Nothing is uploaded: the build says which file is missing.
+  if (source.spec.type === 'manual' && source.spec.manual?.tree === undefined) return undefined;
   const ready = findCondition(source.status.conditions, 'Ready');
   // Its reconcile is under way, and calls again.
   if (ready === undefined || source.status.observedGeneration !== source.metadata.generation)

@@ -272,6 +272,16 @@ describe('kstatus, by which Flux waits, reads', () => {
       },
     ],
     [
+      'InProgress',
+      'a source without files',
+      async () => {
+        await started();
+        await world.upload('api', {});
+        await world.run();
+        return world.get('CodeSource', 'api');
+      },
+    ],
+    [
       'Failed',
       'a git source',
       async () => {

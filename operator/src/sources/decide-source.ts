@@ -42,19 +42,21 @@ function decide(source: CodeSourceResource, named: NamedTree): Verdict {
       active: kept,
     };
   }
-  // A source that is not enabled moves nowhere; one that was restored has its tree made active all the same.
-  if (!source.spec.enabled && tree !== undefined) {
-    return {
-      ready: conditionFalse(
-        'Disabled',
-        'The source is not enabled: its files stay as they are, and what runs from it keeps running.',
-      ),
-      active: kept,
-    };
-  }
+  if (source.spec.enabled) return decideManual(named, kept);
+  const disabled = conditionFalse(
+    'Disabled',
+    'The source is not enabled: its files stay as they are, and what runs from it keeps running.',
+  );
+  if (tree !== undefined) return { ready: disabled, active: kept };
+  // It moves nowhere; but one that was restored has its tree made active all the same.
+  const { ready, active } = decideManual(named, kept);
+  return { ready: ready.reason === 'TreeNotFound' ? ready : disabled, active };
+}
+
+function decideManual(named: NamedTree, kept: ActiveTree): Verdict {
   switch (named.state) {
     case 'none':
-      return { ready: conditionTrue('The source has no files yet.'), active: { tree: undefined, files: 0, bytes: 0 } };
+      return { ready: NO_FILES, active: { tree: undefined, files: 0, bytes: 0 } };
     case 'missing':
       return {
         ready: conditionFalse(
@@ -70,7 +72,7 @@ function decide(source: CodeSourceResource, named: NamedTree): Verdict {
       };
     case 'stored':
       return {
-        ready: conditionTrue(`${named.files} files, ${named.bytes} bytes.`),
+        ready: named.files === 0 ? NO_FILES : conditionTrue(`${named.files} files, ${named.bytes} bytes.`),
         active: { tree: named.digest, files: named.files, bytes: named.bytes },
       };
   }
@@ -86,3 +88,4 @@ const conditionFalse = (reason: ConditionDecision['reason'], message: string): O
   reason,
   message,
 });
+const NO_FILES = conditionFalse('NoFiles', 'The source has no files: upload them.');

@@ -51,7 +51,7 @@ describe('a code source', () => {
     expect(conditionOf(await world.fn('hello'), 'Ready')).toBe('True Ready: ');
   });
 
-  it('without files is ready, and so is one whose files went', async () => {
+  it('without files is not ready, nor is one whose files went; one that is disabled too says so', async () => {
     await world.store.create({
       kind: 'CodeSource',
       metadata: { name: 'empty' },
@@ -63,8 +63,43 @@ describe('a code source', () => {
       const source = await world.get('CodeSource', name);
       expect(source.status).toMatchObject({ files: 0, bytes: 0 });
       expect(source.status.tree).toBeUndefined();
-      expect(conditionOf(source, 'Ready')).toMatch(/^True Stored: /);
+      expect(conditionOf(source, 'Ready')).toBe('False NoFiles: The source has no files: upload them.');
     }
+    await world.edit('CodeSource', 'empty', { enabled: false });
+    await world.run();
+    expect(conditionOf(await world.get('CodeSource', 'empty'), 'Ready')).toMatch(/^False Disabled: /);
+    await world.edit('CodeSource', 'empty', { enabled: true });
+    await world.upload('empty', { 'a.ts': '1' });
+    await world.run();
+    expect(conditionOf(await world.get('CodeSource', 'empty'), 'Ready')).toBe('True Stored: 1 files, 1 bytes.');
+  });
+
+  it('whose tree has no files is not ready', async () => {
+    await world.upload('api', {});
+    await world.run();
+    const source = await world.get('CodeSource', 'api');
+    expect(source.status).toMatchObject({ tree: source.spec.manual?.tree, files: 0, bytes: 0 });
+    expect(conditionOf(source, 'Ready')).toMatch(/^False NoFiles: /);
+  });
+
+  it('that is restored while it is not enabled has its tree made active, and says Disabled from the first', async () => {
+    const { spec } = await world.get('CodeSource', 'api');
+    await world.store.create({
+      kind: 'CodeSource',
+      metadata: { name: 'restored' },
+      spec: { ...spec, enabled: false },
+    });
+    await world.run();
+    const restored = await world.get('CodeSource', 'restored');
+    expect(restored.status).toMatchObject({ tree: spec.manual?.tree, files: 2 });
+    expect(conditionOf(restored, 'Ready')).toMatch(/^False Disabled: /);
+  });
+
+  it.each([true, false])('without files gives a function of it HandlerNotFound (enabled: %s)', async (enabled) => {
+    await world.store.create({ kind: 'CodeSource', metadata: { name: 'empty' }, spec: { type: 'manual', enabled } });
+    await world.createFunction('hello', { handler: 'empty/a.ts' });
+    await world.run();
+    expect(conditionOf(await world.fn('hello'), 'Ready')).toMatch(/^False HandlerNotFound: /);
   });
 
   it('of type git says that it is not supported', async () => {
