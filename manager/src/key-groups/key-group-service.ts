@@ -92,7 +92,8 @@ export class KeyGroupService {
 
   async #refuseWhileNeeded(id: string, name: string): Promise<void> {
     const keys = (await this.#keyCounts()).get(id) ?? 0;
-    if (keys > 0) throw conflict(`The group ${name} still has ${keys} keys: delete them first.`);
+    if (keys === 1) throw conflict(`The group ${name} still has 1 key: delete it first.`);
+    if (keys > 1) throw conflict(`The group ${name} still has ${keys} keys: delete them first.`);
     const functions = await this.#store.list('Function');
     const user = functions.items.find((fn) => fn.spec.keyGroups?.includes(id) === true);
     if (user !== undefined)

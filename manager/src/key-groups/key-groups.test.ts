@@ -74,7 +74,8 @@ describe('key groups', () => {
   it('are not deleted while something needs them', async () => {
     const id = await create('needed');
     const key = (await api().post('/api/keys').send({ groupId: id, name: 'k' }).expect(201)).body as { id: string };
-    await api().delete(`/api/key-groups/${id}`).expect(409);
+    const notEmpty = await api().delete(`/api/key-groups/${id}`).expect(409);
+    expect((notEmpty.body as { error: string }).error).toBe('The group needed still has 1 key: delete it first.');
     await api().delete(`/api/keys/${key.id}`).expect(200);
     const fn = await api()
       .post('/api/functions')
