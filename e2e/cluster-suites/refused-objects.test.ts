@@ -82,19 +82,19 @@ describe('what one refuses, the other refuses', () => {
       'must be one of "GET"|"POST"',
       ...both({ methods: ['FETCH'] }),
     ],
-    ['spec.methods', 'methods', 'at least 1 items', '>=1 items', ...both({ methods: [] })],
+    ['spec.methods', 'methods', 'at least 1 items', 'must not be empty', ...both({ methods: [] })],
     [
       'spec.timeoutSeconds',
       'timeoutSeconds',
       'greater than or equal to 1',
-      'must be >=1',
+      'must be at least 1',
       ...both({ timeoutSeconds: 0 }),
     ],
     [
       'spec.timeoutSeconds',
       'timeoutSeconds',
       'less than or equal to 3600',
-      'must be <=3600',
+      'must be at most 3600',
       ...both({ timeoutSeconds: 3601 }),
     ],
     [
@@ -108,7 +108,7 @@ describe('what one refuses, the other refuses', () => {
       'spec.resources.memoryMiB',
       'resources.memoryMiB',
       'greater than or equal to 64',
-      'must be >=64',
+      'must be at least 64',
       ...both({ resources: { memoryMiB: 63 } }),
     ],
     [

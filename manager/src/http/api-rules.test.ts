@@ -188,10 +188,41 @@ describe('the common rules of the API', () => {
       .send({ ...FUNCTION, name: undefined, scaling: { minReplica: 1 }, cors: { origins: ['*'], credentials: true } });
     expect(answer.status).toBe(400);
     expect((answer.body as { details: unknown }).details).toEqual([
+      { path: 'scaling.minReplica', message: 'is not a known field' },
       { path: 'name', message: 'is required' },
       { path: 'cors.credentials', message: 'must not be true when origins contains *' },
-      { path: 'scaling.minReplica', message: 'is not a known field' },
     ]);
+  });
+
+  it('says first which name is misspelt, not that the right one is missing', async () => {
+    const answer = await api().post('/api/keys').send({ group: 'friends', name: 'key' }).expect(400);
+    expect(answer.body).toMatchObject({ error: 'group: is not a known field (and 1 more).' });
+  });
+
+  it.each([
+    ['/api/keys?groupid=x', 'groupid'],
+    ['/api/functions?limit=1', 'limit'],
+  ])('calls a parameter what it is: %s', async (path, name) => {
+    const answer = await api().get(path).expect(400);
+    expect(answer.body).toMatchObject({
+      error: `${name}: is not a known query parameter.`,
+      details: [{ path: name, message: 'is not a known query parameter' }],
+    });
+  });
+
+  it.each([
+    [{ methods: [] }, 'methods: must not be empty.'],
+    [{ name: '' }, 'name: must not be empty (and 1 more).'],
+    [{ timeoutSeconds: 0 }, 'timeoutSeconds: must be at least 1.'],
+    [{ timeoutSeconds: 3601 }, 'timeoutSeconds: must be at most 3600.'],
+    [{ name: 'n'.repeat(65) }, 'name: must have at most 64 characters.'],
+    [{ timeoutSeconds: '5' }, 'timeoutSeconds: must be number, not string.'],
+  ])('puts limits into words: %j', async (fields, error) => {
+    const answer = await api()
+      .post('/api/functions')
+      .send({ ...FUNCTION, ...fields })
+      .expect(400);
+    expect((answer.body as { error: string }).error).toBe(error);
   });
 
   it('answers 503 with Retry-After while the store is away, and works again after', async () => {

@@ -3,24 +3,26 @@ import { invalid, type DomainError, type ErrorDetail } from '@wherry/core/errors
 
 /**
  * Checks a part of a request.
- * @param what names it in the error: `body`, `query`.
- * @throws DomainError `validation_failed` with a detail for each offending field.
+ * @param part names it in the error: `body`, `query`.
+ * @throws DomainError `validation_failed` with a detail for each offending field; the first one makes its sentence.
  */
-export function validate<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
+export function validate<S extends z.ZodType>(schema: S, value: unknown, part: string): z.output<S> {
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
-  throw validationError(result.error.issues, what);
+  const { issues } = result.error;
+  // First what is not known: a misspelt name is often the reason that another is missing.
+  const isUnknown = ({ code }: z.core.$ZodIssue): boolean => code === 'unrecognized_keys';
+  const sorted = [...issues.filter(isUnknown), ...issues.filter((issue) => !isUnknown(issue))];
+  throw refused(
+    sorted.flatMap((issue) => toDetails(issue, part)),
+    part,
+  );
 }
 
-/** A sentence about the first problem, and all of them as details. */
-function validationError(issues: readonly z.core.$ZodIssue[], what: string): DomainError {
-  return refused(issues.flatMap(toDetails), what);
-}
-
-/** The error of one or more known fields. */
-export function refused(details: ErrorDetail[], what = 'body'): DomainError {
+/** The error of one or more fields. */
+export function refused(details: ErrorDetail[], part = 'body'): DomainError {
   const first = details[0];
-  const subject = first === undefined || first.path === '' ? `The ${what}` : first.path;
+  const subject = first === undefined || first.path === '' ? `The ${part}` : first.path;
   const more = details.length > 1 ? ` (and ${details.length - 1} more)` : '';
   return invalid(`${subject}: ${first?.message ?? 'is not valid'}${more}.`, details);
 }
@@ -31,10 +33,11 @@ export function requireSame(field: string, given: string | undefined, current: s
   throw refused([{ path: field, message: `is fixed after creation (it is ${current})` }]);
 }
 
-function toDetails(issue: z.core.$ZodIssue): ErrorDetail[] {
+function toDetails(issue: z.core.$ZodIssue, part: string): ErrorDetail[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...path, key].join('.'), message: 'is not a known field' }));
+    const message = part === 'query' ? 'is not a known query parameter' : 'is not a known field';
+    return issue.keys.map((key) => ({ path: [...path, key].join('.'), message }));
   }
   if (issue.code === 'invalid_type' && issue.input === undefined)
     return [{ path: path.join('.'), message: 'is required' }];
@@ -46,6 +49,9 @@ function sentence(message: string): string {
   return message
     .replace(/^Invalid input: expected (.+), received (.+)$/, 'must be $1, not $2')
     .replace(/^Invalid option: expected one of (.+)$/, 'must be one of $1')
-    .replace(/^Too (small|big): expected .+? to (have|be) (.+)$/, 'must $2 $3')
+    .replace(/^Too small: expected .+? to have >=1 \w+$/, 'must not be empty')
+    .replace(/^Too (?:small|big): expected .+? to (have|be) (.+)$/, 'must $1 $2')
+    .replace(/^(must (?:have|be)) >=/, '$1 at least ')
+    .replace(/^(must (?:have|be)) <=/, '$1 at most ')
     .replace(/^Invalid /, 'is not a valid ');
 }
