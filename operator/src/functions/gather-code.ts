@@ -24,7 +24,7 @@ export async function gatherCode(dependencies: CodeDependencies, fn: FunctionRes
     return {
       state: 'failed',
       reason: 'SourceNotFound',
-      message: `There is no code source named ${sourceName}: create it, or change spec.handler (${fn.spec.handler}).`,
+      message: `There is no code source named ${sourceName}: create it, or change the handler (${fn.spec.handler}).`,
     };
   }
   return notReady(source) ?? fromBuild(dependencies, fn, origin);
@@ -35,7 +35,7 @@ async function gatherPin(content: ContentStore, revision: string, origin: CodeOr
   return {
     state: 'failed',
     reason: 'RevisionNotFound',
-    message: `The revision ${revision} of spec.revision is not stored any more: pin another, or none.`,
+    message: `The pinned revision ${revision} is not stored any more: pin another, or none.`,
   };
 }
 
