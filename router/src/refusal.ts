@@ -5,7 +5,7 @@ const REFUSALS = {
     400,
     'The request target is not acceptable: send a plain path without dot segments, //, \\, %2F, %5C or %00.',
   ],
-  unauthorized: [401, 'A valid API key is required.'],
+  unauthorized: [401, 'A valid API key is required: send it as X-API-Key.'],
   function_not_found: [404, 'No function answers at this path.'],
   method_not_allowed: [405, 'The function at this path does not answer this method.'],
   request_timeout: [408, 'The request was not received in time.'],
