@@ -184,7 +184,7 @@ describe('Ready of a function, watched by kubectl', () => {
     const from = watched.seen.length;
     await edit({ resources: { memoryMiB: 8192 } });
     const message = new RegExp(
-      `^\\d+ of ${replicas} instances take calls\\. .*0/${items.length} nodes.*Insufficient memory`,
+      `^\\d+ of ${replicas} new instances are ready; earlier ones keep serving\\. .*0/${items.length} nodes.*Insufficient memory`,
     );
     const short = await watched.until((seen) => message.test(conditionOf(seen, 'Ready')?.message ?? ''), from);
     const of = (type: string): unknown[] => [conditionOf(short, type)?.status, conditionOf(short, type)?.reason];

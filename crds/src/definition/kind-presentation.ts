@@ -115,7 +115,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       Ready: ['Ready', 'Disabled', 'Invalid', 'RouteConflict', 'KeyGroupNotFound', ...BUILD_REASONS],
       RouteAccepted: ['Accepted', 'RouteConflict', 'Invalid'],
       CodeReady: ['Built', 'Pinned', ...BUILD_REASONS],
-      Available: ['MinimumReplicasAvailable', 'Disabled', 'RouteConflict', 'Starting', 'LoadError', 'CrashLoop'],
+      Available: ['MinimumReplicasAvailable', 'Disabled', 'RouteConflict', 'Invalid', ...BUILD_REASONS],
     }),
   },
   CodeSource: {

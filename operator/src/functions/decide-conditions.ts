@@ -11,8 +11,8 @@ type Check = (facts: FunctionFacts, rollout: Rollout) => Verdict | undefined;
 /** The conditions of a function; each is what the first of its checks says that finds something. */
 export function decideConditions(facts: FunctionFacts, rollout: Rollout): ConditionDecision[] {
   const route = first(routeChecks, facts, rollout);
-  const available = first(availableChecks, facts, rollout);
   const code = first(codeChecks, facts, rollout);
+  const available = first(availableChecks(route, code), facts, rollout);
   const ready = first(readyChecks(route, code, available), facts, rollout);
   return [
     ...named('RouteAccepted', route),
@@ -50,7 +50,10 @@ const codeChecks: Check[] = [
   (facts, { desired }) =>
     desired === undefined
       ? undefined
-      : starting(facts, desired, `Revision ${short(desired.revision)} is being started.`),
+      : starting(facts, desired, {
+          message: `Revision ${short(desired.revision)} is being started.`,
+          counted: `instances of revision ${short(desired.revision)} are ready.`,
+        }),
 ];
 
 /**
@@ -69,29 +72,30 @@ function standing({ code, fn, workloads }: FunctionFacts): Verdict | undefined {
   return stands ? (before as Verdict) : undefined;
 }
 
-/** An instance that cannot be started at all is a fault to report, though it may pass: no node with room, no image. */
+/**
+ * An instance that cannot be started at all is a fault to report, though it may pass: no node with room, no image. Then
+ * `counted` says of which instances it is true; those that serve meanwhile may be others.
+ */
 function starting(
   { workloads }: FunctionFacts,
   { name, replicas }: Pick<DesiredWorkload, 'name' | 'replicas'>,
-  message: string,
+  { message, counted }: { message: string; counted: string },
 ): Verdict {
   const observed = workloads.find((workload) => workload.name === name);
   if (observed?.waiting === undefined) return unknown('Starting', message);
-  return conditionFalse(
-    'Starting',
-    `${readyInstances(observed)} of ${replicas} instances take calls. ${observed.waiting}`,
-  );
+  return conditionFalse('Starting', `${readyInstances(observed)} of ${replicas} ${counted} ${observed.waiting}`);
 }
 
-const availableChecks: Check[] = [
+const availableChecks = (route: Verdict | undefined, code: Verdict | undefined): Check[] => [
   ({ fn }) =>
     fn.spec.enabled ? undefined : conditionFalse('Disabled', 'The function is disabled: nothing of it runs.'),
-  ({ route }) =>
-    route?.accepted === true
+  (facts) =>
+    facts.route?.accepted === true || route === undefined
       ? undefined
-      : conditionFalse('RouteConflict', 'The function does not have its route: nothing of it runs.'),
+      : conditionFalse(route.reason, 'The function does not have its route: nothing of it runs.'),
+  // Nothing answers, and nothing ever did: why not is what its code says.
   (_facts, { active }) =>
-    active === undefined ? conditionFalse('Starting', 'No revision answers calls yet.') : undefined,
+    active === undefined && code !== undefined ? conditionFalse(code.reason, code.message) : undefined,
   (facts, rollout) => enough(facts, rollout),
   (facts, rollout) => {
     const failure = activeOf(facts, rollout)?.failure;
@@ -121,7 +125,6 @@ const readyChecks = (
     missingGroups.length > 0 && missingGroups.length === fn.spec.keyGroups?.length
       ? conditionFalse('KeyGroupNotFound', closed(missingGroups))
       : undefined,
-  // Nothing answers, and nothing ever did: why not is what its code says.
   (_facts, { active }) => (active === undefined ? (code ?? available) : undefined),
   (facts, rollout) => (readyInstances(activeOf(facts, rollout)) === 0 ? available : undefined),
   // Calls are answered, but not by what the spec describes: so not Ready, while Available stays True.
@@ -132,11 +135,14 @@ const readyChecks = (
   (facts, { desired, active }) =>
     desired === undefined || desired.name === active?.workload
       ? undefined
-      : starting(facts, desired, 'Instances with the new spec.resources are being started; earlier ones keep serving.'),
+      : starting(facts, desired, {
+          message: 'Instances with the new spec.resources are being started; earlier ones keep serving.',
+          counted: 'new instances are ready; earlier ones keep serving.',
+        }),
   (facts, { desired }) =>
     available?.status === 'True' || desired === undefined
       ? undefined
-      : starting(facts, desired, available?.message ?? ''),
+      : starting(facts, desired, { message: available?.message ?? '', counted: 'instances take calls.' }),
   ({ missingGroups }) =>
     missingGroups.length > 0 ? conditionTrue('KeyGroupNotFound', closed(missingGroups)) : undefined,
   () => conditionTrue('Ready', ''),

@@ -147,6 +147,7 @@ describe('a function', () => {
       await world.createFunction('hello');
       await world.run(10_000);
       expect(conditionOf(await world.fn('hello'), 'Ready')).toBe(`False ${reason}: it is broken`);
+      expect(conditionOf(await world.fn('hello'), 'Available')).toBe(`False ${reason}: it is broken`);
       // Why is for the owner, in the status: a caller gets it only where the function is in debug.
       expect(router.functions.get('hello')).toMatchObject({
         failure: { code, message: '' },

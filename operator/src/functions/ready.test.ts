@@ -85,7 +85,7 @@ describe('Ready of a function', () => {
     }
   });
 
-  it('stays False, with the reason, where no node has room for the desired instances; Available stays True', async () => {
+  it('stays False, with the reason, where no node has room for the desired instances', async () => {
     await serving();
     world.workloads.startsAtOnce = false;
     await world.edit('Function', 'hello', { ...BIGGER, ...scaledTo(3) });
@@ -95,10 +95,33 @@ describe('Ready of a function', () => {
     world.workloads.hold(desiredWorkload(fn, fn.status.activeRevision ?? '').name, NO_CAPACITY);
     await world.run();
     const held = await world.fn('hello');
-    expect(conditionOf(held, 'Ready')).toBe(`False Starting: 0 of 3 instances take calls. ${NO_CAPACITY}`);
-    expect(conditionOf(held, 'Reconciling')).toBe(`True Starting: 0 of 3 instances take calls. ${NO_CAPACITY}`);
+    expect(conditionOf(held, 'Ready')).toBe(
+      `False Starting: 0 of 3 new instances are ready; earlier ones keep serving. ${NO_CAPACITY}`,
+    );
+    expect(conditionOf(held, 'Reconciling')).toBe(
+      `True Starting: 0 of 3 new instances are ready; earlier ones keep serving. ${NO_CAPACITY}`,
+    );
     expect(held.status.observedGeneration).toBe(held.metadata.generation);
     expect(held.status.readyReplicas).toBe(1);
+    expect(conditionOf(held, 'Available')).toBe('False Starting: 1 of 3 instances take calls.');
+  });
+
+  it('counts the instances of the new revision, and names it, where an earlier one keeps serving', async () => {
+    await serving();
+    world.workloads.startsAtOnce = false;
+    await world.upload('api', EDITED);
+    await world.run();
+    const { activeWorkload, activeRevision = '' } = (await world.fn('hello')).status;
+    const next = world.workloads.list().find(({ name }) => name !== activeWorkload);
+    world.workloads.hold(next?.name ?? '', NO_CAPACITY);
+    await world.run();
+    const held = await world.fn('hello');
+    const count = `0 of 1 instances of revision ${next?.revision.slice(0, 12)} are ready. ${NO_CAPACITY}`;
+    expect(conditionOf(held, 'CodeReady')).toBe(`False Starting: ${count}`);
+    expect(conditionOf(held, 'Ready')).toBe(
+      `False Starting: Revision ${activeRevision.slice(0, 12)} keeps serving: ${count}`,
+    );
+    expect(conditionOf(held, 'Available')).toBe('True MinimumReplicasAvailable: ');
   });
 
   it('is not True with one of three replicas', async () => {
@@ -136,6 +159,26 @@ describe('Ready of a function', () => {
     world.builder.release();
     await world.run(500);
     expect(conditionOf(await world.fn('hello'), 'Ready')).toBe('True Ready: ');
+  });
+});
+
+describe('Available of a function that never answered has the reason of its code', () => {
+  it.each<[string, () => void | Promise<void>, Partial<FunctionResource['spec']>]>([
+    ['Building', () => world.builder.hang(), {}],
+    ['Starting', () => void (world.workloads.startsAtOnce = false), {}],
+    ['SourceNotFound', () => undefined, { handler: 'absent/main.ts' }],
+    ['HandlerNotFound', () => undefined, { handler: 'api/absent.ts' }],
+    ['SyntaxError', () => world.upload('api', { 'main.ts': "f('a' 'b')" }), {}],
+    ['RevisionNotFound', () => undefined, { revision: 'f'.repeat(64) }],
+  ])('%s', async (reason, reach, spec) => {
+    await started();
+    await reach();
+    await world.createFunction('hello', spec);
+    await world.run(500);
+    const { conditions } = (await world.fn('hello')).status;
+    const [available, code] = (['Available', 'CodeReady'] as const).map((type) => findCondition(conditions, type));
+    expect(available).toMatchObject({ status: 'False', reason, message: code?.message });
+    world.builder.release();
   });
 });
 
