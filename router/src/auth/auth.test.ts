@@ -134,6 +134,7 @@ describe('keys on the wire', () => {
       answers.push(raw.replaceAll(requestId, 'ID').replace(/"Date","[^"]*"/, ''));
     }
     expect(new Set(answers).size).toBe(1);
+    expect(answers[0]).toContain('A valid API key is required: send it as X-API-Key.');
     expect(seen).toHaveLength(0);
     await eventually(() => harness.logs('exec_reject').length === refused.length);
     expect(harness.logs('exec_reject').map((entry) => entry.args)).toEqual([
