@@ -4,8 +4,8 @@ import type { Method } from '../resources/function.ts';
 import type { FunctionResource } from '../resources/kinds.ts';
 import { isRoutePattern, routeShape } from '../routes/route-pattern.ts';
 
-/** Whether a function has its route, or else the `metadata.name` of the one that has it. */
-export type RouteDecision = { accepted: true } | { accepted: false; holder: string };
+/** Whether a function has its route, or else the `metadata.name` of the one that has it, that one's route, and the methods of both. */
+export type RouteDecision = { accepted: true } | { accepted: false; holder: string; route: string; methods: Method[] };
 
 /**
  * Decides who has which route. Functions of one shape conflict where their methods overlap; then the one that holds it
@@ -26,15 +26,18 @@ export function acceptRoutes(functions: readonly FunctionResource[]): Map<string
 
 /** @param rivals of one shape, the best right first. */
 function decide(rivals: FunctionResource[]): [name: string, RouteDecision][] {
-  const holders = new Map<Method, string>();
-  for (const { metadata, spec } of rivals) {
-    if (spec.methods.some((method) => holders.has(method))) continue;
-    for (const method of spec.methods) holders.set(method, metadata.name);
+  const holders = new Map<Method, FunctionResource>();
+  for (const fn of rivals) {
+    if (fn.spec.methods.some((method) => holders.has(method))) continue;
+    for (const method of fn.spec.methods) holders.set(method, fn);
   }
-  return rivals.map(({ metadata, spec }) => {
-    const names = spec.methods.map((method) => holders.get(method));
-    const holder = names.find((name) => name !== undefined && name !== metadata.name);
-    return [metadata.name, holder === undefined ? { accepted: true } : { accepted: false, holder }];
+  return rivals.map((fn) => {
+    const { methods } = fn.spec;
+    const holder = methods.map((method) => holders.get(method)).find((other) => other !== undefined && other !== fn);
+    if (holder === undefined) return [fn.metadata.name, { accepted: true }];
+    const shared = methods.filter((method) => holders.get(method) === holder);
+    const { metadata, spec } = holder;
+    return [fn.metadata.name, { accepted: false, holder: metadata.name, route: spec.route, methods: shared }];
   });
 }
 

@@ -1,4 +1,5 @@
 import { findCondition, type ConditionDecision, type ConditionType } from '@wherry/core/conditions.ts';
+import type { RouteDecision } from '@wherry/core/checks/route-conflicts.ts';
 import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import { readyInstances, type Rollout } from './decide-rollout.ts';
 import type { FunctionFacts } from './function-facts.ts';
@@ -23,13 +24,7 @@ export function decideConditions(facts: FunctionFacts, rollout: Rollout): Condit
 }
 
 const routeChecks: Check[] = [
-  ({ route, fn }) =>
-    route?.accepted === false
-      ? conditionFalse(
-          'RouteConflict',
-          `The function ${route.holder} has the route ${fn.spec.route} with one of these methods: change one of the two, or delete it.`,
-        )
-      : undefined,
+  ({ route, fn }) => (route?.accepted === false ? conditionFalse('RouteConflict', taken(route, fn)) : undefined),
   ({ route }) =>
     route === undefined
       ? conditionFalse(
@@ -123,7 +118,7 @@ const readyChecks = (
   (facts) => (facts.route?.accepted === true ? undefined : route),
   ({ fn, missingGroups }) =>
     missingGroups.length > 0 && missingGroups.length === fn.spec.keyGroups?.length
-      ? conditionFalse('KeyGroupNotFound', closed(missingGroups))
+      ? conditionFalse('KeyGroupNotFound', missing(fn, missingGroups, 'no key opens it'))
       : undefined,
   (_facts, { active }) => (active === undefined ? (code ?? available) : undefined),
   (facts, rollout) => (readyInstances(activeOf(facts, rollout)) === 0 ? available : undefined),
@@ -143,8 +138,10 @@ const readyChecks = (
     available?.status === 'True' || desired === undefined
       ? undefined
       : starting(facts, desired, { message: available?.message ?? '', counted: 'instances take calls.' }),
-  ({ missingGroups }) =>
-    missingGroups.length > 0 ? conditionTrue('KeyGroupNotFound', closed(missingGroups)) : undefined,
+  ({ fn, missingGroups }) =>
+    missingGroups.length > 0
+      ? conditionTrue('KeyGroupNotFound', missing(fn, missingGroups, 'only keys of its other groups open it'))
+      : undefined,
   () => conditionTrue('Ready', ''),
 ];
 
@@ -177,8 +174,23 @@ function named(type: ConditionType, verdict: Verdict | undefined): ConditionDeci
     : [{ type, status: verdict.status, reason: verdict.reason, message: verdict.message }];
 }
 
-const closed = (groups: string[]): string =>
-  `The key groups ${groups.join(', ')} of spec.keyGroups do not exist: no key opens it. Create them or take them out.`;
+/** Routes that differ in the names of their parameters conflict: so the sentence has both. */
+function taken(
+  { holder, route, methods }: Extract<RouteDecision, { accepted: false }>,
+  { spec }: FunctionFacts['fn'],
+): string {
+  const has = `The function ${holder} has the route ${route} for ${methods.join(', ')}`;
+  const same = route === spec.route ? '' : `, which matches the same paths as ${spec.route}`;
+  return `${has}${same}: change one of the two, or delete it.`;
+}
+
+function missing({ metadata }: FunctionFacts['fn'], groups: string[], effect: string): string {
+  const named = `${groups.join(', ')}, which the function ${metadata.name} names,`;
+  return groups.length === 1
+    ? `The key group ${named} does not exist: ${effect}. Create the group, or take it out.`
+    : `The key groups ${named} do not exist: ${effect}. Create the groups, or take them out.`;
+}
+
 const withReason = (message: string, workload: ObservedWorkload | undefined): string =>
   workload?.waiting === undefined ? message : `${message} ${workload.waiting}`;
 const short = (revision: string): string => revision.slice(0, 12);

@@ -56,11 +56,11 @@ function closedProblem(key: ApiKeyResource, now: number): Problem | undefined {
   };
 }
 
-function groupProblem(caches: Caches, { spec }: ApiKeyResource): Problem | undefined {
+function groupProblem(caches: Caches, { metadata, spec }: ApiKeyResource): Problem | undefined {
   if (isThere(caches.groups.get(spec.keyGroup))) return undefined;
   return {
     reason: 'KeyGroupNotFound',
-    message: `There is no key group ${spec.keyGroup}, which spec.keyGroup names: calls with the key are refused. Create the group, or delete the key.`,
+    message: `There is no key group ${spec.keyGroup}, which spec.keyGroup of the key ${metadata.name} names: calls with it are refused. Create the group, or delete the key.`,
   };
 }
 
