@@ -22,7 +22,10 @@ const anyPart = `^(${parts.join('|')})/`;
 const tests = '\\.test\\.tsx?$';
 /** Tests, and what exists for them alone: the part `testing/` and the folders of this name in every part. */
 const testCode = `${tests}|(^|/)testing/`;
-/** What a cluster's programs may load beside, in their main.ts alone, and only with import(): Kubernetes' client takes half a second. */
+/**
+ * What a cluster's programs may load beside, in their main.ts alone, and only with import(): Kubernetes' client takes
+ * half a second.
+ */
 export const lazyParts = { operator: ['kube', 'builder'], manager: ['kube'] };
 
 function importRule([part, allowed]) {

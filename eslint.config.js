@@ -7,7 +7,9 @@ import tseslint from 'typescript-eslint';
 const tests = ['**/*.test.{ts,tsx}', 'testing/src/**'];
 const support = ['**/testing/**'];
 const tools = ['e2e/**', 'bench/**'];
-/** Handlers that e2e deploys: our code, as much as the tests. What lies beside them and is no code is a test's input. */
+/**
+ * Handlers that e2e deploys: our code, as much as the tests. What lies beside them and is no code is a test's input.
+ */
 const handlers = ['e2e/packages/fixtures/**'];
 const configs = ['*.{js,mjs,ts}', '**/*.config.{js,mjs,ts}', '.dependency-cruiser.js'];
 

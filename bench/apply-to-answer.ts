@@ -1,7 +1,7 @@
 /**
- * How long `kubectl apply` of a function takes until its first good answer, beside a plain Deployment and Service of the
- * same image on the same node; one at a time, in turns, then 100 at once of each. It brings up a cluster of its own, or
- * takes the one that WHERRY_TEST_CLUSTER names.
+ * How long `kubectl apply` of a function takes until its first good answer, beside a plain Deployment and Service of
+ * the same image on the same node; one at a time, in turns, then 100 at once of each. It brings up a cluster of its
+ * own, or takes the one that WHERRY_TEST_CLUSTER names.
  * Run: npm run bench -- apply-to-answer [rounds, 15 when left out] [at once, 100 when left out]
  */
 import type { Socket } from 'node:net';

@@ -14,7 +14,9 @@ const EDITS = Number(process.argv[2] ?? 30);
 const FIRST = 2;
 /** People do not edit faster, and until then used spares are replaced. */
 const BETWEEN_EDITS_MS = 500;
-/** Calls without a pause would take one of two cores from what is measured. The answer is seen this much late at most. */
+/**
+ * Calls without a pause would take one of two cores from what is measured. The answer is seen this much late at most.
+ */
 const BETWEEN_CALLS_MS = 5;
 const READY_DEADLINE_MS = 120_000;
 

@@ -1,6 +1,6 @@
 /**
- * R7: how long a refusal takes, by what is wrong with the key: 10,000 calls, the kinds in turn. Prints each kind's median and
- * how far the medians are apart. Run: npm run bench -- refusal-times
+ * R7: how long a refusal takes, by what is wrong with the key: 10,000 calls, the kinds in turn. Prints each kind's
+ * median and how far the medians are apart. Run: npm run bench -- refusal-times
  */
 import { Harness, routerFunction, routerKey } from '@wherry/router/testing/harness.ts';
 import { median, rounded } from './lib/statistics.ts';

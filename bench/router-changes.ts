@@ -1,6 +1,6 @@
 /**
- * One change of a router's state, with few functions and keys and with 10,000 and 100,000, in turn. Prints how long it takes in
- * both and their ratio. Run: npm run bench -- router-changes
+ * One change of a router's state, with few functions and keys and with 10,000 and 100,000, in turn. Prints how long it
+ * takes in both and their ratio. Run: npm run bench -- router-changes
  */
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';

@@ -110,7 +110,9 @@ async function measureStarts(one: PreparedData, many: PreparedData): Promise<str
   ]);
 }
 
-/** The tree's processes once there are as many runtimes as functions and a spare, and all have been idle for a while. */
+/**
+ * The tree's processes once there are as many runtimes as functions and a spare, and all have been idle for a while.
+ */
 async function idleMemory(npm: NpmStart, functions: number): Promise<ProcessMemory[]> {
   await eventually(() => {
     const runtimes = memoryOfTree(npm.pid).filter(({ role }) => role === 'runtime').length;

@@ -20,7 +20,9 @@ export interface PreparedData {
 export const handler = (answer: string): string => `export default (c) => c.text(\`${answer} \${process.pid}\`);\n`;
 export const handlerPath = (index: number): string => `hello-${index}.ts`;
 
-/** Creates so many public functions without packages through the API, waits until each serves, and stops the service. */
+/**
+ * Creates so many public functions without packages through the API, waits until each serves, and stops the service.
+ */
 export async function prepareData(functions: number): Promise<PreparedData> {
   const dataDirectory = await mkdtemp(path.join(tmpdir(), 'wherry-bench-'));
   const [functionPort, managementPort] = [await freePort(), await freePort()];

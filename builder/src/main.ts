@@ -7,8 +7,8 @@ import { startBuilder } from './start-builder.ts';
 import { startInstaller } from './start-installer.ts';
 
 /*
- * Two programs, each a container beside the operator: the builder, and with the argument `installer` the one that has the
- * registry's token and gets it packages. SIGTERM lets running builds end for a while.
+ * Two programs, each a container beside the operator: the builder, and with the argument `installer` the one that has
+ * the registry's token and gets it packages. SIGTERM lets running builds end for a while.
  */
 const name = process.argv[2] === 'installer' ? 'installer' : 'builder';
 

@@ -10,8 +10,9 @@ const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * The program of one of our processes as one CommonJS script. In the builder's image, where its source is not, the script
- * lies as `<name>.cjs` beside the builder's bundle (`write-process-scripts.ts`); elsewhere it is bundled from the source.
+ * The program of one of our processes as one CommonJS script. In the builder's image, where its source is not, the
+ * script lies as `<name>.cjs` beside the builder's bundle (`write-process-scripts.ts`); elsewhere it is bundled from
+ * the source.
  * @param entry the program's TypeScript file.
  * @param alias the file that is bundled in place of a package, by the package's name.
  * @throws Error when bundling takes too long, or with what esbuild says.

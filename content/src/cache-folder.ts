@@ -15,7 +15,10 @@ export interface PendingBlob {
   drop(): Promise<void>;
 }
 
-/** Blobs that are nobody's only copy. Nothing here rejects: what cannot be kept is not, what cannot be read is not there. */
+/**
+ * Blobs that are nobody's only copy. Nothing here rejects: what cannot be kept is not, what cannot be read is not
+ * there.
+ */
 export interface CacheFolder {
   /** The bytes, if they are here and whole; what is damaged is removed. */
   read(digest: Digest): Promise<Buffer | undefined>;

@@ -235,7 +235,10 @@ describe('the cached ContentStore', () => {
   });
 });
 
-/** Kills a process that uses the folder after so many rounds. It throws, and so ends early, when it gets other bytes back. */
+/**
+ * Kills a process that uses the folder after so many rounds. It throws, and so ends early, when it gets other bytes
+ * back.
+ */
 async function useUntilKilled(rounds: number): Promise<void> {
   const program = path.join(import.meta.dirname, 'testing', 'use-cache-until-killed.ts');
   const child = spawn(process.execPath, [program, directory()], { stdio: ['ignore', 'pipe', 'inherit'] });

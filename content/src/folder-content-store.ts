@@ -17,7 +17,9 @@ interface FolderContentStoreOptions {
   logger: Logger;
 }
 
-/** Opens a ContentStore in a folder: what a put has answered for is on the disk, whatever is killed or unplugged then. */
+/**
+ * Opens a ContentStore in a folder: what a put has answered for is on the disk, whatever is killed or unplugged then.
+ */
 export async function createFolderContentStore(options: FolderContentStoreOptions): Promise<ContentStore> {
   return new FolderContentStore(await openBlobFolder(options.directory), options);
 }

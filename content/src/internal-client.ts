@@ -65,7 +65,10 @@ export function createInternalClient({ url, tls }: InternalClientOptions): Inter
     closing.add(closed);
   }
 
-  /** Connections are made with one certificate: a new one gets connections of its own, and the old ones end with their requests. */
+  /**
+   * Connections are made with one certificate: a new one gets connections of its own, and the old ones end with their
+   * requests.
+   */
   function agent(): Agent {
     const material = tls.current();
     if (made !== undefined && isDeepStrictEqual(made.material, material)) return made.agent;

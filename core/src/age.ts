@@ -1,6 +1,9 @@
 import { CREATED_AT, type ObjectMeta } from './resources/meta.ts';
 
-/** When the object was first made, in milliseconds since 1970 UTC: its annotation, which survives a restore, else its timestamp. */
+/**
+ * When the object was first made, in milliseconds since 1970 UTC: its annotation, which survives a restore, else its
+ * timestamp.
+ */
 export function createdAt(resource: { metadata: ObjectMeta }): number {
   const annotation = resource.metadata.annotations?.[CREATED_AT];
   if (annotation !== undefined && /^\d{1,15}$/.test(annotation)) return Number(annotation);

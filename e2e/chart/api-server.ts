@@ -22,7 +22,10 @@ import { programPath } from './programs.ts';
 const START_LIMIT_MS = 90_000;
 const POLL_MS = 100;
 
-/** A real API server with its etcd on loopback, for one test file. No controllers, no nodes: objects stay as they are stored. */
+/**
+ * A real API server with its etcd on loopback, for one test file. No controllers, no nodes: objects stay as they are
+ * stored.
+ */
 export class TestApiServer {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'wherry-chart-'));
   readonly #children: ChildProcess[] = [];
@@ -69,7 +72,10 @@ export class TestApiServer {
     return runProgram(programPath(program), args, this.#options(input));
   }
 
-  /** Runs lines of a shell where the repository's charts, docs and examples are, with kubectl and helm as the administrator's. */
+  /**
+   * Runs lines of a shell where the repository's charts, docs and examples are, with kubectl and helm as the
+   * administrator's.
+   */
   shell(script: string): Promise<CommandResult> {
     const { env } = this.#options(undefined);
     const PATH = `${path.dirname(programPath('kubectl'))}:${path.dirname(programPath('helm'))}:${env.PATH ?? ''}`;

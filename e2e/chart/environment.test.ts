@@ -8,7 +8,8 @@ function declared(program: string): string[] {
   return [...text.matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name]) => name ?? '');
 }
 
-// A variable that nobody reads would be a value that does nothing. docs/reference/config.md is compared with the same files.
+// A variable that nobody reads would be a value that does nothing. docs/reference/config.md is compared with the same
+// files.
 it.each(['operator', 'builder', 'installer', 'router', 'manager'])(
   'every variable that the chart sets for the %s is one that it reads',
   async (program) => {

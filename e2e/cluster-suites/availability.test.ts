@@ -6,18 +6,24 @@ import { startPlatform, type Platform } from '../testing/platform.ts';
 import { median, SteadyLoad, type LoadReport, type Outcome } from '../testing/steady-load.ts';
 
 /*
- * A steady load of calls, on connections that are kept alive and with bodies of 1 MiB, while what serves them is changed,
- * restarted, stopped and killed. Whatever fails is counted, and no call is repeated.
+ * A steady load of calls, on connections that are kept alive and with bodies of 1 MiB, while what serves them is
+ * changed, restarted, stopped and killed. Whatever fails is counted, and no call is repeated.
  */
 
 const FUNCTIONS = 'wherry-functions';
-/** A program of ours stays stopped for so long: past every lease, heartbeat and deadline of ours, which are 15 s at most. */
+/**
+ * A program of ours stays stopped for so long: past every lease, heartbeat and deadline of ours, which are 15 s at
+ * most.
+ */
 const PROGRAM_AWAY_MS = 30_000;
 /** And Kubernetes' API server. */
 const API_AWAY_MS = 60_000;
 /** By then all is as it should be, after what was away is back. */
 const CONVERGED_MS = 30_000;
-/** A pod needs Kubernetes' own controllers and scheduler, which lost their leases: those run out first, and then begin again. */
+/**
+ * A pod needs Kubernetes' own controllers and scheduler, which lost their leases: those run out first, and then begin
+ * again.
+ */
 const LEASES_MS = 20_000;
 /** A call through Wherry's programs may take so much longer than one to a plain server, with the API server away. */
 const SLOWER_MS = 100;

@@ -3,8 +3,8 @@ import { testCluster } from '../cluster/test-cluster.ts';
 import { evaluateIn } from '../testing/cluster-pods.ts';
 
 /*
- * What a builder that was taken over could read. Its container and the installer's are those of the operator's pod, in a pod
- * of this suite, where the installer has a token of a registry.
+ * What a builder that was taken over could read. Its container and the installer's are those of the operator's pod, in
+ * a pod of this suite, where the installer has a token of a registry.
  */
 
 const cluster = testCluster();

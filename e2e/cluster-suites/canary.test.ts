@@ -4,8 +4,8 @@ import { ApiClient, eventually, send, type Answer } from '../testing/api-client.
 import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
- * K4: a search for what must stand nowhere in the clear: in no object of both namespaces but the Secrets that are there to hold
- * it, in no event, and in no log of any program or function.
+ * K4: a search for what must stand nowhere in the clear: in no object of both namespaces but the Secrets that are there
+ * to hold it, in no event, and in no log of any program or function.
  */
 
 const cluster = testCluster();

@@ -8,7 +8,8 @@ import { evaluateIn, functionPod, podsOf, programPod, startIdlePod, type PodPlac
 import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
- * What the chart's NetworkPolicies mean in the cluster: connections are tried from everywhere to everywhere. The node's own network enforces none, so they are made rules of its nftables for this suite.
+ * What the chart's NetworkPolicies mean in the cluster: connections are tried from everywhere to everywhere. The node's
+ * own network enforces none, so they are made rules of its nftables for this suite.
  */
 
 const cluster = testCluster();
@@ -17,7 +18,10 @@ const SYSTEM = 'wherry-system';
 const OUTSIDE = `outside-${Date.now().toString(36)}`;
 /** Of the internet, as far as addresses say (TEST-NET-2); the node answers there. */
 const INTERNET = '198.51.100.7';
-/** Where clouds answer for a machine's identity: Amazon's, Google's and others', Azure's, Oracle's; and networks' own equipment. */
+/**
+ * Where clouds answer for a machine's identity: Amazon's, Google's and others', Azure's, Oracle's; and networks' own
+ * equipment.
+ */
 const METADATA = ['169.254.169.254', '168.63.129.16', '192.0.0.192', '198.18.0.1'];
 const NODE = `${kindName(cluster.name)}-control-plane`;
 

@@ -3,7 +3,8 @@ import { eventually, type Answer } from '../testing/api-client.ts';
 import { definition, READY, useObjects, value } from '../testing/use-objects.ts';
 
 /*
- * The six kinds as kubectl and the REST API see them: the same objects, and what kubectl shows of them and does to them.
+ * The six kinds as kubectl and the REST API see them: the same objects, and what kubectl shows of them and does to
+ * them.
  */
 
 const cluster = testCluster();

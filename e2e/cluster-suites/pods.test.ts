@@ -229,8 +229,8 @@ describe('S3: a function that goes wrong', () => {
     } finally {
       await neighbour.stop();
     }
-    // Five are wanted, and were measured: the loop's 4.3, the others' at most 2.6. Ten would be the kubelet's backoff, which a first end
-    // must not have.
+    // Five are wanted, and were measured: the loop's 4.3, the others' at most 2.6. Ten would be the kubelet's backoff,
+    // which a first end must not have.
     for (const [fate, after] of Object.entries(seconds)) expect([fate, after < 10]).toEqual([fate, true]);
     expect(neighbour.bad).toEqual([]);
     expect(neighbour.good).toBeGreaterThan(0);
@@ -254,7 +254,10 @@ describe('S3: a function that goes wrong', () => {
     expect((await functionPod(cluster, id)).status.containerStatuses?.[0]?.restartCount).toBe(0);
   });
 
-  /** Has it go wrong. @returns after how many seconds of an idle machine it answers again, from the answer of the bad call on */
+  /**
+   * Has it go wrong.
+   * @returns after how many seconds of an idle machine it answers again, from the answer of the bad call on
+   */
   async function recover(path: string, fate: string): Promise<number> {
     const { status } = await run(`${path}?fate=${encodeURIComponent(fate)}`);
     const [start, clockStart] = [machineTime(), Date.now()];

@@ -106,7 +106,9 @@ async function useGivenCluster({ name }: BringUpOptions): Promise<ClusterState> 
   return { ...state, node };
 }
 
-/** With kind's own node image, which Docker gets from its registry, and the programs that are in PATH where they are. */
+/**
+ * With kind's own node image, which Docker gets from its registry, and the programs that are in PATH where they are.
+ */
 async function createOnDocker({ name }: BringUpOptions): Promise<ClusterState> {
   const installed = await Promise.all(
     ['kind', 'kubectl', 'helm'].map((program) => runProgram(program, ['version']).catch(() => undefined)),

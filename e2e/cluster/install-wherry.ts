@@ -11,7 +11,9 @@ const VOLUMES = 3;
 /** Values of the chart, as an object. */
 export type ChartValues = Record<string, unknown>;
 
-/** Builds the images and puts them on the node, makes volumes, and installs or upgrades the release with these values. */
+/**
+ * Builds the images and puts them on the node, makes volumes, and installs or upgrades the release with these values.
+ */
 export async function installWherry(cluster: Cluster, values: ChartValues = {}): Promise<void> {
   const images = await loadImages(cluster);
   if (cluster.way === 'namespaces') await makeVolumes(cluster);

@@ -1,6 +1,6 @@
 /**
- * `npm run cluster -- up|status|down|in CMD…|programs|contexts FOLDER [--name NAME]`: a real Kubernetes with Wherry on it.
- * See docs/guides/development-cluster.md.
+ * `npm run cluster -- up|status|down|in CMD…|programs|contexts FOLDER [--name NAME]`: a real Kubernetes with Wherry on
+ * it. See docs/guides/development-cluster.md.
  */
 import path from 'node:path';
 import { parseArgs } from 'node:util';

@@ -9,7 +9,9 @@ export const TEST_CLUSTER = 'WHERRY_TEST_CLUSTER';
 
 const OWN_NAME = /^test-(\d+)$/;
 
-/** Brings up the cluster that the suites of one run share, with Wherry in it. It dies with this process at the latest. */
+/**
+ * Brings up the cluster that the suites of one run share, with Wherry in it. It dies with this process at the latest.
+ */
 export async function bringUpTestCluster(): Promise<Cluster> {
   await sweepTestClusters();
   return bringUp({ name: `test-${process.pid}`, bound: true });

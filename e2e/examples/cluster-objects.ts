@@ -8,7 +8,9 @@ import { parseAllDocuments } from 'yaml';
 const PROGRAM = path.join(import.meta.dirname, '../../embedded/src/testing/apply-objects.ts');
 const LITERAL = /^--from-literal=([^=]+)=(.*)$/s;
 
-/** What the examples give `kubectl`, collected for a service on this machine, whose API has no operations for secrets. */
+/**
+ * What the examples give `kubectl`, collected for a service on this machine, whose API has no operations for secrets.
+ */
 export class ClusterObjects {
   readonly #objects: unknown[] = [];
   readonly #secrets: Record<string, Record<string, string>> = {};

@@ -4,7 +4,9 @@ import { blocksOf, commandsOf, onPorts, type Block } from '../testing/page-block
 import { Shell } from '../testing/shell.ts';
 
 const LANGUAGES = ['sh', 'json', 'html', 'text'];
-/** Programs of the examples that this machine does not need: they print their arguments, and the test does their work. */
+/**
+ * Programs of the examples that this machine does not need: they print their arguments, and the test does their work.
+ */
 const STAND_INS = 'kubectl() { printf "%s\\n" "$@"; }; psql() { printf "%s\\n" "$@"; }';
 
 /** What `kubectl` and `psql` are given. */

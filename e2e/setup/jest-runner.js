@@ -1,7 +1,7 @@
 /**
- * Runs test files in processes of their own making, each in bare Node by jest-light-runner's code for it. Its own pool of
- * processes (tinypool) now and then lost a file, and the run then waited for ever: here a file has a deadline, a process
- * that misses it or dies is replaced, and what it was doing is reported.
+ * Runs test files in processes of their own making, each in bare Node by jest-light-runner's code for it. Its own pool
+ * of processes (tinypool) now and then lost a file, and the run then waited for ever: here a file has a deadline, a
+ * process that misses it or dies is replaced, and what it was doing is reported.
  */
 import { fork } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -132,7 +132,10 @@ function killAll({ pid }) {
 
 const failure = (message) => ({ message, stack: message });
 
-/** Where it stood and what it waited for, from Node's own report; none from a process whose event loop is blocked in C++. */
+/**
+ * Where it stood and what it waited for, from Node's own report; none from a process whose event loop is blocked in
+ * C++.
+ */
 function whatItDid(folder) {
   const [file] = readdirSync(folder);
   if (file === undefined) return 'It gave no report.';

@@ -97,7 +97,9 @@ describe('a run', () => {
 });
 
 describe('a hook that fails', () => {
-  /** Of each test its title and outcome, as jest prints them, and what the code printed in lines that begin with `ran`. */
+  /**
+   * Of each test its title and outcome, as jest prints them, and what the code printed in lines that begin with `ran`.
+   */
   async function outcome(code: string): Promise<{ failed: number; passed: number; ran: string[]; output: string }> {
     const output = await jest({
       'a.test.ts': `const say = (what: string): void => void process.stderr.write(\`ran \${what}\\n\`);\n${code}`,

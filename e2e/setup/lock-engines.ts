@@ -3,8 +3,9 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 
 /*
- * Takes out of package-lock.json the `engines` of packages that do not support every Node.js that `npm ci` may run on: everything
- * runs on the pinned one, and so what npm would warn of is no problem. A package that the pinned one cannot run is refused here.
+ * Takes out of package-lock.json the `engines` of packages that do not support every Node.js that `npm ci` may run on:
+ * everything runs on the pinned one, and so what npm would warn of is no problem. A package that the pinned one cannot
+ * run is refused here.
  */
 
 /** What the README allows for `npm ci`. */

@@ -1,6 +1,7 @@
 /**
- * `npm run stress -- [times] [paths]`: runs the test files whose paths match, all but the cluster's without paths, three
- * times unless specified otherwise, beside processes that keep every core busy; and prints which tests failed how often.
+ * `npm run stress -- [times] [paths]`: runs the test files whose paths match, all but the cluster's without paths,
+ * three times unless specified otherwise, beside processes that keep every core busy; and prints which tests failed how
+ * often.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

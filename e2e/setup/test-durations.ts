@@ -1,6 +1,6 @@
 /**
- * How long each test file took in the last whole run on this machine, in milliseconds by its path. The longest run first, so
- * that none of them runs alone at the end beside an idle core.
+ * How long each test file took in the last whole run on this machine, in milliseconds by its path. The longest run
+ * first, so that none of them runs alone at the end beside an idle core.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';

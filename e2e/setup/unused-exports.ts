@@ -12,7 +12,8 @@ interface ModuleFacts {
  * Finds exports that no other file imports.
  * @param sources texts of TypeScript and JavaScript files, by their paths from the root; those of tests are among them
  * @param packages the folder of each part's sources, by the part's package name
- * @returns `file: name` of each, sorted. What is imported as a whole is used where its name occurs in the importing file.
+ * @returns `file: name` of each, sorted. What is imported as a whole is used where its name occurs in the importing
+ * file.
  */
 export function unusedExports(sources: ReadonlyMap<string, string>, packages: ReadonlyMap<string, string>): string[] {
   const modules = new Map([...sources].map(([file, text]) => [file, factsOf(file, text)]));

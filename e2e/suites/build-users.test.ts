@@ -10,14 +10,16 @@ import { startService, type Service } from '../testing/embedded-service.ts';
 import { descendants } from '../testing/processes.ts';
 
 /*
- * What a build that was taken over could read, by a program of its user that no permission model holds: under root, builds and
- * the process that has the registry's token have users of their own.
+ * What a build that was taken over could read, by a program of its user that no permission model holds: under root,
+ * builds and the process that has the registry's token have users of their own.
  */
 
 const TOKEN = `npm_${randomUUID()}`;
 const isRoot = process.getuid?.() === 0;
 
-/** Tries to read files, and a process' memory for a text. Prints what came of each: `read`, `found` or the error's code. */
+/**
+ * Tries to read files, and a process' memory for a text. Prints what came of each: `read`, `found` or the error's code.
+ */
 const ATTACK = `
   const { closeSync, openSync, readdirSync, readFileSync, readSync } = require('node:fs');
   const [pids, files, text] = JSON.parse(process.argv[1]);

@@ -6,7 +6,8 @@ import { startService, type Service } from '../testing/embedded-service.ts';
 
 /*
  * The whole service is killed with SIGKILL while it takes writes through the API. Each time it starts again on what is
- * left: what was acknowledged last is there, what was under way is there wholly or not at all, and the function answers.
+ * left: what was acknowledged last is there, what was under way is there wholly or not at all, and the function
+ * answers.
  */
 
 const ROUNDS = 12;

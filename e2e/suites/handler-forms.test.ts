@@ -5,8 +5,8 @@ import { ApiClient, eventually, send, type Answer } from '../testing/api-client.
 import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
- * What a handler may be and what it is given, through the whole service: both forms, streams, ctx, limits, and the error
- * of each way in which a handler can be wrong.
+ * What a handler may be and what it is given, through the whole service: both forms, streams, ctx, limits, and the
+ * error of each way in which a handler can be wrong.
  */
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -65,7 +65,10 @@ beforeAll(async () => {
 
 afterAll(() => platform?.dispose(), 30_000);
 
-/** The entries of one call, oldest first, once these levels are among them: what it printed comes another way than its end. */
+/**
+ * The entries of one call, oldest first, once these levels are among them: what it printed comes another way than its
+ * end.
+ */
 async function entriesOf(answer: Answer, ...awaited: string[]): Promise<Entry[]> {
   const levels = awaited.length === 0 ? ['exec_end'] : awaited;
   const requestId = answer.headers.get('x-request-id');

@@ -2,8 +2,8 @@ import { ApiClient, eventually, send } from '../testing/api-client.ts';
 import { startPlatform, type Platform } from '../testing/platform.ts';
 
 /*
- * The main job from outside: group, key, source, files, function, calls by every carrier, refusals, preflight, disable and
- * enable, edits under load, a broken edit, delete. Whatever a test changes is its own.
+ * The main job from outside: group, key, source, files, function, calls by every carrier, refusals, preflight, disable
+ * and enable, edits under load, a broken edit, delete. Whatever a test changes is its own.
  */
 
 const handler = (name: string): string => `

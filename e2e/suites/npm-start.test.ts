@@ -7,8 +7,8 @@ import { startService, type Service } from '../testing/embedded-service.ts';
 import { descendants, stillRunning, type Process } from '../testing/processes.ts';
 
 /*
- * `npm start` under a service manager, which knows one process and sends it a signal. The script is the one of package.json,
- * in a folder of the test that has the program beside it.
+ * `npm start` under a service manager, which knows one process and sends it a signal. The script is the one of
+ * package.json, in a folder of the test that has the program beside it.
  */
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -58,7 +58,9 @@ async function copyRepository(target: string): Promise<void> {
   }
 }
 
-/** A newcomer's environment: nothing of the npm and the Node that run these tests, and nothing that steers the service. */
+/**
+ * A newcomer's environment: nothing of the npm and the Node that run these tests, and nothing that steers the service.
+ */
 function newcomer(): Record<string, string> {
   const ours =
     /^(npm_(?!config_(registry|cache|userconfig)$)|INIT_CWD|NODE_(ENV|OPTIONS)|JEST_|WHERRY_|(FUNCTION|MANAGEMENT)_(PORT|HOST)|TRUSTED_PROXIES)/i;

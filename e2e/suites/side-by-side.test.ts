@@ -11,7 +11,9 @@ import { descendants } from '../testing/processes.ts';
  * well again within five seconds.
  */
 
-/** Prints at each start, and is never ready: an error outside a call ends it, which leaves what it printed in the log. */
+/**
+ * Prints at each start, and is never ready: an error outside a call ends it, which leaves what it printed in the log.
+ */
 const CRASHES = `
 for (let line = 0; line < 64; line += 1) console.log('x'.repeat(1024));
 setTimeout(() => { throw new Error('nobody catches this'); });

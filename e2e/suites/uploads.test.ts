@@ -6,8 +6,8 @@ import { startService, type Service } from '../testing/embedded-service.ts';
 
 const MIB = 1024 * 1024;
 /**
- * What the service may grow by (M10): most of it is what its collector has not collected yet, which does not depend on the files'
- * sizes. 130 MiB were measured of these uploads, 180 of eight in base64; held whole, they took over 650.
+ * What the service may grow by (M10): most of it is what its collector has not collected yet, which does not depend on
+ * the files' sizes. 130 MiB were measured of these uploads, 180 of eight in base64; held whole, they took over 650.
  */
 const GROWTH_MIB = 256;
 

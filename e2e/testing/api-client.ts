@@ -103,8 +103,8 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
 const PATIENCE_MS = process.env.WHERRY_TEST_CLUSTER === undefined ? 10_000 : 45_000;
 
 /**
- * Tries again until it does not throw, ten seconds (in a cluster 45) unless specified otherwise; then throws what it threw
- * last. The seconds are those of a machine that has nothing else to do.
+ * Tries again until it does not throw, ten seconds (in a cluster 45) unless specified otherwise; then throws what it
+ * threw last. The seconds are those of a machine that has nothing else to do.
  */
 export async function eventually<T>(attempt: () => Promise<T> | T, deadlineMs = PATIENCE_MS, everyMs = 25): Promise<T> {
   const end = machineTime() + deadlineMs;

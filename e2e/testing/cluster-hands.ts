@@ -10,7 +10,10 @@ export class ClusterHands {
     this.#cluster = cluster;
   }
 
-  /** Starts all pods of one of Wherry's Deployments again, one after the other. @returns how long it took, in milliseconds */
+  /**
+   * Starts all pods of one of Wherry's Deployments again, one after the other.
+   * @returns how long it took, in milliseconds
+   */
   async restart(deployment: string): Promise<number> {
     const began = Date.now();
     await this.#cluster.kubectl(['rollout', 'restart', '-n', SYSTEM_NAMESPACE, `deployment/${deployment}`]);

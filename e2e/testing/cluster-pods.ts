@@ -23,7 +23,10 @@ export async function evaluateIn<T>(
   ) as T;
 }
 
-/** A pod that passes Pod Security `restricted` and does nothing but wait, to do something from there. It is ready on return. */
+/**
+ * A pod that passes Pod Security `restricted` and does nothing but wait, to do something from there. It is ready on
+ * return.
+ */
 export async function startIdlePod(
   cluster: Cluster,
   { namespace, pod }: PodPlace,

@@ -39,7 +39,10 @@ export class FunctionObjects {
     });
   }
 
-  /** `kubectl apply` of a Secret, whose values fields refer to. @returns when kubectl was through, by `machineTime()` */
+  /**
+   * `kubectl apply` of a Secret, whose values fields refer to.
+   * @returns when kubectl was through, by `machineTime()`
+   */
   async secret(name: string, values: Record<string, string>): Promise<number> {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: values };
     await this.#cluster.kubectl(['apply', IN, '-f', '-'], { input: JSON.stringify(secret) });

@@ -20,8 +20,8 @@ interface Likeness {
 }
 
 /**
- * A Deployment and a Service of `node:http` with nothing of Wherry: what the cluster itself does to a server, at the same
- * time and on the same machine.
+ * A Deployment and a Service of `node:http` with nothing of Wherry: what the cluster itself does to a server, at the
+ * same time and on the same machine.
  */
 export class PlainServer {
   readonly #cluster: Cluster;

@@ -2,14 +2,19 @@ import { TEST_CLUSTER, testCluster } from '../cluster/test-cluster.ts';
 import { ApiClient } from './api-client.ts';
 import { startService } from './embedded-service.ts';
 
-/** Wherry as its callers have it, wherever it runs. A suite that knows no more runs against one machine and a cluster. */
+/**
+ * Wherry as its callers have it, wherever it runs. A suite that knows no more runs against one machine and a cluster.
+ */
 export interface Platform {
   /** Where `/run` is served, without a trailing slash. */
   functionUrl: string;
   /** Where `/api` is served, without a trailing slash. */
   managementUrl: string;
   managementKey: string;
-  /** How soon a function's first code answers, in milliseconds: on one machine at once, in a cluster when its pods are ready. */
+  /**
+   * How soon a function's first code answers, in milliseconds: on one machine at once, in a cluster when its pods are
+   * ready.
+   */
   startsWithinMs: number;
   /** What its programs have printed. */
   output(): Promise<string>;

@@ -23,7 +23,10 @@ interface UsedObjects {
   readonly api: ApiClient;
   /** The body of an answer of the management API. @throws Error when it refuses */
   rest(method: string, path: string, body?: unknown): Promise<any>;
-  /** Waits until a call of a function is answered so; without a word, whatever the text. @throws Error when it is not in time */
+  /**
+   * Waits until a call of a function is answered so; without a word, whatever the text.
+   * @throws Error when it is not in time
+   */
   becomes(path: string, status: number, word?: string, ms?: number): Promise<void>;
 }
 

@@ -10,7 +10,9 @@ import { listenManager } from './listen-manager.ts';
 import type { Stores } from './open-stores.ts';
 import { urlOf, type WelcomeFacts } from './welcome.ts';
 
-/** An answer waits this long for the operator, which needs some milliseconds: who made a function can call it at once. */
+/**
+ * An answer waits this long for the operator, which needs some milliseconds: who made a function can call it at once.
+ */
 const OPERATOR_MS = 500;
 
 interface StartEmbeddedManagerOptions extends Stores {

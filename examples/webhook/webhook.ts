@@ -17,7 +17,8 @@ const handler: Handler = async (c, ctx) => {
 function isSigned(body: Buffer, header: string | undefined, secret: string): boolean {
   const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`);
   const given = Buffer.from(header ?? '');
-  // With ===, the time of the comparison would reveal how many characters are right. timingSafeEqual requires equal lengths.
+  // With ===, the time of the comparison would reveal how many characters are right. timingSafeEqual requires equal
+  // lengths.
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 

@@ -61,7 +61,10 @@ export interface ManagerOptions {
   trustedProxies?: readonly string[];
   /** How long the answer to a function's write waits for the operator to have taken it in; by default not at all. */
   awaitOperatorMs?: number;
-  /** How long a single call of the store may take before its request is answered with 503; by default as long as it likes. */
+  /**
+   * How long a single call of the store may take before its request is answered with 503; by default as long as it
+   * likes.
+   */
   storeLimitMs?: number;
   /** Notifies when the key ring holds other keys than before. */
   onKeyRingChange?: (callback: () => void) => () => void;

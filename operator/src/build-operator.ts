@@ -55,11 +55,14 @@ interface OperatorOptions {
 
 export interface Operator {
   /**
-   * Serves a router's feed on this connection until it ends. The outcome says whether the router listens; it never rejects.
+   * Serves a router's feed on this connection until it ends. The outcome says whether the router listens; it never
+   * rejects.
    * @param known the newest state that the router knows: nothing is sent before the caches are there too.
    */
   attachRouter(channel: FeedChannel, known?: KnownState): { outcome: Promise<RouterOutcome> };
-  /** Resolves when all caches are full and a first snapshot is out; keeps trying until then. Every replica does this. */
+  /**
+   * Resolves when all caches are full and a first snapshot is out; keeps trying until then. Every replica does this.
+   */
   start(): Promise<void>;
   /** From now on it reconciles, builds and collects. After `start`; harmless a second time. */
   lead(): Promise<void>;

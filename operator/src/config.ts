@@ -12,7 +12,9 @@ const path = z.string().max(4096);
 const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const namespace = z.string().regex(dnsLabel, 'must be the name of a namespace');
 
-/** The variables that the operator reads as a program: `docs/reference/config.md` lists them, with the same defaults. */
+/**
+ * The variables that the operator reads as a program: `docs/reference/config.md` lists them, with the same defaults.
+ */
 export const operatorEnvironment = z.object({
   WHERRY_NAMESPACE: namespace.default('wherry-functions'),
   WHERRY_SYSTEM_NAMESPACE: namespace.default('wherry-system'),

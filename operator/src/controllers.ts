@@ -95,7 +95,8 @@ function makeAll(dependencies: ControllerDependencies): All {
       reconcile: (name) => reconcileGroup(dependencies, name),
       all: names(caches.groups),
     }),
-    // What they decide depends on the object, its group, its Secret and its expiry, which it waits for itself: a resync would find nothing else.
+    // What they decide depends on the object, its group, its Secret and its expiry, which it waits for itself: a resync
+    // would find nothing else.
     keys: createController({
       ...shared,
       name: 'apikey',
@@ -181,7 +182,10 @@ function enqueueOthers(
   ];
 }
 
-/** Calls back with the name of a key group that is there from now on, or is there no longer; other changes of it are many. */
+/**
+ * Calls back with the name of a key group that is there from now on, or is there no longer; other changes of it are
+ * many.
+ */
 function onComingAndGoing({ groups }: Caches, callback: (group: string) => void): () => void {
   const there = new Set(
     groups

@@ -41,7 +41,8 @@ export function answerRefusal(call: Call, refusal: Refusal, clock: Clock, header
 
 /**
  * Ends the connection whose caller does not read an answer that is complete: until it has been sent, the connection is
- * neither idle nor held to any other limit (R11, R12). An answer that waits behind others has its time from its turn on.
+ * neither idle nor held to any other limit (R11, R12). An answer that waits behind others has its time from its turn
+ * on.
  */
 export function closeUnread(res: ServerResponse, clock: Clock, ms = UNREAD_MS): void {
   if (res.writableFinished) return;

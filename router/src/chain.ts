@@ -153,7 +153,9 @@ const TOO_MANY_WORDS = new Refusal(
   `The request has more than ${MAX_WORDS} words in its target and headers that could be API keys: those of 16 to 256 letters, digits, "-" and "_".`,
 );
 
-/** In the function's limit, until an instance has answered, and in the router's, until the caller has read it all (R12). */
+/**
+ * In the function's limit, until an instance has answered, and in the router's, until the caller has read it all (R12).
+ */
 function acquireSlots({ fn, peer, res }: RoutedCall, budget: CallBudget): Refusal | undefined {
   const { limit } = fn.activity;
   if (!limit.hasCapacity(fn.spec.maxConcurrency)) return new Refusal('over_capacity', ['Retry-After', '1']);

@@ -28,9 +28,15 @@ interface RuntimeParts {
   config: RuntimeConfig;
   /** Calls come only when this has resolved. Default: at once. */
   watched?: Promise<void>;
-  /** Blocks until what was sent is with the other side, in bounded time; where the feed can do that without the event loop. */
+  /**
+   * Blocks until what was sent is with the other side, in bounded time; where the feed can do that without the event
+   * loop.
+   */
   drainFeedSync?: () => void;
-  /** Resolves, in bounded time, when what was sent is with the other side; for a crash where there is no `drainFeedSync`. */
+  /**
+   * Resolves, in bounded time, when what was sent is with the other side; for a crash where there is no
+   * `drainFeedSync`.
+   */
   closeFeed?: () => Promise<void>;
 }
 

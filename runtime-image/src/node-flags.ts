@@ -10,7 +10,8 @@ const OUTSIDE_HEAP_MIB = 32;
 
 /**
  * Node's options for an instance's process. The permission model allows nothing but the entry file and `/tmp`; it does
- * not stop `node:sqlite` from opening any file, so that module is switched off. Hygiene: the wall is the uid or the pod.
+ * not stop `node:sqlite` from opening any file, so that module is switched off. Hygiene: the wall is the uid or the
+ * pod.
  */
 export function runtimeNodeFlags(instance: RuntimeProcess): string[] {
   const folder = instance.temporaryDirectory?.replace(/\/*$/, '/');

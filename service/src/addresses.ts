@@ -27,9 +27,9 @@ interface AddressLimits {
 }
 
 /**
- * Bounds connections, in all and from each address that is no trusted proxy's (R12). A new one takes the place of one that
- * does nothing, from the same address or from the one that has most: of those that never had a call first. So nobody who
- * shares an address with a crowd is shut out by it. Where all are busy, the new one is refused.
+ * Bounds connections, in all and from each address that is no trusted proxy's (R12). A new one takes the place of one
+ * that does nothing, from the same address or from the one that has most: of those that never had a call first. So
+ * nobody who shares an address with a crowd is shut out by it. Where all are busy, the new one is refused.
  */
 export class Addresses<T extends Closable> {
   readonly #limits: AddressLimits;
@@ -46,7 +46,10 @@ export class Addresses<T extends Closable> {
     return this.#count;
   }
 
-  /** Counts one more. @returns its address, to be given to `leave`; undefined: there is no room, and nobody who would make it. */
+  /**
+   * Counts one more.
+   * @returns its address, to be given to `leave`; undefined: there is no room, and nobody who would make it.
+   */
   enter(remote: string | undefined): Address<T> | undefined {
     const plain = plainAddress(remote ?? '');
     const network = networkOf(plain);
@@ -67,7 +70,10 @@ export class Addresses<T extends Closable> {
     return address;
   }
 
-  /** One of the address has no call any more; it, or one that has done nothing longer, is closed where there are too many. */
+  /**
+   * One of the address has no call any more; it, or one that has done nothing longer, is closed where there are too
+   * many.
+   */
   rest(address: Address<T>, connection: T): void {
     address.idle.add(connection);
     this.#bound(address, 0);

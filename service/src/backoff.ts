@@ -6,8 +6,8 @@ interface BackoffLimits {
 }
 
 /**
- * How long to wait after so many failures in a row: doubled each time up to a limit, less a random part of up to half, so
- * that those who failed together do not come back together.
+ * How long to wait after so many failures in a row: doubled each time up to a limit, less a random part of up to half,
+ * so that those who failed together do not come back together.
  * @param failures from 1
  * @param random 0 to 1, as Math.random
  * @returns whole milliseconds

@@ -24,12 +24,14 @@ interface Slot<T> {
   readonly bytes: number;
 }
 
-/** How much of a full queue is kept: an eighth makes room at once, so that not each new item looks through all of them. */
+/**
+ * How much of a full queue is kept: an eighth makes room at once, so that not each new item looks through all of them.
+ */
 const KEPT = 7 / 8;
 
 /**
- * A queue for what is sent in batches, in order, bounded by count and by bytes. When it is full, the oldest items of those
- * owners that have more than their share go. An item that no batch can hold goes at once.
+ * A queue for what is sent in batches, in order, bounded by count and by bytes. When it is full, the oldest items of
+ * those owners that have more than their share go. An item that no batch can hold goes at once.
  */
 export class BatchQueue<T> {
   readonly #options: BatchQueueOptions<T>;

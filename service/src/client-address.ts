@@ -3,8 +3,8 @@ import { plainAddress, type TrustedNetworks } from './trusted-networks.ts';
 
 /**
  * The caller's address: the peer's own, or what proxies that are trusted say (`X-Forwarded-For`, all of its values
- * comma-separated). Of a chain it is the nearest address that is not one of ours: what stands before it was the caller's
- * to invent.
+ * comma-separated). Of a chain it is the nearest address that is not one of ours: what stands before it was the
+ * caller's to invent.
  */
 export function clientAddress(peer: string, forwardedFor: string, trusts: TrustedNetworks): string {
   let client = plainAddress(peer);

@@ -4,7 +4,9 @@ const SLACK_MS = 20;
 
 describe('systemClock', () => {
   it('gives the wall clock, with a fraction, also after it was set', () => {
-    /** Between a look before and one after; the monotonic clock, which gives the fraction, is read apart from the other. */
+    /**
+     * Between a look before and one after; the monotonic clock, which gives the fraction, is read apart from the other.
+     */
     const expectRight = (): void => {
       const before = Date.now();
       const reading = systemClock.now();

@@ -7,12 +7,17 @@ const MAX_DELAY_MS = 2_147_483_647;
 
 /** How far the fine clock may be from the wall clock before it is set again. */
 const MAX_DRIFT_MS = 10;
-/** Both are compared when they were read together: where the process was off its core between, the difference means nothing. */
+/**
+ * Both are compared when they were read together: where the process was off its core between, the difference means
+ * nothing.
+ */
 const TOGETHER_MS = 1;
 
 let origin = performance.timeOrigin;
 
-/** The wall clock with a fraction: `performance` alone would not follow a clock that is set, or a machine that slept. */
+/**
+ * The wall clock with a fraction: `performance` alone would not follow a clock that is set, or a machine that slept.
+ */
 function now(): number {
   for (;;) {
     const before = performance.now();

@@ -9,7 +9,10 @@ interface DrainOptions {
   boundMs: number;
 }
 
-/** Takes no new connection, lets running requests finish for a while, and cuts what is left. @returns once every connection is closed. */
+/**
+ * Takes no new connection, lets running requests finish for a while, and cuts what is left.
+ * @returns once every connection is closed.
+ */
 export async function drainServer(
   server: Pick<Server, 'close' | 'closeIdleConnections' | 'closeAllConnections'>,
   { clock, boundMs }: DrainOptions,

@@ -114,7 +114,9 @@ export class ListWatchInformer<T extends Identified> {
     await this.#wait(target, REACH_PATIENCE_MS);
   }
 
-  /** Resolves when the cache reflects a list that began after this: the newest state, even where that is an older one. */
+  /**
+   * Resolves when the cache reflects a list that began after this: the newest state, even where that is an older one.
+   */
   relist(): Promise<void> {
     return this.#wait(undefined, 0);
   }

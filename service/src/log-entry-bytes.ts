@@ -6,8 +6,8 @@ const FRAME_BYTES = 256;
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 /**
- * Bytes that a log entry takes at most in a message, which is JSON in UTF-8: an escape takes up to six for one character.
- * The texts are counted exactly. Cheaper than to write the whole entry, for it is computed for each.
+ * Bytes that a log entry takes at most in a message, which is JSON in UTF-8: an escape takes up to six for one
+ * character. The texts are counted exactly. Cheaper than to write the whole entry, for it is computed for each.
  */
 export function logEntryBytes({ functionName, message, args }: LogEntry): number {
   return FRAME_BYTES + functionName.length + textBytes(message) + (args === null ? 0 : textBytes(args));

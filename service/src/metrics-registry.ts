@@ -5,8 +5,8 @@ import { Registry } from 'prom-client';
 const SLICE = 20;
 
 /**
- * What `/metrics` prints: the metrics that are always there, then groups of series that come and go. The text is made in
- * slices, so that a scrape of a thousand functions holds up no call.
+ * What `/metrics` prints: the metrics that are always there, then groups of series that come and go. The text is made
+ * in slices, so that a scrape of a thousand functions holds up no call.
  */
 export class MetricsRegistry {
   /** Of those that are always there. */

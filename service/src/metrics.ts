@@ -26,8 +26,8 @@ export function createMetrics(): { metrics: Metrics; registry: MetricsRegistry }
 }
 
 /**
- * The same for a program of its own: with what prom-client exposes for every Node process (CPU, memory, event loop, garbage
- * collection), under its own names. Once in a process.
+ * The same for a program of its own: with what prom-client exposes for every Node process (CPU, memory, event loop,
+ * garbage collection), under its own names. Once in a process.
  */
 export function createProgramMetrics(): ReturnType<typeof createMetrics> {
   const made = createMetrics();

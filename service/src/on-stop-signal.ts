@@ -2,14 +2,14 @@ import process from 'node:process';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
 /**
- * One request to stop may come as several signals: a terminal's Ctrl-C and a service manager signal a whole group, and npm,
- * which is in it, hands the signal on.
+ * One request to stop may come as several signals: a terminal's Ctrl-C and a service manager signal a whole group, and
+ * npm, which is in it, hands the signal on.
  */
 const SAME_REQUEST_MS = 1000;
 
 /**
- * The first SIGTERM or SIGINT stops the program. Who signals again, later than a second after it, does not want to wait: the
- * program ends at once, with exit code 1.
+ * The first SIGTERM or SIGINT stops the program. Who signals again, later than a second after it, does not want to
+ * wait: the program ends at once, with exit code 1.
  * @param stop called once
  */
 export function onStopSignal(clock: Clock, stop: (signal: NodeJS.Signals) => void): void {

@@ -45,7 +45,10 @@ class TestProgram {
     await this.until('advanced');
   }
 
-  /** Signals it, and then with what it answers: by then it has had the first one, since the kernel gives the lower number first. */
+  /**
+   * Signals it, and then with what it answers: by then it has had the first one, since the kernel gives the lower
+   * number first.
+   */
   async signal(name: NodeJS.Signals): Promise<void> {
     this.child.kill(name);
     this.child.kill('SIGWINCH');

@@ -24,8 +24,8 @@ interface ProgramOptions {
 }
 
 /**
- * Runs a program from its start to its exit: 0 after it was stopped, also where the signal came while it started; 1, and one
- * line on standard error, after a failure, and 1 after a second request to stop.
+ * Runs a program from its start to its exit: 0 after it was stopped, also where the signal came while it started; 1,
+ * and one line on standard error, after a failure, and 1 after a second request to stop.
  */
 export function runProgram(options: ProgramOptions): void {
   const { name, clock, mayEndWhileStarting = false } = options;

@@ -1,6 +1,8 @@
 /** Lets only so many in at once; the others wait in the order in which they came. */
 export interface Semaphore {
-  /** Resolves when there is room, with how to release it (once). Rejects with the signal's reason when it aborts first. */
+  /**
+   * Resolves when there is room, with how to release it (once). Rejects with the signal's reason when it aborts first.
+   */
   acquire(signal: AbortSignal): Promise<() => void>;
 }
 

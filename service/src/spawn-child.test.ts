@@ -2,7 +2,10 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** Takes all descriptors, fails to start a program, gives one back after the other until it starts. Prints how both went. */
+/**
+ * Takes all descriptors, fails to start a program, gives one back after the other until it starts. Prints how both
+ * went.
+ */
 const PROGRAM = `
 import { closeSync, openSync } from 'node:fs';
 import { spawnChild } from ${JSON.stringify(path.join(import.meta.dirname, 'spawn-child.ts'))};

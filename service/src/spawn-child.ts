@@ -1,9 +1,11 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 
 /**
- * Starts a program as `spawn` does, with pipes to it. Where no file descriptor is left, Node makes none of the pipes that its
- * types promise, and emits an `error` that ends the whole process where nobody listens; here that is an exception.
- * @throws Error when this process, or the machine, has no file descriptor left. Other failures are the child's `error` event.
+ * Starts a program as `spawn` does, with pipes to it. Where no file descriptor is left, Node makes none of the pipes
+ * that its types promise, and emits an `error` that ends the whole process where nobody listens; here that is an
+ * exception.
+ * @throws Error when this process, or the machine, has no file descriptor left. Other failures are the child's `error`
+ * event.
  */
 export function spawnChild(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
   const child = spawn(command, args, options);

@@ -11,7 +11,10 @@ export function isStartError(error: unknown): error is StartError {
   return error instanceof Error && error.name === 'StartError';
 }
 
-/** What a program that an error ends prints of it: a StartError's one line; of others, which are our own mistakes, the stack. */
+/**
+ * What a program that an error ends prints of it: a StartError's one line; of others, which are our own mistakes, the
+ * stack.
+ */
 export function fatalMessage(error: unknown): string {
   if (isStartError(error)) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

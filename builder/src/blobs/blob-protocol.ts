@@ -2,9 +2,9 @@ import type { BuildRequest } from '@wherry/core/ports/builder.ts';
 import { z } from 'zod';
 
 /*
- * How who builds reads blobs of who has them: the build process those of the service, over its pipe, and the builder those
- * of the operator, over its socket. It names a blob by its hash, and gets it or that there is none. Both know which
- * hashes a build may name: `BlobRequests` sends no request for another, and `BlobResponder` ends who sends one.
+ * How who builds reads blobs of who has them: the build process those of the service, over its pipe, and the builder
+ * those of the operator, over its socket. It names a blob by its hash, and gets it or that there is none. Both know
+ * which hashes a build may name: `BlobRequests` sends no request for another, and `BlobResponder` ends who sends one.
  */
 
 /** The digest of a file or of a lock, or a tarball's integrity. */
@@ -19,7 +19,9 @@ export const blobAnswerSchemas = [
 ] as const;
 export type BlobAnswer = z.infer<(typeof blobAnswerSchemas)[number]>;
 
-/** The digests that a request names, each with whether a build can do without: a lock that is gone is resolved again. */
+/**
+ * The digests that a request names, each with whether a build can do without: a lock that is gone is resolved again.
+ */
 export function blobsOf({ trees, locks }: BuildRequest): Map<string, { optional: boolean }> {
   const blobs = new Map<string, { optional: boolean }>();
   for (const known of locks?.values() ?? []) for (const { lock } of known) blobs.set(lock, { optional: true });

@@ -30,8 +30,8 @@ export class BlobRequests {
 
   /**
    * Requests for the same blob while it is on its way share one answer.
-   * @throws DomainError `forbidden` for a blob that the build does not have, `not_found` when there is none, `unavailable`
-   * for other bytes than the hash names, and when the connection has closed.
+   * @throws DomainError `forbidden` for a blob that the build does not have, `not_found` when there is none,
+   * `unavailable` for other bytes than the hash names, and when the connection has closed.
    */
   async request(hash: string): Promise<Buffer> {
     // Sent, it would end the build: work for an earlier order may still go on when the next one comes.

@@ -35,7 +35,9 @@ export class BlobResponder {
     this.#allowed.set(hash, read);
   }
 
-  /** Whether the build has this blob, and the other end not too many requests open. Who requests another is to be ended. */
+  /**
+   * Whether the build has this blob, and the other end not too many requests open. Who requests another is to be ended.
+   */
   mayRequest(hash: string): boolean {
     return this.#open < MAX_OPEN && this.#allowed.has(hash);
   }

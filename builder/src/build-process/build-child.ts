@@ -80,13 +80,17 @@ function buildChild(channel: FeedChannel, node: GroupLeader, esbuild: GroupLeade
   };
 }
 
-/** B1: nothing of the service's environment, and no folder. `detached` makes a group, and Node drops supplementary groups. */
+/**
+ * B1: nothing of the service's environment, and no folder. `detached` makes a group, and Node drops supplementary
+ * groups.
+ */
 const apart = ({ identity }: ChildOptions) => ({ cwd: '/', detached: true, ...identity });
 
 function spawnEsbuild({ esbuildBinary, esbuildArguments }: BuildProgram, options: ChildOptions): ChildProcess {
   return spawnChild(esbuildBinary, esbuildArguments, {
     ...apart(options),
-    // It collects garbage seldom, for most builds end before it would help, and from its half of the memory on more often.
+    // It collects garbage seldom, for most builds end before it would help, and from its half of the memory on more
+    // often.
     env: { GOGC: '400', GOMEMLIMIT: `${Math.floor(options.memoryBytes * 0.45)}` },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -107,7 +111,8 @@ function spawnNode(program: BuildProgram, options: ChildOptions, esbuild: ChildP
 
 /**
  * The permission model keeps Node's own file calls to the two packages, and it may start no process. esbuild is a
- * program, so that it cannot be kept. The wall is that no file is ever requested (`sources-plugin.ts`), and the other uid.
+ * program, so that it cannot be kept. The wall is that no file is ever requested (`sources-plugin.ts`), and the other
+ * uid.
  */
 function nodeFlags({ readable }: BuildProgram, memoryBytes: number): string[] {
   return [

@@ -6,8 +6,8 @@ import type * as Esbuild from 'esbuild';
 
 /**
  * esbuild's library with the one esbuild process that the service started for us, over file descriptors 4 (its standard
- * input) and 5 (its standard output). The library knows no other way to one than `spawn`, and this process may start none.
- * After `stop()` it is gone for good.
+ * input) and 5 (its standard output). The library knows no other way to one than `spawn`, and this process may start
+ * none. After `stop()` it is gone for good.
  */
 export function inheritedEsbuild(esbuildFile: string): typeof Esbuild {
   const stdin = new Socket({ fd: 4, readable: false, writable: true });

@@ -285,7 +285,9 @@ describe('a build and the disk (B1)', () => {
     api: { 'h.ts': `import data from 'npm:${name}@1.0.0/data.js'; export default () => data.length; ${text}` },
   });
 
-  /** The folder of the process that calls the registry: the manifests that it resolves lie there, and no package does. */
+  /**
+   * The folder of the process that calls the registry: the manifests that it resolves lie there, and no package does.
+   */
   const INSTALL_FOLDER = /^.*\/wherry-install-[^/]+(?=\/)/;
   const MANIFEST_BYTES = 64 * 1024;
 

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const PROGRAM = fileURLToPath(new URL('../testing/builds-as-process-1.ts', import.meta.url));
-/** A machine's init reaps what falls to it; a process 1 that is no init, as in a container, reaps its own children alone. */
+/**
+ * A machine's init reaps what falls to it; a process 1 that is no init, as in a container, reaps its own children
+ * alone.
+ */
 const NAMESPACE = ['--pid', '--fork', '--mount-proc', '--kill-child'];
 const isRoot = process.getuid?.() === 0;
 

@@ -1,6 +1,9 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
-/** The two times of a build, of which one passes at a time: that of the process, and that in which it waits for packages. */
+/**
+ * The two times of a build, of which one passes at a time: that of the process, and that in which it waits for
+ * packages.
+ */
 export interface TimeBudgets {
   /** The process waits for packages from now until the returned function is called; waits may overlap. */
   wait(): () => void;

@@ -24,7 +24,10 @@ interface PackageService {
   tarball(integrity: string): Promise<Uint8Array>;
 }
 
-/** Packages that are unpacked, and their files as esbuild gets them. A tarball is identified by its content, whoever requests it. */
+/**
+ * Packages that are unpacked, and their files as esbuild gets them. A tarball is identified by its content, whoever
+ * requests it.
+ */
 export interface PreparedPackages {
   packages: PackageFiles;
   loaded: ReadonlyMap<string, Promise<OnLoadResult>>;

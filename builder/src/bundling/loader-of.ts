@@ -22,7 +22,9 @@ const HANDLER = /\.(?:tsx?|mts|jsx?|mjs|cjs)$/;
 /** Whether a handler may be in a file of this name. */
 export const isHandlerFile = (path: string): boolean => HANDLER.test(path);
 
-/** How a file is read, by the import's `type` attribute, else by the file's extension. A string says why it cannot be. */
+/**
+ * How a file is read, by the import's `type` attribute, else by the file's extension. A string says why it cannot be.
+ */
 export function loaderOf(file: string, attributes: Record<string, string>): { loader: Loader } | { problem: string } {
   const { type } = attributes;
   if (type !== undefined) {

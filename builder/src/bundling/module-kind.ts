@@ -1,6 +1,7 @@
 /**
  * esbuild decides by a file's name alone whether it is a module by Node's rules, in which the default import of
- * CommonJS is `module.exports`. To files whose package.json says `"type": "module"` we give such a name, which no file has.
+ * CommonJS is `module.exports`. To files whose package.json says `"type": "module"` we give such a name, which no file
+ * has.
  */
 const SUFFIX = '//.mjs';
 const DECIDED_BY_PACKAGE = /\.[jt]sx?$/;

@@ -5,8 +5,9 @@ import type { LanguageOptions } from './ts-config.ts';
 
 /**
  * A package's code, made such that esbuild opens no file of the disk for it (B2): names of source maps are taken away,
- * and calls of `import()` and `require()` with a path that is put together become calls that esbuild leaves alone. Such a
- * call works as far as Node's own modules go, and else throws: that it is there is no mistake, for it may never be reached.
+ * and calls of `import()` and `require()` with a path that is put together become calls that esbuild leaves alone. Such
+ * a call works as far as Node's own modules go, and else throws: that it is there is no mistake, for it may never be
+ * reached.
  * @returns the code, and whether it has such calls.
  */
 export async function packageCode(
@@ -31,8 +32,8 @@ const withoutSourceMaps = (code: string): string =>
     : code;
 
 /**
- * What in JavaScript may follow the two words where no path is put together: one string without escapes or one name, and
- * the end of the call; or what makes it no call. Everything else is for esbuild to judge.
+ * What in JavaScript may follow the two words where no path is put together: one string without escapes or one name,
+ * and the end of the call; or what makes it no call. Everything else is for esbuild to judge.
  */
 const ARGUMENT = String.raw`\s*\(\s*(?:'[^'\\\n]*'|"[^"\\\n]*"|[\w$]+(?:\.[\w$]+)*)\s*\)`;
 const NO_CALL = String.raw`[\w$,;:=&|?}\-+>]`;

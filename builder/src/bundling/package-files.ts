@@ -7,11 +7,17 @@ interface PackageManifest {
   sideEffects?: unknown;
 }
 
-/** The virtual node_modules of all sources: paths are `<source>/node_modules/…`. Tarballs come when they are first touched. */
+/**
+ * The virtual node_modules of all sources: paths are `<source>/node_modules/…`. Tarballs come when they are first
+ * touched.
+ */
 export interface PackageFiles {
   /** Whether the source has a node_modules. */
   hasSource(source: string): boolean;
-  /** The folder that an `npm:` import of a source means, by `name` or `name@range`; undefined when there is no such import. */
+  /**
+   * The folder that an `npm:` import of a source means, by `name` or `name@range`; undefined when there is no such
+   * import.
+   */
   folderFor(source: string, spec: string): string | undefined;
   /** The folder of the package of this name that code in `folder` sees, found upwards as Node does. */
   find(name: string, folder: string): string | undefined;

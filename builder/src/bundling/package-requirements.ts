@@ -35,7 +35,9 @@ export async function collectRequirements(
   );
 }
 
-/** Fetches the tarballs that are imported by name, side by side: esbuild resolves one import of a file after the other. */
+/**
+ * Fetches the tarballs that are imported by name, side by side: esbuild resolves one import of a file after the other.
+ */
 export function fetchRequired(errors: readonly Message[], packages: PackageFiles): void {
   for (const error of errors) {
     const { requirement } = (error.detail ?? {}) as Partial<Detail>;

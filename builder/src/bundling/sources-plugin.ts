@@ -18,8 +18,8 @@ export interface PluginInput extends SourceImportContext, PackageLoadContext {
 }
 
 /**
- * The virtual file system that esbuild bundles: it answers every import and every load, so that esbuild itself opens
- * no file (B2). Namespaces: `app` the sources, `package` their node_modules, `hono` the platform's JSX, `throws` modules
+ * The virtual file system that esbuild bundles: it answers every import and every load, so that esbuild itself opens no
+ * file (B2). Namespaces: `app` the sources, `package` their node_modules, `hono` the platform's JSX, `throws` modules
  * that cannot be used, `entry` the module that we write.
  */
 export function sourcesPlugin(input: PluginInput): Plugin {
@@ -82,7 +82,8 @@ async function inPackage(args: OnResolveArgs, input: PluginInput): Promise<OnRes
     { specifier: args.path, importer: fileOf(args.importer), kind: args.kind },
     input,
   );
-  // Without an answer esbuild makes it an error, or leaves it alone where a failure is caught. It has no folder to look in.
+  // Without an answer esbuild makes it an error, or leaves it alone where a failure is caught. It has no folder to look
+  // in.
   if (found === 'native') return undefined;
   if ('builtin' in found) return { path: found.builtin, external: true };
   if ('throws' in found) return { path: found.throws, namespace: 'throws' };

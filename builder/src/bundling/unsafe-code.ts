@@ -21,8 +21,8 @@ const COMPUTED = ['unsupported-dynamic-import', 'unsupported-require-call'];
 const ANY_REQUIRE = /^Converting "require" to "esm"/;
 
 /**
- * The imports of a file whose path is put together, as esbuild sees them. It is called without `bundle`, when it neither
- * resolves anything nor expands such paths as globs on the disk. Other errors are left to the bundling.
+ * The imports of a file whose path is put together, as esbuild sees them. It is called without `bundle`, when it
+ * neither resolves anything nor expands such paths as globs on the disk. Other errors are left to the bundling.
  */
 export async function computedImports(
   file: { path: string; code: string; loader: Loader },
@@ -68,8 +68,8 @@ const CALL = /\bmodule\.require\((?!"[^"\\]*"\)|'[^'\\]*'\)|`[^`\\$]*`\))/g;
 
 /**
  * The code without `module.require()` of a path that is put together; undefined when it has none. esbuild takes such a
- * call for `require()` when it bundles, and only then: it does not report it beforehand. So it is looked for in the code
- * as esbuild itself writes it, without comments, parentheses and escapes that could hide it.
+ * call for `require()` when it bundles, and only then: it does not report it beforehand. So it is looked for in the
+ * code as esbuild itself writes it, without comments, parentheses and escapes that could hide it.
  */
 export async function withoutModuleRequire(
   file: { code: string; loader: Loader },

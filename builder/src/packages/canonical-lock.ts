@@ -57,7 +57,10 @@ export function layoutOf(lock: string): PackageLayout {
   return layout;
 }
 
-/** Two ranges that came to one version share one folder, so that the package exists once; unless each has packages of its own below. */
+/**
+ * Two ranges that came to one version share one folder, so that the package exists once; unless each has packages of
+ * its own below.
+ */
 function folderOf(folder: string, packages: PackageLayout['packages']): string {
   const found = packages[`node_modules/${folder}`];
   if (found === undefined || found.name === folder) return folder;

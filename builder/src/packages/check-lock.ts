@@ -46,9 +46,9 @@ const FOLDER = /^node_modules\/(?:@[^/]+\/)?[^/]+(?:\/node_modules\/(?:@[^/]+\/)
 const VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
 
 /**
- * Reads an author's lock and refuses, by name, whatever is not a registry tarball with integrity (B3).
- * The addresses in it are not used: each version is requested from the configured registry, and must have the lock's integrity.
- * Entries for development, and those that lie inside another package's tarball, are left out.
+ * Reads an author's lock and refuses, by name, whatever is not a registry tarball with integrity (B3). The addresses in
+ * it are not used: each version is requested from the configured registry, and must have the lock's integrity. Entries
+ * for development, and those that lie inside another package's tarball, are left out.
  */
 export function checkLock(
   file: string,

@@ -92,7 +92,10 @@ function installerOf(options: PackageRegistryOptions, timeoutMs: number): Instal
   });
 }
 
-/** Packages from one registry, kept as tarballs. A process of its own talks to the registry and puts the tree together (B3). */
+/**
+ * Packages from one registry, kept as tarballs. A process of its own talks to the registry and puts the tree together
+ * (B3).
+ */
 export function createPackageRegistry(options: PackageRegistryOptions): PackageRegistry & { stop(): Promise<void> } {
   const { clock, logger, metrics } = options;
   const limits = { ...LIMITS, ...options.limits };

@@ -17,7 +17,10 @@ export function packageFailure(
   return { reason, message, ...(location && { location }), retry: HEALS.has(reason) };
 }
 
-/** Where a JSON text first has a key: for messages, so that a miss costs nothing. The start of the file when it has none. */
+/**
+ * Where a JSON text first has a key: for messages, so that a miss costs nothing. The start of the file when it has
+ * none.
+ */
 export function placeOfKey(file: string, text: string, key: string): SourceLocation {
   const quoted = JSON.stringify(key).replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const before = text.slice(0, Math.max(0, text.search(new RegExp(String.raw`${quoted}\s*:`)))).split('\n');

@@ -72,9 +72,15 @@ export interface LockedPackage {
 
 /** What lies where in the virtual node_modules of a source. JSON, so that it can cross a pipe. */
 export interface PackageLayout {
-  /** By virtual folder: `node_modules/a`, `node_modules/a/node_modules/@s/b`. Bundled dependencies lie inside their package's tarball. */
+  /**
+   * By virtual folder: `node_modules/a`, `node_modules/a/node_modules/@s/b`. Bundled dependencies lie inside their
+   * package's tarball.
+   */
   packages: Record<string, LockedPackage>;
-  /** The top-level folder name that answers an `npm:` import, by `name@range` as written (`hono@4`, `dayjs`): see `npmSpecifier`. */
+  /**
+   * The top-level folder name that answers an `npm:` import, by `name@range` as written (`hono@4`, `dayjs`): see
+   * `npmSpecifier`.
+   */
   folders: Record<string, string>;
 }
 

@@ -28,8 +28,8 @@ interface ResolvedPackages {
 const LOCK_FILES = ['npm-shrinkwrap.json', 'package-lock.json'] as const;
 
 /**
- * Resolves the packages of each source that requires some: by the lock that answered the same before, else by a request to
- * the registry.
+ * Resolves the packages of each source that requires some: by the lock that answered the same before, else by a request
+ * to the registry.
  * @param requirements by source, the `npm:` specifiers that the handler reaches.
  * @throws what the content store or the signal says.
  */

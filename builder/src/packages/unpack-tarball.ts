@@ -37,9 +37,8 @@ export class TarballError extends Error {
 
 /**
  * The files of a package by their path in it, unpacked in memory. As npm does, it takes the first folder off each name,
- * whatever that is called, and leaves links and devices out; of entries of one name, the last holds.
- * The files are views of one buffer: a build reads few of them, and begins again each time. It is decompressed in another
- * thread.
+ * whatever that is called, and leaves links and devices out; of entries of one name, the last holds. The files are
+ * views of one buffer: a build reads few of them, and begins again each time. It is decompressed in another thread.
  * @throws TarballError when an entry would leave the package, when a limit is passed, or when the bytes are no tarball.
  */
 export async function unpackTarball(

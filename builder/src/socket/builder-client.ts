@@ -31,9 +31,9 @@ interface BuilderClientOptions {
 const LONGEST_MS = 15 * 60_000;
 
 /**
- * Has builds done by the builder in the container beside, over its Unix socket, a connection a build. The builder is not
- * trusted: what it says is checked, and the artifact's digest is computed here (B4).
- * A build rejects with `unavailable` when the builder cannot be reached or goes away meanwhile: then it was not tried.
+ * Has builds done by the builder in the container beside, over its Unix socket, a connection a build. The builder is
+ * not trusted: what it says is checked, and the artifact's digest is computed here (B4). A build rejects with
+ * `unavailable` when the builder cannot be reached or goes away meanwhile: then it was not tried.
  */
 export function createBuilderClient(options: BuilderClientOptions): Builder & { stop(): Promise<void> } {
   const stopping = new AbortController();

@@ -44,7 +44,8 @@ const MAX_CONNECTIONS = 1000;
  */
 export async function startBuilderServer(options: BuilderServerOptions): Promise<BuilderServer> {
   const { clock, logger } = options;
-  // One builder for all connections, for they share its processes; which connection's blobs a build reads, its context says.
+  // One builder for all connections, for they share its processes; which connection's blobs a build reads, its context
+  // says.
   const requestsOfBuild = new AsyncLocalStorage<BlobRequests>();
   const builder = options.makeBuilder(contentOf(requestsOfBuild));
   const running = new Set<Promise<void>>();

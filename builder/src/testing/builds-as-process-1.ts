@@ -1,6 +1,7 @@
 /**
- * Stands for a builder whose program is process 1, as in a container: builds that end in every way, one after the other, and
- * after each the zombies that are there. Prints one JSON text: its process id, and of each build how it ended, and the zombies.
+ * Stands for a builder whose program is process 1, as in a container: builds that end in every way, one after the
+ * other, and after each the zombies that are there. Prints one JSON text: its process id, and of each build how it
+ * ended, and the zombies.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import process from 'node:process';

@@ -4,7 +4,10 @@ import type { Method } from '../resources/function.ts';
 import type { FunctionResource } from '../resources/kinds.ts';
 import { isRoutePattern, routeShape } from '../routes/route-pattern.ts';
 
-/** Whether a function has its route, or else the `metadata.name` of the one that has it, that one's route, and the methods of both. */
+/**
+ * Whether a function has its route, or else the `metadata.name` of the one that has it, that one's route, and the
+ * methods of both.
+ */
 export type RouteDecision = { accepted: true } | { accepted: false; holder: string; route: string; methods: Method[] };
 
 /**

@@ -32,9 +32,9 @@ export function createDigestKey(secret: Uint8Array): KeyObject {
 }
 
 /**
- * HMAC-SHA256 of a key's value, base64url. By two one-shot hashes, since routers compute it of every word of a call that
- * could be a key: `createHmac` makes an object outside of the heap each time, and costs several times as much, most of it
- * in the garbage collector.
+ * HMAC-SHA256 of a key's value, base64url. By two one-shot hashes, since routers compute it of every word of a call
+ * that could be a key: `createHmac` makes an object outside of the heap each time, and costs several times as much,
+ * most of it in the garbage collector.
  */
 export function keyDigest(digestKey: KeyObject, value: string): string {
   const { inner, outer } = padsOf(digestKey);

@@ -7,7 +7,8 @@ const MAX_VERSION = 0xffff_ffff;
 
 /**
  * A ring of master keys; the highest version is the current one. The secrets are copied.
- * @throws RangeError when there is no key, one is not 32 bytes, or a version is not a whole number from 1 or appears twice.
+ * @throws RangeError when there is no key, one is not 32 bytes, or a version is not a whole number from 1 or appears
+ * twice.
  */
 export function createKeyRing(keys: { version: number; secret: Uint8Array }[]): KeyRing {
   const byVersion = new Map<number, KeyObject>();

@@ -7,7 +7,10 @@
 export const TOKEN_HEADER = 'x-wherry-token';
 /** Request: JSON of InvocationContext, base64url. */
 export const CONTEXT_HEADER = 'x-wherry-context';
-/** Response: how the call ended where its status cannot say: `error` (it threw), `timeout`, `full` (it was not run, for want of a slot). */
+/**
+ * Response: how the call ended where its status cannot say: `error` (it threw), `timeout`, `full` (it was not run, for
+ * want of a slot).
+ */
 export const OUTCOME_HEADER = 'x-wherry-outcome';
 
 /**
@@ -28,8 +31,8 @@ export interface InvocationContext {
   /** `http` or `https`, as the caller saw it. */
   scheme: 'http' | 'https';
   /**
-   * How many calls the instance may answer at once: its share of the function's `maxConcurrency`, which several routers keep
-   * to together by this alone. Absent: as many as come.
+   * How many calls the instance may answer at once: its share of the function's `maxConcurrency`, which several routers
+   * keep to together by this alone. Absent: as many as come.
    */
   slots?: number;
   /** The key that the caller presented, for functions with key groups. */

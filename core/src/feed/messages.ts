@@ -82,7 +82,9 @@ export const helloSchema = z.discriminatedUnion('role', [
     role: z.literal('router'),
     /** Name of its pod. */
     instance: z.string(),
-    /** Of the newest state that it has applied, "0" for none: it is never sent an older one. An integer: it is compared. */
+    /**
+     * Of the newest state that it has applied, "0" for none: it is never sent an older one. An integer: it is compared.
+     */
     resourceVersion: z.string().check(z.regex(/^\d{1,40}$/)),
     /** How often the store had been restored by then; absent: never. */
     restores: z.optional(z.int()),
@@ -110,8 +112,8 @@ export const routerDownSchema = z.discriminatedUnion('type', [
     /** The newest resourceVersion that the state reflects. */
     resourceVersion: z.string(),
     /**
-     * How often the store was restored from a backup; absent: never. resourceVersions compare within one count: a state of a
-     * higher one is newer, whatever its resourceVersion.
+     * How often the store was restored from a backup; absent: never. resourceVersions compare within one count: a state
+     * of a higher one is newer, whatever its resourceVersion.
      */
     restores: z.optional(z.int()),
     /** base64url; HMAC key of the keys' digests. */
@@ -203,8 +205,8 @@ export type RuntimeState = z.infer<typeof runtimeState>;
 /** Down to a runtime. */
 export const runtimeDownSchema = z.discriminatedUnion('type', [
   /**
-   * First on a connection: what this process is for. It loads the artifact, listens, and reports. One that connects again
-   * is sent `start` again, takes the state and the token alone, and reports again.
+   * First on a connection: what this process is for. It loads the artifact, listens, and reports. One that connects
+   * again is sent `start` again, takes the state and the token alone, and reports again.
    */
   z.strictObject({
     type: z.literal('start'),

@@ -31,7 +31,10 @@ export function routerKey(
   };
 }
 
-/** When a key expires, in milliseconds since 1970; null: never. A time that cannot be read counts as past: it never opens a door. */
+/**
+ * When a key expires, in milliseconds since 1970; null: never. A time that cannot be read counts as past: it never
+ * opens a door.
+ */
 export function expiryOf({ spec }: ApiKeyResource): number | null {
   if (spec.expiresAt === undefined) return null;
   const milliseconds = Date.parse(spec.expiresAt);

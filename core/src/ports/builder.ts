@@ -14,7 +14,10 @@ export interface BuildRequest {
 
 /** The packages of a source that satisfied the requirements once, and satisfy them again. */
 export interface KnownLock {
-  /** Digest of the requirements: the dependencies of package.json, its lock, the `npm:` specifiers that a handler reaches. */
+  /**
+   * Digest of the requirements: the dependencies of package.json, its lock, the `npm:` specifiers that a handler
+   * reaches.
+   */
   asks: Digest;
   /** Digest of the lock's text. */
   lock: Digest;

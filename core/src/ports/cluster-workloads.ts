@@ -13,7 +13,10 @@ export interface RuntimePeer {
   gone: AbortSignal;
 }
 
-/** Workloads of a cluster, whose instances are pods. Each replica observes them; only the one that leads ensures and removes. */
+/**
+ * Workloads of a cluster, whose instances are pods. Each replica observes them; only the one that leads ensures and
+ * removes.
+ */
 export interface ClusterWorkloads extends Workloads {
   /** Resolves when what runs is known: `list` is whole from then on. */
   start(): Promise<void>;
@@ -21,7 +24,10 @@ export interface ClusterWorkloads extends Workloads {
   stop(): Promise<void>;
   /** This replica does not lead any more: nothing is kept as it was ensured. */
   rest(): void;
-  /** Which instance connects; undefined: none that its pod and that pod's address confirm. Waits up to ten seconds for these. */
+  /**
+   * Which instance connects; undefined: none that its pod and that pod's address confirm. Waits up to ten seconds for
+   * these.
+   */
   identify(hello: RuntimeHello, peer: RuntimePeer): Promise<RuntimeIdentity | undefined>;
   /**
    * The pod's runtime has reported over the feed that it takes calls: it counts as ready before the kubelet says so.

@@ -14,7 +14,8 @@ export interface ContentStore {
   open(digest: Digest): Promise<AsyncIterable<Uint8Array>>;
   has(digest: Digest): Promise<boolean>;
   /**
-   * Removes blobs that are not in `referenced` and were last put longer than `graceMs` ago; putting one again renews it.
+   * Removes blobs that are not in `referenced` and were last put longer than `graceMs` ago; putting one again renews
+   * it.
    * @returns how many went.
    */
   collect(referenced: ReadonlySet<Digest>, graceMs: number): Promise<number>;

@@ -1,7 +1,10 @@
 import type { Reason } from '../conditions.ts';
 import type { Kind, Resource } from '../resources/kinds.ts';
 
-/** Something that happened to an object, for who looks at it with `kubectl describe`. Messages hold no confidential value. */
+/**
+ * Something that happened to an object, for who looks at it with `kubectl describe`. Messages hold no confidential
+ * value.
+ */
 export interface ObjectEvent {
   type: 'Normal' | 'Warning';
   reason: Reason;

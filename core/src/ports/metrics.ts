@@ -7,7 +7,9 @@ export interface Counter {
 export interface Gauge {
   set(value: number, labels?: Labels): void;
   inc(labels?: Labels, by?: number): void;
-  /** Its series are those that this returns, at each scrape: what it leaves out has none. In place of `set` and `inc`. */
+  /**
+   * Its series are those that this returns, at each scrape: what it leaves out has none. In place of `set` and `inc`.
+   */
   observe(read: () => Iterable<readonly [Labels, number]>): void;
 }
 export interface Histogram {
@@ -29,8 +31,8 @@ export interface MetricDefinition<T extends MetricType = MetricType> {
 /** Makes metrics. One name is made once a program, or once in each group of series. */
 export interface Metrics {
   /**
-   * Metrics of one thing that comes and goes. All its series have these labels, which each of its metrics names among its
-   * own; they are removed together, and what is recorded after that goes nowhere.
+   * Metrics of one thing that comes and goes. All its series have these labels, which each of its metrics names among
+   * its own; they are removed together, and what is recorded after that goes nowhere.
    */
   series(labels: Labels): Series;
   counter(definition: MetricDefinition<'counter'>): Counter;

@@ -1,6 +1,6 @@
 /**
- * How often the store went back to an older state, which only a restore from a backup does. resourceVersions compare within
- * one count: a state of a higher one is newer, whatever its resourceVersion.
+ * How often the store went back to an older state, which only a restore from a backup does. resourceVersions compare
+ * within one count: a state of a higher one is newer, whatever its resourceVersion.
  */
 export interface StoreRestores {
   /** What the replicas have agreed on; undefined before it is known. */

@@ -4,11 +4,17 @@ export interface SystemObject<T = Buffer> {
   resourceVersion: string;
 }
 
-/** Wherry's own Secrets (of bytes) or ConfigMaps (of text) of one namespace, by name. Every method rejects with a DomainError. */
+/**
+ * Wherry's own Secrets (of bytes) or ConfigMaps (of text) of one namespace, by name. Every method rejects with a
+ * DomainError.
+ */
 export interface SystemObjects<T = Buffer> {
   get(name: string): Promise<SystemObject<T> | undefined>;
   /** @throws DomainError `conflict` when there is one of the name: nothing is ever overwritten by it. */
   create(name: string, data: Record<string, T>): Promise<SystemObject<T>>;
-  /** Replaces the data; what else is in it stays. @throws DomainError `conflict` when it is not of that state any more. */
+  /**
+   * Replaces the data; what else is in it stays.
+   * @throws DomainError `conflict` when it is not of that state any more.
+   */
   update(name: string, data: Record<string, T>, resourceVersion: string): Promise<SystemObject<T>>;
 }

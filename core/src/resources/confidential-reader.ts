@@ -71,7 +71,10 @@ function follow(secrets: ReferencedSecrets, { name, key }: Reference, field: str
   return { value };
 }
 
-/** A Secret is not checked when it is written. A key that is short would be guessed, one with a line break never matched. */
+/**
+ * A Secret is not checked when it is written. A key that is short would be guessed, one with a line break never
+ * matched.
+ */
 function asKeyValue(value: string, { name, key }: Reference, field: string): ValueRead {
   if (keyValueSchema.safeParse(value).success) return { value };
   const message = `The key "${key}" of the Secret "${name}", to which ${field} refers, is not a key value: it must be 16 to 256 letters, digits, dashes and underscores, without a line break at its end.`;

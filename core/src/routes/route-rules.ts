@@ -16,8 +16,8 @@ const BEYOND_ASCII = [
 ].join('|');
 
 /**
- * What `parseRoute` requires of a pattern, in CEL. Both refuse the same patterns: a test tries drawn ones with `parseRoute`
- * and a real kube-apiserver.
+ * What `parseRoute` requires of a pattern, in CEL. Both refuse the same patterns: a test tries drawn ones with
+ * `parseRoute` and a real kube-apiserver.
  */
 export const ROUTE_RULES: readonly CelRule[] = [
   { cel: "self.startsWith('/')", message: 'must begin with /' },

@@ -44,7 +44,9 @@ interface SentObject<K extends Kind> {
   status?: unknown;
 }
 
-/** Checks all but spec and status. Empty labels, annotations and finalizers come back as absent ones, as in Kubernetes. */
+/**
+ * Checks all but spec and status. Empty labels, annotations and finalizers come back as absent ones, as in Kubernetes.
+ */
 export function parseMetadata<K extends Kind>(sent: SentObject<K>, namespace: string): SentMetadata {
   const { metadata } = parse(sentSchema, sent, sent, '');
   if (metadata.namespace !== undefined && metadata.namespace !== namespace) {

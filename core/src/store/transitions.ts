@@ -31,9 +31,9 @@ export interface Preconditions {
 
 /*
  * The four writes of a ResourceStore as pure functions from the stored object to the next one: the stores only read,
- * call them, and write the answer down. Each throws the DomainError of its port. `undefined` means that nothing differs, and
- * nothing is written. The order of the checks is that of kube-apiserver: an object is validated before its name is
- * found taken, but its resourceVersion is compared before the rest of it is validated.
+ * call them, and write the answer down. Each throws the DomainError of its port. `undefined` means that nothing
+ * differs, and nothing is written. The order of the checks is that of kube-apiserver: an object is validated before its
+ * name is found taken, but its resourceVersion is compared before the rest of it is validated.
  */
 
 /** What a create does. @throws DomainError `validation_failed`, or `conflict` where `current` exists */
@@ -97,7 +97,9 @@ export function applyStatus<K extends Kind>(
   return { type: 'modified', object: stamped({ ...stored, status }, stamp) };
 }
 
-/** What a delete does: while finalizers hold the object it is only marked, once, which counts as a change of its spec. */
+/**
+ * What a delete does: while finalizers hold the object it is only marked, once, which counts as a change of its spec.
+ */
 export function applyDelete<K extends Kind>(
   current: Resource<K> | undefined,
   wanted: { kind: K; name: string; preconditions?: Preconditions | undefined },

@@ -51,8 +51,8 @@ const KEYWORDS = [
 const DROPPED = new Set(['$schema', 'additionalProperties', 'format', 'const']);
 
 /**
- * A zod schema as Kubernetes takes it: no references, unions or open maps, every string and list bounded (the cost of CEL
- * rules is reckoned by those bounds), refinements and patterns as rules in CEL, in RE2.
+ * A zod schema as Kubernetes takes it: no references, unions or open maps, every string and list bounded (the cost of
+ * CEL rules is reckoned by those bounds), refinements and patterns as rules in CEL, in RE2.
  * @param name stands in errors
  * @throws RangeError for what cannot be said so
  */

@@ -26,8 +26,8 @@ interface CheckDefinition {
 }
 
 /**
- * Reads the refinements of a schema, and its patterns: of a pattern, Kubernetes would show people the regular expression
- * that they missed, of a rule it shows our words.
+ * Reads the refinements of a schema, and its patterns: of a pattern, Kubernetes would show people the regular
+ * expression that they missed, of a rule it shows our words.
  * @throws RangeError for one that does not say itself in Kubernetes' terms (`inKubernetes`).
  */
 export function refinementsOf(schema: z.core.$ZodType, where: string): Refinements {

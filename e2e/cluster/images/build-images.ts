@@ -42,8 +42,8 @@ interface ImageArchive {
 }
 
 /**
- * Builds the images of our programs on a base image without a registry, or finds them in the cache by the digest of what
- * goes in.
+ * Builds the images of our programs on a base image without a registry, or finds them in the cache by the digest of
+ * what goes in.
  * @param start where the Docker daemon is
  */
 export async function findOrBuildImages(start: Start): Promise<ImageArchive> {

@@ -4,7 +4,9 @@ import type { Forward } from './forward.ts';
 
 const START_LIMIT_MS = 30_000;
 
-/** `kubectl port-forward`, for clusters whose addresses lead nowhere from here. It stays with one pod of the Service. */
+/**
+ * `kubectl port-forward`, for clusters whose addresses lead nowhere from here. It stays with one pod of the Service.
+ */
 export async function portForward(
   start: Start,
   service: { namespace: string; name: string; port: number },

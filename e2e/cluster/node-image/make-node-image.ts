@@ -16,8 +16,8 @@ interface NodeImage {
 }
 
 /**
- * Makes kind's node image once for this machine: Debian, containerd, and Kubernetes as our programs, its pods' images in
- * containerd's store. About a minute and a half; 1 GB in the cache.
+ * Makes kind's node image once for this machine: Debian, containerd, and Kubernetes as our programs, its pods' images
+ * in containerd's store. About a minute and a half; 1 GB in the cache.
  * @param programs the folder with the Kubernetes programs
  */
 export async function findOrMakeNodeImage(programs: string): Promise<NodeImage> {

@@ -18,8 +18,8 @@ interface Places {
 }
 
 /**
- * Makes the images of what kubeadm starts as pods, under the names that it requires, from our programs: nothing here can
- * reach the registry that has the published ones.
+ * Makes the images of what kubeadm starts as pods, under the names that it requires, from our programs: nothing here
+ * can reach the registry that has the published ones.
  */
 export async function makeSystemImages(places: Places): Promise<void> {
   const list = await mustRun(path.join(places.programs, 'kubeadm'), [

@@ -3,7 +3,9 @@ import { kindName } from '../names.ts';
 import type { NetworkPolicy, PolicyPod, PolicyWorld } from './network-policy.ts';
 import { TABLE, translatePolicies } from './translate-policies.ts';
 
-/** Stands in for the agent of a network plugin that enforces NetworkPolicies, on a cluster of one node that has none. */
+/**
+ * Stands in for the agent of a network plugin that enforces NetworkPolicies, on a cluster of one node that has none.
+ */
 export interface PolicyEnforcement {
   /** Brings policies, pods and namespaces as they are now into effect. */
   refresh(): Promise<void>;

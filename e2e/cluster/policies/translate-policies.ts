@@ -12,7 +12,10 @@ export const TABLE = 'wherry_policies';
 
 type Direction = 'Ingress' | 'Egress';
 
-/** Whether labels are selected; an empty selector selects everything. @throws Error for an operator that is not Kubernetes' */
+/**
+ * Whether labels are selected; an empty selector selects everything.
+ * @throws Error for an operator that is not Kubernetes'
+ */
 export function selects(selector: LabelSelector, labels: Record<string, string>): boolean {
   const wanted = Object.entries(selector.matchLabels ?? {});
   return (
@@ -34,11 +37,11 @@ function expressed(
 }
 
 /**
- * NetworkPolicies as rules of nftables on a cluster's one node: what an agent of a network plugin would make of them. A pod
- * that a policy selects in a direction may do in it what any policy that selects it allows, and nothing else; a packet must be
- * allowed on its sender's side and on its receiver's. Services are no matter: what is sent to them has a pod's address by then.
- * What comes from the node itself always passes, as Kubernetes says; what goes to it, the API server above all, is held to the
- * sender's policies. IPv4 alone.
+ * NetworkPolicies as rules of nftables on a cluster's one node: what an agent of a network plugin would make of them. A
+ * pod that a policy selects in a direction may do in it what any policy that selects it allows, and nothing else; a
+ * packet must be allowed on its sender's side and on its receiver's. Services are no matter: what is sent to them has a
+ * pod's address by then. What comes from the node itself always passes, as Kubernetes says; what goes to it, the API
+ * server above all, is held to the sender's policies. IPv4 alone.
  * @returns what `nft -f -` takes; it replaces what an earlier one made
  * @throws Error for a port by name, which is not translated
  */
@@ -97,7 +100,9 @@ function isolates({ metadata, spec }: NetworkPolicy, pod: PolicyPod, direction: 
 const rulesOf = ({ spec }: NetworkPolicy, direction: Direction): PolicyRule[] =>
   (direction === 'Ingress' ? spec.ingress : spec.egress) ?? [];
 
-/** The matches that let a rule's packets pass: each of its peers with each of its ports; without peers, or ports, any. */
+/**
+ * The matches that let a rule's packets pass: each of its peers with each of its ports; without peers, or ports, any.
+ */
 function matches(world: PolicyWorld, policy: NetworkPolicy, rule: PolicyRule): string[] {
   const [field, peers] = rule.to === undefined ? ['saddr', rule.from] : ['daddr', rule.to];
   const addresses = peers?.length ? peers.flatMap((peer) => addressMatches(world, policy, peer, field)) : [''];

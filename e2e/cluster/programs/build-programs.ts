@@ -34,7 +34,8 @@ export async function findOrBuildPrograms(set: ProgramSet): Promise<string> {
 }
 
 /**
- * A program that does not belong to a set, from a folder of its own in the cache; built there in seconds the first time.
+ * A program that does not belong to a set, from a folder of its own in the cache; built there in seconds the first
+ * time.
  * @returns its absolute path
  * @throws Error that says what is missing
  */

@@ -26,8 +26,8 @@ interface LoadedKeys {
 
 /**
  * Reads the key file. It is made where `create` is set, which only a first start may do: made beside an existing
- * database it would hide that the keys of all its secrets are lost (E4). An existing file is never replaced. Readable by
- * others, it is closed to them with a warning: the folder around it is private, so that nobody has read it there.
+ * database it would hide that the keys of all its secrets are lost (E4). An existing file is never replaced. Readable
+ * by others, it is closed to them with a warning: the folder around it is private, so that nobody has read it there.
  * @throws StartError where it is missing, empty, short or malformed: names it, says what to do, and holds no secret
  */
 export function loadKeyFile(

@@ -15,8 +15,8 @@ export function privateMemoryMiB(pid: number): number | undefined {
 }
 
 /**
- * Distinguishes a process from a later one with the same pid, after a restart of the machine too: its boot and its start in
- * clock ticks since then. Undefined where it is gone (a zombie is), and on systems without /proc.
+ * Distinguishes a process from a later one with the same pid, after a restart of the machine too: its boot and its
+ * start in clock ticks since then. Undefined where it is gone (a zombie is), and on systems without /proc.
  */
 export function processBirth(pid: number): string | undefined {
   const stat = read(`/proc/${pid}/stat`);

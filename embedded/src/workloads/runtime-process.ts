@@ -81,8 +81,8 @@ export function createLauncher({ run, uids, clock }: LauncherOptions): Launcher 
   }
 
   /**
-   * The next instance of the user must find nothing of this one. What cannot be removed is tried again for a while: a file
-   * descriptor may be missing. What stays keeps its user, and is removed when the service starts.
+   * The next instance of the user must find nothing of this one. What cannot be removed is tried again for a while: a
+   * file descriptor may be missing. What stays keeps its user, and is removed when the service starts.
    */
   async function cleanUp(folder: InstanceFolder, uid: number | undefined): Promise<void> {
     for (let attempt = 1; attempt <= REMOVALS; attempt += 1) {

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { randomInt } from 'node:crypto';
 
-/** Numbers that nothing else on a machine uses: between systemd's dynamic users and its containers, then Debian's gap. */
+/**
+ * Numbers that nothing else on a machine uses: between systemd's dynamic users and its containers, then Debian's gap.
+ */
 const CANDIDATES = [
   { first: 200_000, count: 10_000 },
   { first: 61_184, count: 3000 },

@@ -14,8 +14,8 @@ interface ListOptions {
 }
 
 /**
- * All objects of a path as one state, fetched in pieces. A list that takes so long that the API server forgets its state
- * is fetched whole.
+ * All objects of a path as one state, fetched in pieces. A list that takes so long that the API server forgets its
+ * state is fetched whole.
  */
 export async function listObjects<T extends KubeObject>(
   client: KubeClient,

@@ -101,7 +101,9 @@ function missing(status: Status, what: string): DomainError {
   return unavailable(`The API server knows no ${what}: are the custom resource definitions installed?`);
 }
 
-/** The object as the server names it: in a create, the path has no name, and it may be the namespace that is missing. */
+/**
+ * The object as the server names it: in a create, the path has no name, and it may be the namespace that is missing.
+ */
 function nameOf({ details }: Status, what: string): string {
   if (details?.name === undefined || details.kind === undefined) return what;
   return `${details.kind}${details.group === undefined ? '' : `.${details.group}`} "${details.name}"`;

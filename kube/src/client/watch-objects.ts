@@ -17,7 +17,9 @@ export interface WatchLimits {
   /** From the begin of one request to that of the next, however fast the server ends them. */
   pauseMs: number;
 }
-/** A silent stream is cut after 35 to 44 s at most (`KubeClient.watch` adds 5 s), so that a change is seen within 60 s. */
+/**
+ * A silent stream is cut after 35 to 44 s at most (`KubeClient.watch` adds 5 s), so that a change is seen within 60 s.
+ */
 export const WATCH_LIMITS: WatchLimits = { requestSeconds: 30, pauseMs: 1000 };
 
 interface WatchOptions {
@@ -35,8 +37,8 @@ type ObjectEvent<T> =
 
 /**
  * Every change of a path's objects after a resourceVersion, in order and once, over as many requests as it takes; ends
- * only when the signal aborts. Rejects as `KubeClient` does: with `Expired:` where the state is no longer kept, or where
- * the server has gone back to an older one (etcd restored from a backup).
+ * only when the signal aborts. Rejects as `KubeClient` does: with `Expired:` where the state is no longer kept, or
+ * where the server has gone back to an older one (etcd restored from a backup).
  */
 export async function* watchObjects<T extends KubeObject>(
   client: KubeClient,

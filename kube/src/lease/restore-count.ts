@@ -8,8 +8,8 @@ interface Counted {
 }
 
 /**
- * Counts by the Lease (ADR 19). Every read of it is consistent, so that a version or a count lower than one that was seen
- * before proves that the store was restored. Does no I/O: who reads and writes the Lease notes it here.
+ * Counts by the Lease (ADR 19). Every read of it is consistent, so that a version or a count lower than one that was
+ * seen before proves that the store was restored. Does no I/O: who reads and writes the Lease notes it here.
  */
 export class RestoreCount implements StoreRestores {
   readonly #callbacks = new Set<(count: number) => void>();

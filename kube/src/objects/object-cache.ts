@@ -15,8 +15,8 @@ interface ObjectCacheOptions<T extends Identified> {
   clock: Clock;
   logger: Logger;
   /**
-   * What the cache keeps of an object as the server sends it; by default all but `managedFields`. An object for which it
-   * throws is left out, with a warning.
+   * What the cache keeps of an object as the server sends it; by default all but `managedFields`. An object for which
+   * it throws is left out, with a warning.
    */
   keep?: (raw: KubeObject) => T;
   limits?: WatchLimits;

@@ -21,8 +21,8 @@ interface KeptSecret extends KubeObject {
 const [GROUP = ''] = API_VERSION.split('/');
 
 /**
- * Types whose data are for applications. A Secret of another type is for whoever made the type: tokens of service accounts,
- * credentials of registries, releases of Helm, bootstrap tokens. So a new type is closed until it is known.
+ * Types whose data are for applications. A Secret of another type is for whoever made the type: tokens of service
+ * accounts, credentials of registries, releases of Helm, bootstrap tokens. So a new type is closed until it is known.
  */
 const TYPES_FOR_APPLICATIONS = /^(?:Opaque|kubernetes\.io\/(?:basic-auth|ssh-auth|tls)|servicebinding\.io\/.*)$/;
 

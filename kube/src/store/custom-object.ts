@@ -13,7 +13,8 @@ type Complaint = (raw: CustomObject, part: 'spec' | 'status') => void;
 
 /**
  * The object as a store returns it: our metadata only, the spec with its defaults. A spec that this version does not
- * understand is returned as it is (left out, its function would be taken for deleted); such a status is returned as empty.
+ * understand is returned as it is (left out, its function would be taken for deleted); such a status is returned as
+ * empty.
  */
 export function toResource<K extends Kind>(kind: K, raw: CustomObject, complain: Complaint): Resource<K> {
   const definition = KINDS[kind];
@@ -30,7 +31,9 @@ export function toResource<K extends Kind>(kind: K, raw: CustomObject, complain:
   };
 }
 
-/** The object to write: what others keep in it (owners, managed fields) stays; spec and callers' metadata are replaced. */
+/**
+ * The object to write: what others keep in it (owners, managed fields) stays; spec and callers' metadata are replaced.
+ */
 export function toCustomObject(raw: CustomObject, { metadata, spec, status }: Resource): CustomObject {
   const { labels: _l, annotations: _a, finalizers: _f, ...kept } = raw.metadata;
   return { ...raw, metadata: { ...kept, ...callersPart(metadata) }, spec, status };

@@ -34,7 +34,10 @@ export interface ApiServer {
   compact(resourceVersion: string): Promise<void>;
   /** Keeps what etcd holds now. The server is away meanwhile, and comes back at the same port. */
   backUp(): Promise<void>;
-  /** Puts back what was kept last, in place, as after a disaster: resourceVersions go back too. The server is away meanwhile. */
+  /**
+   * Puts back what was kept last, in place, as after a disaster: resourceVersions go back too. The server is away
+   * meanwhile.
+   */
   restore(): Promise<void>;
   /** Ends both programs and removes the folder. */
   stop(): Promise<void>;

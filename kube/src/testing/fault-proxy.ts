@@ -24,8 +24,8 @@ export interface ProxiedRequest {
 /**
  * What happens to a request: `drop` ends its connection before the server sees it; `drop-answer` after the server has
  * done it; `silence` takes it and never says anything; `answer` answers in the server's place, with a Status of the
- * code; `serve` answers in the server's place too, with the given text; `event` sends a line at the begin of a watch (an
- * ERROR event, half a line), then goes on; `delay` lets it through later.
+ * code; `serve` answers in the server's place too, with the given text; `event` sends a line at the begin of a watch
+ * (an ERROR event, half a line), then goes on; `delay` lets it through later.
  */
 export type Fault =
   | { type: 'drop' | 'drop-answer' | 'silence' }
@@ -66,7 +66,9 @@ export interface FaultProxy {
   inject(rule: Rule): () => void;
   /** The n-th write from now (1: the next one) does not reach the server, or its answer does not reach the client. */
   failWrite(n: number, where: 'before' | 'after'): void;
-  /** From now on nothing passes, running watches included, until the returned function is called: the server is away. */
+  /**
+   * From now on nothing passes, running watches included, until the returned function is called: the server is away.
+   */
   sever(): () => void;
   watches(): RunningWatch[];
   stop(): Promise<void>;

@@ -2,8 +2,8 @@ import type { KubeObject } from '../client/kube-object.ts';
 import type { Rule, Serve } from './fault-proxy.ts';
 
 /**
- * Leases that the proxy keeps itself, as a server does: who calls through it is alone with them, so that it leads for as
- * long as it runs, whoever else leads.
+ * Leases that the proxy keeps itself, as a server does: who calls through it is alone with them, so that it leads for
+ * as long as it runs, whoever else leads.
  */
 export function ownLeases(): Rule {
   const leases = new Map<string, KubeObject>();

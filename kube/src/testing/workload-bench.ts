@@ -9,7 +9,9 @@ import { TEST_SETTINGS } from './test-workload.ts';
 
 const START_LIMIT_MS = 120_000;
 
-/** Workloads on a real API server; every test has a namespace of its own. Nothing of it is there before the first hook. */
+/**
+ * Workloads on a real API server; every test has a namespace of its own. Nothing of it is there before the first hook.
+ */
 class WorkloadBench {
   cluster!: TestCluster;
   namespace!: string;

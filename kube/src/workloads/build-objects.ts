@@ -50,8 +50,8 @@ function buildService({ desired, settings }: WorkloadInput): V1Service {
 }
 
 /**
- * Runs a workload's instances. A workload is scaled, never rolled: only another runtime image or drain time replaces its
- * pods, and then none goes before its successor is ready.
+ * Runs a workload's instances. A workload is scaled, never rolled: only another runtime image or drain time replaces
+ * its pods, and then none goes before its successor is ready.
  */
 function buildDeployment(input: WorkloadInput): V1Deployment {
   const { desired, settings } = input;

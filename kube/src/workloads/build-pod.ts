@@ -23,12 +23,15 @@ import type { WorkloadInput } from './workload-settings.ts';
 const USER = 65_532;
 /** For the way out, on top of the lame-duck time and of what running calls have. */
 const MARGIN_SECONDS = 5;
-/** The CPU request of an instance that requests nothing: the 110 pods that a kubelet takes fit on two cores, beside what else is there. */
+/**
+ * The CPU request of an instance that requests nothing: the 110 pods that a kubelet takes fit on two cores, beside what
+ * else is there.
+ */
 const CPU_REQUEST_MILLIS = 5;
 const TMP_MIB = 64;
 /**
- * For ten minutes at least an instance may wait for an operator that is away, whose feed brings the code. The runtime itself
- * times how long that loads, and says why it failed.
+ * For ten minutes at least an instance may wait for an operator that is away, whose feed brings the code. The runtime
+ * itself times how long that loads, and says why it failed.
  */
 const START_FAILURES = 150;
 /** The runtime keeps a probe waiting for almost as long. */
@@ -126,10 +129,11 @@ function buildResources({ memoryMiB, cpuMillis }: InstanceTemplate): V1ResourceR
 }
 
 /**
- * It is ready once its code is loaded, and until it receives SIGTERM: there is nothing between to probe each second. Its event
- * loop is watched from then on, and not before, for to load may take long where many start at once; the runtime takes no
- * call before. A loop that is blocked for `BLOCKED_SECONDS` has the instance stopped; the kubelet then gives it two
- * seconds, in which the call may still end, and kills it: without more time to drain, which a loop would not use (S3).
+ * It is ready once its code is loaded, and until it receives SIGTERM: there is nothing between to probe each second.
+ * Its event loop is watched from then on, and not before, for to load may take long where many start at once; the
+ * runtime takes no call before. A loop that is blocked for `BLOCKED_SECONDS` has the instance stopped; the kubelet then
+ * gives it two seconds, in which the call may still end, and kills it: without more time to drain, which a loop would
+ * not use (S3).
  */
 function buildProbes({ cpuMillis }: InstanceTemplate): Pick<V1Container, 'startupProbe' | 'livenessProbe'> {
   const probe = (path: string): V1Probe => ({

@@ -11,8 +11,8 @@ interface Difference {
 type Json = Record<string, unknown>;
 
 /**
- * Compares an object with what is wanted of it. Labels, annotations and owners that others add are theirs, on the object
- * and on a pod template; everything else beside what is wanted is surplus. `status` is not looked at.
+ * Compares an object with what is wanted of it. Labels, annotations and owners that others add are theirs, on the
+ * object and on a pod template; everything else beside what is wanted is surplus. `status` is not looked at.
  */
 export function compareObject(desired: object, actual: object): Difference {
   const difference: Difference = { differs: false, surplus: [] };

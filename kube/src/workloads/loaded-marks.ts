@@ -13,9 +13,10 @@ interface Mark {
 }
 
 /**
- * Pods whose runtime has said itself, over a connection that is still there, that it takes calls. They need not wait for
- * the kubelet's rhythm of a second and for what follows it; once pod and endpoint say ready, their word alone counts. That a
- * container has ended shows in its connection: the kubelet reports it when the next one may be running already.
+ * Pods whose runtime has said itself, over a connection that is still there, that it takes calls. They need not wait
+ * for the kubelet's rhythm of a second and for what follows it; once pod and endpoint say ready, their word alone
+ * counts. That a container has ended shows in its connection: the kubelet reports it when the next one may be running
+ * already.
  */
 export class LoadedMarks {
   readonly #clock: Pick<Clock, 'monotonic'>;

@@ -41,7 +41,10 @@ export function serviceAccountName(releaseName: string): string {
   return `${releaseName}-function`;
 }
 
-/** A workload's Service: its own name, but a Service's name may not begin with a digit. The hash at its end keeps it unique. */
+/**
+ * A workload's Service: its own name, but a Service's name may not begin with a digit. The hash at its end keeps it
+ * unique.
+ */
 export function serviceName(workload: string): string {
   return /^[a-z]/.test(workload) ? workload : `w${workload.slice(-62)}`;
 }

@@ -83,7 +83,9 @@ export function restartsOf(pod: Pod): number {
   return containerOf(pod)?.restartCount ?? 0;
 }
 
-/** On its way out, or ended for good (evicted, its node shut down): it takes no calls any more, and another replaces it. */
+/**
+ * On its way out, or ended for good (evicted, its node shut down): it takes no calls any more, and another replaces it.
+ */
 export function isLeaving(pod: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp !== undefined || pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded'

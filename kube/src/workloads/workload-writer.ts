@@ -12,8 +12,8 @@ import type { WorkloadSettings } from './workload-settings.ts';
 import type { WorkloadView } from './workload-view.ts';
 
 /**
- * Foreign edits are reverted within 10 s (K2), also those of a program that repeats them. A workload that was left alone for
- * a minute is repaired at once again.
+ * Foreign edits are reverted within 10 s (K2), also those of a program that repeats them. A workload that was left
+ * alone for a minute is repaired at once again.
  */
 const REPAIRS = { firstMs: 50, lastMs: 6000, healthyMs: 60_000 };
 const SWEEP_MS = 1000;
@@ -159,8 +159,8 @@ export class WorkloadWriter {
   }
 
   /**
-   * Another operator may have removed it, which knows more than this one: whoever watches is notified that it is gone, and
-   * ensures it again where it is still desired.
+   * Another operator may have removed it, which knows more than this one: whoever watches is notified that it is gone,
+   * and ensures it again where it is still desired.
    */
   #isGone(name: string): boolean {
     const { caches, view } = this.#options;

@@ -40,8 +40,8 @@ export interface KeyAccess {
 }
 
 /**
- * Keeps digests current from the informer of keys and from the Secrets that they refer to; groups, settings, expiry and the enabled flag are read at each
- * call, so that a change of any of them holds as soon as its informer has seen it.
+ * Keeps digests current from the informer of keys and from the Secrets that they refer to; groups, settings, expiry and
+ * the enabled flag are read at each call, so that a change of any of them holds as soon as its informer has seen it.
  */
 export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
   const { keys, reader, digestKey } = options;

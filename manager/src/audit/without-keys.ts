@@ -15,8 +15,8 @@ const LEAST_KEY = 16;
 const MASK = '(the value of a key)';
 
 /**
- * The object as a record may hold it (M9): who writes a key's value where an id or a name belongs must not leave it there
- * for as long as records are kept. An id that no object can have is null.
+ * The object as a record may hold it (M9): who writes a key's value where an id or a name belongs must not leave it
+ * there for as long as records are kept. An id that no object can have is null.
  * @param shownKey what the caller shows as its key, which is masked inside of a longer word too
  */
 export function withoutKeys({ kind, id, name }: AuditObject, isKey: KnowsKey, shownKey = ''): AuditObject {

@@ -22,7 +22,8 @@ interface FileServiceOptions {
 }
 
 /**
- * What comes over the network, which is not read before it may be kept: stores it as blobs, each of up to `limit` bytes.
+ * What comes over the network, which is not read before it may be kept: stores it as blobs, each of up to `limit`
+ * bytes.
  * @throws DomainError `too_large`, `validation_failed`, `unsupported_media_type`.
  */
 export type Upload<T> = (content: ContentStore, limit: number) => Promise<T>;

@@ -5,7 +5,10 @@ import { pack } from 'tar-stream';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 
-/** The files as a compressed tar, read as it is sent: no file is in memory as a whole. Its error is that of the content store. */
+/**
+ * The files as a compressed tar, read as it is sent: no file is in memory as a whole. Its error is that of the content
+ * store.
+ */
 export function packTree(files: readonly TreeEntry[], content: Pick<ContentStore, 'open'>): Readable {
   const tar = pack();
   const packed = createGzip();

@@ -9,7 +9,10 @@ export interface Stored {
   size: number;
 }
 
-/** Stores a file, and says in the setting's words when it is too large. What the bytes themselves fail with stays as it is. */
+/**
+ * Stores a file, and says in the setting's words when it is too large. What the bytes themselves fail with stays as it
+ * is.
+ */
 export async function putFile(content: ContentStore, bytes: AsyncIterable<Uint8Array>, limit: number): Promise<Stored> {
   let failure: unknown;
   const watched = async function* (): AsyncGenerator<Uint8Array> {

@@ -15,8 +15,9 @@ const JSON_OVERHEAD = 65_536;
 const uploadSchema = z.strictObject({ content: z.string(), encoding: z.enum(['utf-8', 'utf8', 'base64']).nullish() });
 
 /**
- * Stores the file of a JSON body `{content, encoding?}` as it comes (M10). What encoding it has may come after the content: until
- * then it is written as both, as text and decoded from base64; most text is no base64 from its first line on.
+ * Stores the file of a JSON body `{content, encoding?}` as it comes (M10). What encoding it has may come after the
+ * content: until then it is written as both, as text and decoded from base64; most text is no base64 from its first
+ * line on.
  * @param limit bytes of the file.
  * @throws DomainError `too_large`, or `validation_failed` for a malformed body.
  */

@@ -9,7 +9,8 @@ import { readForm, tooLarge } from './upload-part.ts';
 const PART_NAMES = new Set(['file', 'content']);
 
 /**
- * Stores the content of an upload as a blob, in any of its three forms, distinguished by the content type, as it comes (M10).
+ * Stores the content of an upload as a blob, in any of its three forms, distinguished by the content type, as it comes
+ * (M10).
  * @param limit bytes of a file; nothing beyond is kept on disk.
  * @throws DomainError `too_large`, or `validation_failed` for a malformed body.
  */

@@ -2,7 +2,9 @@ import { BytePool } from '../http/byte-pool.ts';
 
 /** The file's bytes, its text, the JSON text and that one's bytes are in memory at once. */
 const COPIES = 4;
-/** Files up to this many bytes have a pool of their own: large answers that are not read keep nobody from small files. */
+/**
+ * Files up to this many bytes have a pool of their own: large answers that are not read keep nobody from small files.
+ */
 const SMALL_FILE_BYTES = 256 * 1024;
 const LARGE_BYTES = 128 * 1024 * 1024;
 const SMALL_BYTES = 32 * 1024 * 1024;

@@ -27,7 +27,9 @@ interface FirstStartOptions {
   clock: Clock;
   /** The value of `WHERRY_MANAGEMENT_KEY`, used on the first start alone. */
   managementKey?: string | undefined;
-  /** Makes the key once more at any later start that finds no key at all that may manage: else nobody could use the API. */
+  /**
+   * Makes the key once more at any later start that finds no key at all that may manage: else nobody could use the API.
+   */
   whenNoneIsLeft?: boolean;
 }
 
@@ -72,8 +74,8 @@ function checkValue(value: string): void {
 }
 
 /**
- * With kubectl the object can be deleted, and the mark with it. Keys that may manage show that it was there: their first
- * start is not done again, which would bring back a key that was deleted.
+ * With kubectl the object can be deleted, and the mark with it. Keys that may manage show that it was there: their
+ * first start is not done again, which would bring back a key that was deleted.
  */
 async function makeSettings({ store, clock }: FirstStartOptions): Promise<SettingsResource> {
   const { items } = await store.list('ApiKey');

@@ -87,8 +87,8 @@ type Readiness = Pick<FunctionView['status'], 'ready' | 'reason' | 'message'>;
 
 /**
  * Whether calls are answered by a good revision, and what is wrong if anything is. The condition Ready says the latter:
- * it is False after a broken edit too, while the last good revision still answers. What it says of an earlier definition
- * does not know this one.
+ * it is False after a broken edit too, while the last good revision still answers. What it says of an earlier
+ * definition does not know this one.
  */
 function readiness(resource: FunctionResource): Readiness {
   const { spec, status, metadata } = resource;

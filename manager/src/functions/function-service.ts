@@ -39,7 +39,9 @@ export class FunctionService {
     return found;
   }
 
-  /** @throws DomainError `conflict` naming the function that has the route; `validation_failed` naming a missing group. */
+  /**
+   * @throws DomainError `conflict` naming the function that has the route; `validation_failed` naming a missing group.
+   */
   async create(body: FunctionBody): Promise<FunctionResource> {
     const created = await this.#lock.run('functions', async () => {
       await this.#checkGroups(body.keys ?? []);

@@ -35,7 +35,9 @@ export interface Audit {
   /** The kind and the verb. */
   action: `${string}.${string}`;
   kind: string;
-  /** The parameters of the path that hold the object's id and its name; where there is none, the handler alone knows. */
+  /**
+   * The parameters of the path that hold the object's id and its name; where there is none, the handler alone knows.
+   */
   id?: string;
   name?: string;
   /** Of a read: the flag of the query with which plaintext values are read. Without it there is no record. */

@@ -40,7 +40,8 @@ interface ErrorBody {
 }
 
 /**
- * What any thrown thing becomes. Anything but a DomainError is a fault of ours: its text is for the log, not the caller.
+ * What any thrown thing becomes. Anything but a DomainError is a fault of ours: its text is for the log, not the
+ * caller.
  */
 export function toDomainError(thrown: unknown): DomainError {
   if (isDomainError(thrown)) return thrown;

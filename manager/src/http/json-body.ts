@@ -106,8 +106,8 @@ function step(byte: number | undefined): number {
 }
 
 /**
- * What no field may hold, whichever it is: a key that is code's own, half a pair of surrogates, which no store gives back
- * as it was, or NUL, which ends a text for others.
+ * What no field may hold, whichever it is: a key that is code's own, half a pair of surrogates, which no store gives
+ * back as it was, or NUL, which ends a text for others.
  */
 function refusePoison(value: unknown, path: string): void {
   if (typeof value === 'string' && !isText(value)) throw refused(path);

@@ -25,9 +25,9 @@ interface Connection {
 }
 
 /**
- * The HTTP server of the management port. It bounds connections before their callers are identified (M10), in all and from
- * each address: a new one takes the place of one that does nothing. On a Unix socket there is no bound: only the router
- * connects there.
+ * The HTTP server of the management port. It bounds connections before their callers are identified (M10), in all and
+ * from each address: a new one takes the place of one that does nothing. On a Unix socket there is no bound: only the
+ * router connects there.
  */
 export function createManagementServer(listener: RequestListener, options: ManagementServerOptions): Server {
   const server = createServer({
@@ -105,8 +105,8 @@ class ManagementConnections {
 }
 
 /**
- * Whether nothing is left to do for a request: its answer only has to be read, or it is refused and the rest of its body is
- * thrown away. Either may last as long as the caller likes.
+ * Whether nothing is left to do for a request: its answer only has to be read, or it is refused and the rest of its
+ * body is thrown away. Either may last as long as the caller likes.
  */
 function isAnswered(response: ServerResponse): boolean {
   return response.writableEnded || (response.headersSent && response.statusCode >= 400);

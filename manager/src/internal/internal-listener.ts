@@ -32,7 +32,10 @@ const ROUTES: Record<string, Handler> = {
 };
 const BLOB = /^\/content\/([0-9a-f]{64})$/;
 
-/** What the operator may request. A target is compared as it came: nothing is decoded, so that nothing can be hidden in it. */
+/**
+ * What the operator may request. A target is compared as it came: nothing is decoded, so that nothing can be hidden in
+ * it.
+ */
 function handlerOf({ method = '', url = '' }: IncomingMessage): Handler {
   const route = `${method} ${url}`;
   const exact = Object.hasOwn(ROUTES, route) ? ROUTES[route] : undefined;
@@ -45,7 +48,10 @@ function handlerOf({ method = '', url = '' }: IncomingMessage): Handler {
   throw notFound('There is no such thing on the internal listener.');
 }
 
-/** Answers the operator's requests for blobs and its log entries. Behind a server that has checked the client's certificate. */
+/**
+ * Answers the operator's requests for blobs and its log entries. Behind a server that has checked the client's
+ * certificate.
+ */
 export function buildInternalListener(options: InternalListenerOptions): RequestListener {
   const { logger } = options;
 
@@ -72,8 +78,8 @@ export function buildInternalListener(options: InternalListenerOptions): Request
 }
 
 /**
- * In the middle of a blob. Of a damaged one the caller sees by itself that it does not match the digest, once it has all
- * that there is; for anything else the connection is cut, and the caller tries again.
+ * In the middle of a blob. Of a damaged one the caller sees by itself that it does not match the digest, once it has
+ * all that there is; for anything else the connection is cut, and the caller tries again.
  */
 function endDamaged(response: ServerResponse, thrown: unknown): void {
   if (isDomainError(thrown, 'internal_error')) response.end();

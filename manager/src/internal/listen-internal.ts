@@ -14,7 +14,9 @@ const REQUEST_MS = 5 * 60_000;
 const DRAIN_MS = 10_000;
 /** The operator's replicas, with some connections each. */
 const MAX_CONNECTIONS = 256;
-/** No tickets: a resumed session counts by the certificate of its first connection, whatever authority is active by now. */
+/**
+ * No tickets: a resumed session counts by the certificate of its first connection, whatever authority is active by now.
+ */
 const SECURE = { minVersion: 'TLSv1.3', secureOptions: constants.SSL_OP_NO_TICKET } as const;
 
 interface ListenInternalOptions {

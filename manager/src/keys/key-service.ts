@@ -52,7 +52,8 @@ export class KeyService {
 
   /**
    * Creates a key, with a random value where none is given.
-   * @throws DomainError `conflict` when name or value is taken; `validation_failed` for an unknown group or a past expiry.
+   * @throws DomainError `conflict` when name or value is taken; `validation_failed` for an unknown group or a past
+   * expiry.
    */
   create(body: KeyCreate): Promise<{ key: ApiKeyResource; value: string }> {
     return this.#options.lock.run('keys', async () => {
@@ -162,7 +163,9 @@ export class KeyService {
   }
 }
 
-/** The value would be taken out of the Secret's hands without a word, and come back with the next sync of the object. */
+/**
+ * The value would be taken out of the Secret's hands without a word, and come back with the next sync of the object.
+ */
 function refuseReferencedValue({ spec }: ApiKeyResource, body: KeyUpdate): void {
   const reference = spec.value.secretKeyRef;
   if (body.value === undefined || reference === undefined) return;

@@ -16,8 +16,8 @@ export interface KeyDirectory {
 }
 
 /**
- * The master encryption keys of a mounted Secret, read again when they change. A state that is not whole is passed over,
- * and so is one that lacks a version that was there: what is sealed with it would not open any more.
+ * The master encryption keys of a mounted Secret, read again when they change. A state that is not whole is passed
+ * over, and so is one that lacks a version that was there: what is sealed with it would not open any more.
  * @throws StartError that names the file and what is wrong with it (E4).
  */
 export async function watchKeyDirectory({

@@ -40,7 +40,9 @@ interface RunningManager {
   stop(): Promise<void>;
 }
 
-/** An answer waits this long for the operator, which needs some milliseconds: who made a function can call it at once. */
+/**
+ * An answer waits this long for the operator, which needs some milliseconds: who made a function can call it at once.
+ */
 const OPERATOR_MS = 500;
 /** A caller has an answer within 5 s though the API server is away. */
 const STORE_LIMIT_MS = 4000;

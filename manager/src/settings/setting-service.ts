@@ -48,7 +48,8 @@ export class SettingService {
 
   /**
    * Sets all of the values or none; null is the default.
-   * @throws DomainError `validation_failed` with a detail for each bad one, among them a list of the groups that may use
+   * @throws DomainError `validation_failed` with a detail for each bad one, among them a list of the groups that may
+   * use
    *   the management API without the group of the calling key; `forbidden` when a key empties that list. The caller
    *   could undo neither.
    */
@@ -70,7 +71,10 @@ export class SettingService {
     }));
   }
 
-  /** With kubectl the object can be deleted. It is made again when there is something to keep in it. @returns undefined: it is there */
+  /**
+   * With kubectl the object can be deleted. It is made again when there is something to keep in it.
+   * @returns undefined: it is there
+   */
   async #make(wanted: Wanted): Promise<SettingsResource | undefined> {
     const { store, clock } = this.#options;
     if ((await store.get('Settings', SETTINGS_NAME)) !== undefined) return undefined;

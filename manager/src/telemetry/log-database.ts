@@ -20,8 +20,8 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS logs_by_request ON logs (request_id);
 `;
 /**
- * The two budgets of a function: refused calls cost their callers nothing, so that many of them must not push out what the
- * function's own calls left (S8).
+ * The two budgets of a function: refused calls cost their callers nothing, so that many of them must not push out what
+ * the function's own calls left (S8).
  */
 const BUDGETS = ["level <> 'exec_reject'", "level = 'exec_reject'"];
 const COLUMNS = 'id, function_name AS functionName, request_id AS requestId, level, message, args, sequence, timestamp';
@@ -68,8 +68,8 @@ export class LogDatabase {
   }
 
   /**
-   * Makes room where the database is full, inserts all entries or none, then trims the functions that wrote much: between
-   * two looks nothing grows for ever.
+   * Makes room where the database is full, inserts all entries or none, then trims the functions that wrote much:
+   * between two looks nothing grows for ever.
    */
   write(entries: readonly LogEntry[]): void {
     this.#size.enforce();

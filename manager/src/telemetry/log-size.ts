@@ -1,7 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { fairShare } from '@wherry/service/fair-share.ts';
 
-/** How much of a full database is kept: an eighth makes room at once, so that not each batch looks through all of it. */
+/**
+ * How much of a full database is kept: an eighth makes room at once, so that not each batch looks through all of it.
+ */
 const KEPT = 7 / 8;
 /** Rows that share a page free none until the last of them goes, so that one round may not be enough. */
 const MAX_ROUNDS = 8;
@@ -18,8 +20,8 @@ interface Budget {
 
 /**
  * Keeps the log database within a size: when it is full, the oldest entries of those functions go that have more than
- * their share, so that one function's entries push out none of another that has few (S8, M10). Freed pages are used again,
- * so the file does not grow beyond its limit by more than the transaction that filled it.
+ * their share, so that one function's entries push out none of another that has few (S8, M10). Freed pages are used
+ * again, so the file does not grow beyond its limit by more than the transaction that filled it.
  */
 export class LogSize {
   readonly #database: DatabaseSync;

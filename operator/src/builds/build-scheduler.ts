@@ -189,7 +189,9 @@ export class BuildScheduler {
   }
 }
 
-/** The known result, where it answers this order too. A failure rests on all trees: what would fix it may be anywhere. */
+/**
+ * The known result, where it answers this order too. A failure rests on all trees: what would fix it may be anywhere.
+ */
 function lookUp({ known }: Entry, target: BuildTarget, digest: Digest): BuildState | undefined {
   if (known === undefined) return undefined;
   const same =

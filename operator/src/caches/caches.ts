@@ -35,7 +35,10 @@ export interface Caches {
   reach(resourceVersion: string): Promise<void>;
   /** Resolves when every cache reflects the newest state of the store, even where that is an older one. */
   relist(): Promise<void>;
-  /** Calls back before a cache takes a list that shows an older state than one that was seen before: the store was restored. */
+  /**
+   * Calls back before a cache takes a list that shows an older state than one that was seen before: the store was
+   * restored.
+   */
   onWentBack(callback: () => void): void;
   /** Resolves when every cache holds its first list. */
   start(): Promise<void>;

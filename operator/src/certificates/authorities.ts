@@ -20,7 +20,10 @@ export interface Authority extends IssuedCertificate {
   number: number;
 }
 
-/** In a Secret: `<number>.crt` and `<number>.key` of each. Oldest first. @throws Error for a part that is missing or no certificate. */
+/**
+ * In a Secret: `<number>.crt` and `<number>.key` of each. Oldest first.
+ * @throws Error for a part that is missing or no certificate.
+ */
 export function parseAuthorities(data: Record<string, Buffer>): Authority[] {
   const numbers = Object.keys(data).flatMap((key) => /^(\d+)\.crt$/.exec(key)?.[1] ?? []);
   return numbers
@@ -52,7 +55,10 @@ export function needsSuccessor(authorities: Authority[], now: number): boolean {
   return newest === undefined || isDue(newest.certificate, now);
 }
 
-/** Without those of which no certificate can be active any more: expired, or succeeded for longer than a leaf lives. Pure. */
+/**
+ * Without those of which no certificate can be active any more: expired, or succeeded for longer than a leaf lives.
+ * Pure.
+ */
 export function stillNeeded(authorities: Authority[], now: number, { joinMs, leafMs }: Lifetimes): Authority[] {
   return authorities.filter(({ certificate }, at) => {
     const successor = authorities[at + 1];

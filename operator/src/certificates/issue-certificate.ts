@@ -31,8 +31,8 @@ interface CertificateRequest {
 }
 
 /**
- * Issues a certificate, with a new key. node-forge puts its bytes together and does nothing else: the key is made, and the
- * signature too, by node:crypto.
+ * Issues a certificate, with a new key. node-forge puts its bytes together and does nothing else: the key is made, and
+ * the signature too, by node:crypto.
  * @param issuer undefined: it signs itself.
  */
 export async function issueCertificate(
@@ -64,8 +64,8 @@ export async function issueCertificate(
 }
 
 /**
- * In hexadecimal digits: positive, and in its shortest form, whatever the random bytes begin with. node-forge writes it as
- * it is, and OpenSSL reads no certificate with a zero too many before it.
+ * In hexadecimal digits: positive, and in its shortest form, whatever the random bytes begin with. node-forge writes it
+ * as it is, and OpenSSL reads no certificate with a zero too many before it.
  */
 export function serialNumber(random: Uint8Array): string {
   const [first = 0, ...rest] = random;

@@ -23,8 +23,8 @@ export async function issueLeaf(
 }
 
 /**
- * Whether a certificate is good to go on with: whole, of an authority that is still there, for the names that are requested
- * for, and not yet two thirds through its life.
+ * Whether a certificate is good to go on with: whole, of an authority that is still there, for the names that are
+ * requested for, and not yet two thirds through its life.
  */
 export function isGood(
   leaf: IssuedCertificate,

@@ -10,7 +10,8 @@ const RECORDED: ConditionType[] = ['Ready', 'CodeReady', 'RouteAccepted'];
 const MANY: Kind[] = ['KeyGroup', 'ApiKey', 'FunctionSecret', 'Settings'];
 
 /**
- * The store, whose status writes are recorded as events where they change a condition: under the condition's own reason.
+ * The store, whose status writes are recorded as events where they change a condition: under the condition's own
+ * reason.
  * @param before the object as it is known, with the conditions that it had.
  */
 export function withConditionEvents(

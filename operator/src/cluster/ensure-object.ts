@@ -5,9 +5,10 @@ import type { SystemObject, SystemObjects } from '@wherry/core/ports/system-obje
 const ATTEMPTS = 10;
 
 /**
- * Brings an object to what it should be. Operators that do so at once agree: who is second looks again at what the first
- * one wrote.
- * @param decide what the data should be, given what they are; the same object, to leave them. It is called again when another write was first.
+ * Brings an object to what it should be. Operators that do so at once agree: who is second looks again at what the
+ * first one wrote.
+ * @param decide what the data should be, given what they are; the same object, to leave them. It is called again when
+ * another write was first.
  * @throws DomainError when the API server cannot take it, or others write again and again.
  */
 export async function ensureObject<T>(

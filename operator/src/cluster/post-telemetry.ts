@@ -18,8 +18,8 @@ interface TelemetryPosterOptions {
   /**
    * Sends one batch as JSON.
    * @returns how many of its entries the manager did not accept.
-   * @throws DomainError: `too_large` or `validation_failed` for a batch that would be refused again, `unavailable` when it
-   * may go better later
+   * @throws DomainError: `too_large` or `validation_failed` for a batch that would be refused again, `unavailable` when
+   * it may go better later
    */
   send: (body: string) => Promise<number>;
   /** So many were lost: too many waited, or the manager did not accept them. */

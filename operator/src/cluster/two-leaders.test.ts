@@ -18,8 +18,8 @@ const FUNCTIONS = ['one', 'two'];
 const CHANGES = 10;
 
 /**
- * One may remove a workload between the other's look at the newest state and its write, which no API call makes one step;
- * the other sees that and removes it. Seldom, on a busy machine; operators that did not look made eight.
+ * One may remove a workload between the other's look at the newest state and its write, which no API call makes one
+ * step; the other sees that and removes it. Seldom, on a busy machine; operators that did not look made eight.
  */
 const MADE_AGAIN = 3;
 
@@ -107,7 +107,10 @@ async function change(world: ClusterWorld, at: number): Promise<void> {
   }
 }
 
-/** Deploys two functions and changes them; some changes come while the one before is under way. @returns all that is there then. */
+/**
+ * Deploys two functions and changes them; some changes come while the one before is under way.
+ * @returns all that is there then.
+ */
 async function live({ world, proxies }: { world: ClusterWorld; proxies: FaultProxy[] }): Promise<object> {
   for (const name of FUNCTIONS) {
     await world.upload(name, 'main.ts', source(-1));

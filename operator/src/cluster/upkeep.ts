@@ -3,7 +3,9 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { Backoff } from '@wherry/service/backoff.ts';
 
-/** How often what is kept is looked at; well within the time that a new authority or key waits to be known everywhere. */
+/**
+ * How often what is kept is looked at; well within the time that a new authority or key waits to be known everywhere.
+ */
 const EVERY_MS = 300_000;
 const RETRY = { firstMs: 500, lastMs: 30_000 };
 

@@ -29,17 +29,21 @@ const HELLO_MS = 5000;
 const MAX_HELLO_BYTES = 4096;
 const KEEP_ALIVE_MS = 10_000;
 /**
- * Heartbeats that a client may leave unanswered. A router that is gone without a word (its node, say) holds up what waits
- * for every router; a runtime's event loop may be busy with a call.
+ * Heartbeats that a client may leave unanswered. A router that is gone without a word (its node, say) holds up what
+ * waits for every router; a runtime's event loop may be busy with a call.
  */
 const MISSED_HEARTBEATS: Record<Hello['role'], number> = { router: 5, runtime: 60 };
 
 export interface FeedListenerOptions {
   /** The operator's own certificate, and the internal authority that routers' certificates must be of. */
   tls: Pick<TlsFiles, 'current' | 'onChange'>;
-  /** Serves a router that has shown its certificate. Where it throws, or when the promise rejects, the connection ends. */
+  /**
+   * Serves a router that has shown its certificate. Where it throws, or when the promise rejects, the connection ends.
+   */
   attachRouter(channel: FeedChannel, hello: RouterHello): Promise<void> | void;
-  /** Which pod a runtime is that has shown its function's token, by the address that it connects from; undefined: none. */
+  /**
+   * Which pod a runtime is that has shown its function's token, by the address that it connects from; undefined: none.
+   */
   identifyRuntime(hello: RuntimeHello, peer: RuntimePeer): Promise<RuntimeIdentity | undefined>;
   /** Serves a runtime. Where it throws, or when the promise rejects, the connection ends. */
   attachRuntime(channel: FeedChannel, identity: RuntimeIdentity): Promise<void> | void;
@@ -67,9 +71,10 @@ const CLAIMS: ReadonlySet<Refusal> = new Set(['certificate', 'token', 'pod']);
 type Client = { role: 'router'; hello: RouterHello } | { role: 'runtime'; identity: RuntimeIdentity };
 
 /**
- * The operator's side of the feed over the network: TLS 1.3, then a hello within five seconds that proves who speaks, else
- * the connection is cut without a word. Routers prove themselves by a client certificate, runtimes by their function's token
- * and the address of their pod. A pod holds one connection, the newest: one that is half dead does not lock it out.
+ * The operator's side of the feed over the network: TLS 1.3, then a hello within five seconds that proves who speaks,
+ * else the connection is cut without a word. Routers prove themselves by a client certificate, runtimes by their
+ * function's token and the address of their pod. A pod holds one connection, the newest: one that is half dead does not
+ * lock it out.
  */
 export function createFeedListener(options: FeedListenerOptions): FeedListener {
   const listener = new TlsFeedListener(options);
@@ -200,7 +205,9 @@ class TlsFeedListener {
     await this.#options.attachRuntime(channel, identity);
   }
 
-  /** What is logged of an unauthenticated connection is no secret of a client's: neither tokens nor what else it sent. */
+  /**
+   * What is logged of an unauthenticated connection is no secret of a client's: neither tokens nor what else it sent.
+   */
   #refuse(socket: Socket, reason: Refusal, facts: object = {}): undefined {
     this.#refusals.inc({ reason });
     const { remoteAddress: peer } = socket;

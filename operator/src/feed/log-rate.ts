@@ -38,8 +38,9 @@ interface LogRateOptions {
 }
 
 /**
- * A token bucket for each function's entries, beyond which they are counted, not kept (M10): a function that logs without
- * an end costs the others neither their place in queues nor the disk. What is missing is said in the function's own log.
+ * A token bucket for each function's entries, beyond which they are counted, not kept (M10): a function that logs
+ * without an end costs the others neither their place in queues nor the disk. What is missing is said in the function's
+ * own log.
  */
 export class LogRate {
   readonly #options: LogRateOptions;
@@ -52,7 +53,10 @@ export class LogRate {
     this.#limits = options.limits ?? LOG_RATE;
   }
 
-  /** @param kindOf entries of different kinds have buckets of their own. @returns the entries that are within the rate. */
+  /**
+   * @param kindOf entries of different kinds have buckets of their own.
+   * @returns the entries that are within the rate.
+   */
   within(entries: LogEntry[], kindOf: (entry: LogEntry) => string): LogEntry[] {
     let bucket: Bucket | undefined;
     return entries.filter((entry) => {
@@ -69,8 +73,8 @@ export class LogRate {
   }
 
   /**
-   * Entries of a function that were dropped before they came here: so its instance says, which a handler may have made it
-   * say. No more of them are believed between two reports than many instances could print.
+   * Entries of a function that were dropped before they came here: so its instance says, which a handler may have made
+   * it say. No more of them are believed between two reports than many instances could print.
    * @returns how many of them are.
    */
   missed(functionName: string, kind: string, count: number): number {

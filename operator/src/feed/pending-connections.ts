@@ -16,8 +16,8 @@ const LIMITS: PendingLimits = { total: 512, perAddress: 16, perWindow: 64 };
 const WINDOW_MS = 10_000;
 
 /**
- * The connections whose clients have not yet proved who they are, bounded for each address and in all. One address cannot
- * take the places of others: when all are taken, the address that holds most gives one up.
+ * The connections whose clients have not yet proved who they are, bounded for each address and in all. One address
+ * cannot take the places of others: when all are taken, the address that holds most gives one up.
  */
 export class PendingConnections {
   readonly #limits: PendingLimits;

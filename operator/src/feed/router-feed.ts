@@ -17,8 +17,8 @@ interface RouterFeedOptions extends RouterViewOptions {
   demand: DemandBoard;
   logs: LogIntake;
   /**
-   * Milliseconds from the start in which routers that go by what an operator before this one sent them may still be on their
-   * way back. Till then it cannot be said what they know. Default 0: there are none.
+   * Milliseconds from the start in which routers that go by what an operator before this one sent them may still be on
+   * their way back. Till then it cannot be said what they know. Default 0: there are none.
    */
   routersReturnMs?: number;
   /** Absent for a store that is never restored while routers run. */
@@ -60,7 +60,10 @@ export class RouterFeed {
   readonly #epoch = randomUUID();
   #onKnown: (functionNames: string[]) => void = () => undefined;
   #version = 1;
-  /** How often the store was restored before the state that the caches hold; undefined while that is not known: nothing is sent then. */
+  /**
+   * How often the store was restored before the state that the caches hold; undefined while that is not known: nothing
+   * is sent then.
+   */
   #restores: number | undefined;
   #hasCounted = false;
   readonly #stopCounting: () => void;
@@ -185,7 +188,9 @@ export class RouterFeed {
     for (const { channel, synced } of this.#connections) if (synced) channel.send(message);
   }
 
-  /** A router that is not sent anything soon tries another operator: so nothing is sent while the caches lag behind it. */
+  /**
+   * A router that is not sent anything soon tries another operator: so nothing is sent while the caches lag behind it.
+   */
   async #sendSnapshot(connection: Connection): Promise<void> {
     const restores = await this.#reach(connection.known);
     const { channel } = connection;
@@ -204,7 +209,10 @@ export class RouterFeed {
     channel.send({ type: 'snapshot', epoch: this.#epoch, ...this.#stamp(), ...known } satisfies RouterDown);
   }
 
-  /** @returns the count of restores of what the caches hold, once that is all that the router knows; undefined: it is not yet. */
+  /**
+   * @returns the count of restores of what the caches hold, once that is all that the router knows; undefined: it is
+   * not yet.
+   */
   async #reach({ resourceVersion, restores }: Connection['known']): Promise<number | undefined> {
     const { caches, restores: counted } = this.#options;
     const count = this.#restores;
@@ -222,8 +230,8 @@ export class RouterFeed {
   }
 
   /**
-   * The caches are about to hold a restored state. Until that is counted, routers are not sent it: under the old count, one that
-   * moved on to an operator which lags behind would go back to what is lost.
+   * The caches are about to hold a restored state. Until that is counted, routers are not sent it: under the old count,
+   * one that moved on to an operator which lags behind would go back to what is lost.
    */
   #hold(restores: StoreRestores): void {
     if (this.#restores === undefined) return;

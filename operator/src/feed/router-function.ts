@@ -7,7 +7,10 @@ import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 
 type FailureCode = NonNullable<RouterFunction['failure']>['code'];
 
-/** How calls are answered while no build of a function has succeeded; undefined: it is tried again by itself, and the call waits. */
+/**
+ * How calls are answered while no build of a function has succeeded; undefined: it is tried again by itself, and the
+ * call waits.
+ */
 const BUILD_FAILURES: Record<BuildFailureReason, FailureCode | undefined> = {
   SourceNotFound: 'handler_not_found',
   HandlerNotFound: 'handler_not_found',
@@ -85,7 +88,10 @@ function instancesOf(workload: ObservedWorkload | undefined, tokenOf: (workload:
   );
 }
 
-/** The reason names files and lines, and may be the text of an error: callers get it where they get the message of a throw. */
+/**
+ * The reason names files and lines, and may be the text of an error: callers get it where they get the message of a
+ * throw.
+ */
 function failureOf({ spec, status }: FunctionResource): RouterFunction['failure'] {
   const condition = findCondition(status.conditions, 'CodeReady');
   const code = condition?.status === 'False' ? FAILURES[condition.reason as Reason] : undefined;

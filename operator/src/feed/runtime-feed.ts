@@ -250,8 +250,8 @@ export class CachedRuntimeFeed implements RuntimeFeed {
 }
 
 /**
- * A runtime that says it listens elsewhere than where it was ordered to would have routers carry calls to any socket that
- * they can open (R2). Only the port may be its own choice, where it was left to it.
+ * A runtime that says it listens elsewhere than where it was ordered to would have routers carry calls to any socket
+ * that they can open (R2). Only the port may be its own choice, where it was left to it.
  */
 function isPossible(message: RuntimeUp, listen: InstanceAddress): boolean {
   if (message.type !== 'loaded') return true;

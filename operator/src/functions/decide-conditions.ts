@@ -105,7 +105,9 @@ const availableChecks = (route: Verdict | undefined, code: Verdict | undefined):
   },
 ];
 
-/** Ready is the desired state, and nothing else: the newest code, in instances as the spec wants them, and all of them. */
+/**
+ * Ready is the desired state, and nothing else: the newest code, in instances as the spec wants them, and all of them.
+ */
 const readyChecks = (
   route: Verdict | undefined,
   code: Verdict | undefined,

@@ -5,8 +5,9 @@ import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
 
 /**
- * Which code a function should run, as far as is known. `unneeded`: nobody looked, because it runs nothing. `changed`: the
- * sources are not those of the last verdict, as far as is known; an operator that has just begun builds all code again.
+ * Which code a function should run, as far as is known. `unneeded`: nobody looked, because it runs nothing. `changed`:
+ * the sources are not those of the last verdict, as far as is known; an operator that has just begun builds all code
+ * again.
  */
 export type Code =
   | { state: 'unneeded' }

@@ -51,7 +51,9 @@ async function fromBuild(
   return { state: 'building', changed: !built.first || before?.sourceRevision !== origin?.sourceRevision };
 }
 
-/** A source that names a tree and has no active one yet; one whose newest tree is missing still has its last good one. */
+/**
+ * A source that names a tree and has no active one yet; one whose newest tree is missing still has its last good one.
+ */
 function notReady(source: CodeSourceResource): Code | undefined {
   if (source.status.tree !== undefined) return undefined;
   // Nothing is uploaded: the build says which file is missing.

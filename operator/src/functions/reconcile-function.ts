@@ -79,7 +79,10 @@ async function gather(
 /** What is decided on, with the source as it was when its code was looked at. */
 type DecidedOn = FunctionFacts & { source: CodeSourceResource | undefined };
 
-/** A cache that lags must not bring back what another operator, which knows of a newer function or source, has just removed. */
+/**
+ * A cache that lags must not bring back what another operator, which knows of a newer function or source, has just
+ * removed.
+ */
 async function refuseOldState(store: ResourceStore, { fn, source }: Pick<DecidedOn, 'fn' | 'source'>): Promise<void> {
   const [newest, newestSource] = await Promise.all([
     store.get('Function', fn.metadata.name),

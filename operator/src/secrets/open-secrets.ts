@@ -7,7 +7,10 @@ import { cachedOwner, isOfEarlierOwner, namedOwner } from './owner.ts';
 
 /** Opens secrets, each value once. */
 export interface SecretOpener {
-  /** Every secret that the function may see (S5), sorted; those that cannot be read are left out: their own reconcile says so. */
+  /**
+   * Every secret that the function may see (S5), sorted; those that cannot be read are left out: their own reconcile
+   * says so.
+   */
   secretsOf(fn: FunctionResource): RuntimeSecret[];
 }
 

@@ -14,8 +14,8 @@ import { boundOwner, cachedOwner, isOfEarlierOwner, namedOwner } from './owner.t
 import type { Undecryptable } from './undecryptable.ts';
 
 /**
- * How old a secret must be to be deleted for an owner that it never had: one that is applied before its owner waits this
- * long for it.
+ * How old a secret must be to be deleted for an owner that it never had: one that is applied before its owner waits
+ * this long for it.
  */
 export const ORPHAN_AGE_MS = 3_600_000;
 
@@ -85,7 +85,10 @@ function noOwner({ spec }: FunctionSecretResource): Problem {
   };
 }
 
-/** The binding shows the operator after us too that the owner was there; before there were bindings, any other `Ready` did. */
+/**
+ * The binding shows the operator after us too that the owner was there; before there were bindings, any other `Ready`
+ * did.
+ */
 function hadOwner(secret: FunctionSecretResource): boolean {
   const { status } = secret;
   if (status.owner !== undefined) return boundOwner(secret) !== undefined;

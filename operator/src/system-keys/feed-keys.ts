@@ -30,7 +30,10 @@ interface FeedKeysOptions {
 
 /** The keys of the tokens by which runtimes prove which function they are of. */
 export interface FeedKeys {
-  /** Makes the first key, and the next one when it is time; reads what another operator made. @throws DomainError; StartError */
+  /**
+   * Makes the first key, and the next one when it is time; reads what another operator made.
+   * @throws DomainError; StartError
+   */
   upkeep(): Promise<void>;
   /** New tokens are made with it. After the first `upkeep`. */
   current(): KeyObject;

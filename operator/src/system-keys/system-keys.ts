@@ -34,16 +34,19 @@ export interface SystemKeys {
   keyRing: KeyRing;
   /** 32 bytes: of the digests by which routers know API keys. */
   digestKey: Uint8Array;
-  /** 32 bytes: of the tokens by which runtimes know calls of routers. They last, since a runtime gets its token once. */
+  /**
+   * 32 bytes: of the tokens by which runtimes know calls of routers. They last, since a runtime gets its token once.
+   */
   invocationKey: Uint8Array;
 }
 
 const RESTORE = 'restore it from a backup';
 
 /**
- * Makes the encryption keys, the digest key and the value of the first management key as Secrets where they are missing,
- * and reads the first two. What is there is never replaced.
- * @throws StartError for encryption keys that are missing while objects are encrypted, and for any that are invalid (E4)
+ * Makes the encryption keys, the digest key and the value of the first management key as Secrets where they are
+ * missing, and reads the first two. What is there is never replaced.
+ * @throws StartError for encryption keys that are missing while objects are encrypted, and for any that are invalid
+ * (E4)
  */
 export async function ensureSystemKeys(options: SystemKeysOptions): Promise<SystemKeys> {
   const { clock } = options;

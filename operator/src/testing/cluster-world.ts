@@ -36,7 +36,9 @@ export interface KubeItem {
   data?: Record<string, string>;
 }
 
-/** Programs of ours around a real API server: operators, the builder beside them, a manager. They end with the world. */
+/**
+ * Programs of ours around a real API server: operators, the builder beside them, a manager. They end with the world.
+ */
 export class ClusterWorld {
   readonly api: Api;
   readonly namespace: string;
@@ -148,7 +150,10 @@ export class ClusterWorld {
     return manager;
   }
 
-  /** A router on that feed, with the certificate that an operator has made. @returns it, once it takes calls, and its URL. */
+  /**
+   * A router on that feed, with the certificate that an operator has made.
+   * @returns it, once it takes calls, and its URL.
+   */
   async startRouter(feedPort: number): Promise<{ router: Program; url: string }> {
     const folder = path.join(this.#folder, 'router');
     await this.#mount('wherry-router-tls', folder, { 'tls.crt': 'tls.crt', 'tls.key': 'tls.key', 'ca.crt': 'ca.crt' });

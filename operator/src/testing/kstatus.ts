@@ -23,7 +23,8 @@ export async function kstatusProgram(): Promise<string> {
   const folder = path.join(homedir(), '.cache', 'wherry', 'kstatus', hash.digest('hex').slice(0, 16));
   const program = path.join(folder, 'kstatus');
   if (existsSync(program)) return program;
-  // Two test runs may build at once: each in a folder of its own, outside the tree, and the program gets its name when it is whole.
+  // Two test runs may build at once: each in a folder of its own, outside the tree, and the program gets its name when
+  // it is whole.
   const module = `${folder}.${process.pid}`;
   cpSync(MODULE, module, { recursive: true });
   try {

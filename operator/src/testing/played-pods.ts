@@ -6,8 +6,8 @@ const LOOK_MS = 100;
 const SERVICE_ACCOUNT = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'wherry-function' } };
 
 /**
- * Plays the controllers and kubelets that a bare API server lacks: a Deployment soon has one pod, which is ready and is in
- * an EndpointSlice; the pod of a Deployment that is gone goes.
+ * Plays the controllers and kubelets that a bare API server lacks: a Deployment soon has one pod, which is ready and is
+ * in an EndpointSlice; the pod of a Deployment that is gone goes.
  */
 export class PlayedPods {
   readonly #world: ClusterWorld;

@@ -18,7 +18,9 @@ interface KeyCarrier {
   client: string;
 }
 
-/** One answer for missing, unknown, disabled, expired and other groups' keys, so that none can be distinguished (R7). */
+/**
+ * One answer for missing, unknown, disabled, expired and other groups' keys, so that none can be distinguished (R7).
+ */
 const UNAUTHORIZED = new Refusal('unauthorized', ['WWW-Authenticate', 'Bearer realm="wherry", Basic realm="wherry"']);
 
 /** Checks keys against the groups that a function requires. */

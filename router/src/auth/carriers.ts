@@ -16,8 +16,8 @@ export function presentedKey(rawHeaders: readonly string[], query: string | unde
 }
 
 /**
- * Whether a header holds one of the keys (R6): as it is or escaped, which catches every carrier and a `Referer` with `?api_key=`
- * too, or inside Basic credentials.
+ * Whether a header holds one of the keys (R6): as it is or escaped, which catches every carrier and a `Referer` with
+ * `?api_key=` too, or inside Basic credentials.
  */
 export function holdsKey(value: string, keys: readonly string[]): boolean {
   if (keys.length === 0) return false;
@@ -35,8 +35,8 @@ function authorizationKey(value: string): string {
 const LEAST_BASE64 = 22;
 
 /**
- * What may be decoded of a header that names Basic credentials, wherever and however separated: a key is removed from it
- * (R6) also where it is written in a way that lets nobody in.
+ * What may be decoded of a header that names Basic credentials, wherever and however separated: a key is removed from
+ * it (R6) also where it is written in a way that lets nobody in.
  */
 export function basicTexts(value: string): string[] {
   const at = value.search(/basic/i);

@@ -4,8 +4,8 @@ import { keyWords } from './key-words.ts';
 import { readings } from './query-key.ts';
 
 /**
- * Words of a call that may be keys, and so cost a digest each. A target is too short for so many UUIDs, also where each makes
- * two words because an escaped comma precedes it: who sends more than that is after the router's time (R12).
+ * Words of a call that may be keys, and so cost a digest each. A target is too short for so many UUIDs, also where each
+ * makes two words because an escaped comma precedes it: who sends more than that is after the router's time (R12).
  */
 export const MAX_WORDS = 512;
 
@@ -17,8 +17,8 @@ interface KeyHolder {
 }
 
 /**
- * The words of a call that are what keys look like, each once. Of all headers: which of them a caller, or a page that was
- * called with `?api_key=`, puts a key into is not ours to know.
+ * The words of a call that are what keys look like, each once. Of all headers: which of them a caller, or a page that
+ * was called with `?api_key=`, puts a key into is not ours to know.
  * @returns undefined when there are more than MAX_WORDS.
  */
 export function keyLikeWords({ rawHeaders, path, query }: KeyHolder): ReadonlySet<string> | undefined {
@@ -37,8 +37,8 @@ export function keyLikeWords({ rawHeaders, path, query }: KeyHolder): ReadonlySe
 }
 
 /**
- * The Wherry keys among the words of a call, whichever of them let the call in, and whether it may let any in: a disabled
- * or expired one, another group's and the management key too (R6).
+ * The Wherry keys among the words of a call, whichever of them let the call in, and whether it may let any in: a
+ * disabled or expired one, another group's and the management key too (R6).
  * @param matched the key that let the call in, which is known already.
  */
 export function heldKeys(words: ReadonlySet<string>, matched: string | undefined, keys: KeyIndex): readonly string[] {

@@ -5,8 +5,8 @@ const IN_KEYS = Uint8Array.from({ length: 128 }, (_, code) => Number(KEY_CHARACT
 
 /**
  * The longest words of key characters in a text that have the form of a key: whatever stands beside a key, it is found.
- * Every header of every call is looked through, so of a text that has no such word only each sixteenth character and the
- * word around it are read: none as long as the shortest key lies between them.
+ * Every header of every call is looked through, so of a text that has no such word only each sixteenth character and
+ * the word around it are read: none as long as the shortest key lies between them.
  */
 export function keyWords(text: string): string[] {
   const words: string[] = [];

@@ -41,8 +41,8 @@ function decode(text: string): string {
 const LAYERS = 4;
 
 /**
- * The text, and what it says with its escapes of ASCII characters resolved, once, twice and so on, whatever else is in it: a
- * key, which is ASCII, may stand in any of them.
+ * The text, and what it says with its escapes of ASCII characters resolved, once, twice and so on, whatever else is in
+ * it: a key, which is ASCII, may stand in any of them.
  */
 export function readings(text: string): string[] {
   const all = [text];

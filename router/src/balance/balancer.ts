@@ -55,8 +55,8 @@ export class Balancer {
   }
 
   /**
-   * How many calls the instance may answer at once. All routers compute it alike, so that together they keep to the function's
-   * limit: it is dealt out among the instances in the order of their ids.
+   * How many calls the instance may answer at once. All routers compute it alike, so that together they keep to the
+   * function's limit: it is dealt out among the instances in the order of their ids.
    */
   slotsOf(instance: BalancedInstance): number | undefined {
     return this.#max === null ? undefined : this.#shareOf(this.#instances.indexOf(instance), this.#max);

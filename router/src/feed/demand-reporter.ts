@@ -7,8 +7,8 @@ type Demand = Extract<RouterUp, { type: 'demand' }>;
 const INTERVAL_MS = 1000;
 
 /**
- * Reports to the operator how many calls each function has: at once when a call begins to wait for an instance, else each
- * second in which it changed. A function that is not named has none.
+ * Reports to the operator how many calls each function has: at once when a call begins to wait for an instance, else
+ * each second in which it changed. A function that is not named has none.
  */
 export class DemandReporter {
   readonly #clock: Clock;

@@ -3,7 +3,10 @@ import { Refusal } from '../refusal.ts';
 
 /** Bytes of all header lines (R9). */
 const MAX_HEADER_BYTES = 16_384;
-/** Lines of a head that Node keeps: each takes more memory than it has bytes (R12). It drops what follows, so such a call is refused. */
+/**
+ * Lines of a head that Node keeps: each takes more memory than it has bytes (R12). It drops what follows, so such a
+ * call is refused.
+ */
 export const MAX_HEADERS = 256;
 
 /** A host, and perhaps a port: what may stand in a URL, and nothing that splits one. */

@@ -1,6 +1,8 @@
 import { headerValues } from './raw-headers.ts';
 
-/** Headers that end at this hop (RFC 9110 7.6.1), with the ways in which clients request what a proxy answers itself. */
+/**
+ * Headers that end at this hop (RFC 9110 7.6.1), with the ways in which clients request what a proxy answers itself.
+ */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',

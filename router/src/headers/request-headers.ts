@@ -37,7 +37,10 @@ export function requestHeaders(input: RequestHeadersInput): string[] {
   return headers;
 }
 
-/** A header's value as a function may see it: a cookie that holds a key goes, the others stay. @returns undefined when all of it goes. */
+/**
+ * A header's value as a function may see it: a cookie that holds a key goes, the others stay.
+ * @returns undefined when all of it goes.
+ */
 function withoutHeldKeys(lower: string, value: string, keys: readonly string[]): string | undefined {
   const holds = (text: string): boolean => holdsKey(text, keys);
   if (!holds(value)) return value;

@@ -5,7 +5,10 @@ import { eachHeader } from './raw-headers.ts';
 /** A function's response headers as the caller gets them. */
 interface ResponseHeaders {
   headers: string[];
-  /** How the call ended by the runtime's own word: the handler threw, was too slow, or had no slot. `ok` where it said nothing. */
+  /**
+   * How the call ended by the runtime's own word: the handler threw, was too slow, or had no slot. `ok` where it said
+   * nothing.
+   */
   outcome: 'ok' | 'error' | 'timeout' | 'full';
 }
 

@@ -4,9 +4,9 @@ import { networkOf } from '@wherry/service/network-of.ts';
 const CLIENT_SHARE = 3;
 
 /**
- * The calls that the router holds at once, running and waiting (R12). Each function may have as many as there is room left,
- * each caller three times as many: so one function takes half of all at most, two take a third each, and whoever takes
- * all that it can get leaves room for the others, however many do so.
+ * The calls that the router holds at once, running and waiting (R12). Each function may have as many as there is room
+ * left, each caller three times as many: so one function takes half of all at most, two take a third each, and whoever
+ * takes all that it can get leaves room for the others, however many do so.
  */
 export class CallBudget {
   readonly #total: number;

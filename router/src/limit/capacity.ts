@@ -23,7 +23,9 @@ interface Resources {
 }
 
 const MIB = 1024 * 1024;
-/** What the program takes by itself: Node, code, a large table of routes, what the garbage collector has not yet freed. */
+/**
+ * What the program takes by itself: Node, code, a large table of routes, what the garbage collector has not yet freed.
+ */
 const OWN_MEMORY = 160 * MIB;
 /** Files that are not connections of calls: the feed, the ops listener, logs, Node's own. */
 const OWN_DESCRIPTORS = 128;
@@ -33,8 +35,9 @@ const MOST_CALLS = 4096;
 const LEAST_CALLS = 16;
 
 /**
- * Derives it from what the process may have, so that neither memory nor files run out, whatever callers do: with 512 MiB
- * 2,500 calls. Of the files, a half is for callers who are idle or slow, the rest for running calls, which take two each.
+ * Derives it from what the process may have, so that neither memory nor files run out, whatever callers do: with 512
+ * MiB 2,500 calls. Of the files, a half is for callers who are idle or slow, the rest for running calls, which take two
+ * each.
  */
 export function capacityOf({ memory, descriptors }: Resources): Capacity {
   const byMemory = (memory - OWN_MEMORY) / CALL_BYTES;
@@ -49,7 +52,9 @@ export function capacityOf({ memory, descriptors }: Resources): Capacity {
   };
 }
 
-/** What this process may have: of its control group, of the machine where it has none, and of its limit on open files. */
+/**
+ * What this process may have: of its control group, of the machine where it has none, and of its limit on open files.
+ */
 export function processResources(): Resources {
   const ofGroup = process.constrainedMemory();
   const memory = ofGroup > 0 ? Math.min(ofGroup, totalmem()) : totalmem();

@@ -11,8 +11,8 @@ import { feedProblem, listenForCalls, type RouterProgram } from './router-progra
 const LAME_DUCK_SECONDS = 5;
 
 /**
- * In a cluster: the router lives on the operators' feed over the network. It is ready once it has a state, serves on by it
- * when all operators are away, and after SIGTERM still takes calls until nobody sends it any.
+ * In a cluster: the router lives on the operators' feed over the network. It is ready once it has a state, serves on by
+ * it when all operators are away, and after SIGTERM still takes calls until nobody sends it any.
  */
 export async function runInCluster(program: RouterProgram, feedAddress: string): Promise<RunningProgram> {
   const { router, config, registry, clock, logger } = program;

@@ -29,8 +29,8 @@ interface ConnectionsOptions {
 }
 
 /**
- * The connections of a server, how many there may be, and what is open on each. Ends those that are idle too long: Node's
- * own limit starts again with every byte, and line breaks between two calls are bytes (R11).
+ * The connections of a server, how many there may be, and what is open on each. Ends those that are idle too long:
+ * Node's own limit starts again with every byte, and line breaks between two calls are bytes (R11).
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -60,7 +60,8 @@ export class Connections {
   }
 
   /**
-   * Whether a head is late because the router does not read the connection: then it has its time from when it is read again.
+   * Whether a head is late because the router does not read the connection: then it has its time from when it is read
+   * again.
    */
   isHeld(socket: Socket): boolean {
     const connection = this.#connections.get(socket);

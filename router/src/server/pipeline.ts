@@ -28,8 +28,8 @@ export class PipelinedRequests {
 }
 
 /**
- * The calls of one connection: a few are open, the requests that came with them wait, and while any waits nothing more is
- * read from the socket (R12). Node reads up to 64 KiB at once, so that much is parsed and waits at most.
+ * The calls of one connection: a few are open, the requests that came with them wait, and while any waits nothing more
+ * is read from the socket (R12). Node reads up to 64 KiB at once, so that much is parsed and waits at most.
  */
 export class Pipeline {
   readonly responses = new Set<ServerResponse>();

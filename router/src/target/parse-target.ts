@@ -13,7 +13,9 @@ export interface Target {
   segments: string[];
 }
 
-/** What is never routable, however it is meant: `\`, fragments, controls, escapes of `/`, `\` and NUL, empty segments. */
+/**
+ * What is never routable, however it is meant: `\`, fragments, controls, escapes of `/`, `\` and NUL, empty segments.
+ */
 const FORBIDDEN = /[^\x21-\x7e]|\\|%2f|%5c|%00|\/\//i;
 /** `.` and `..`, alone or before a path parameter (`..;`), which some servers strip. */
 const DOT_SEGMENT = /^\.\.?(?:;|$)/;

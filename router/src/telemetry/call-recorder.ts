@@ -13,8 +13,8 @@ import { RejectionLog } from './rejection-log.ts';
 import { FIRST, LAST } from './sequence.ts';
 
 /**
- * How a call ended: `ok` (whatever its status), `error` (it threw or crashed), `timeout`, `aborted` (the caller left, or
- * sent a body that cannot be taken), `rejected` (no instance took it).
+ * How a call ended: `ok` (whatever its status), `error` (it threw or crashed), `timeout`, `aborted` (the caller left,
+ * or sent a body that cannot be taken), `rejected` (no instance took it).
  */
 export type CallOutcome = 'ok' | 'error' | 'timeout' | 'aborted' | 'rejected';
 

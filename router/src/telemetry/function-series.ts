@@ -3,7 +3,10 @@ import type { RouterFunction } from '@wherry/core/feed/messages.ts';
 import { METRICS } from '@wherry/core/metrics/metrics.ts';
 import type { Counter, Gauge, Histogram, Metrics, Series } from '@wherry/core/ports/metrics.ts';
 
-/** What a label says of a method, or of a status, that is none of those commonly known: a caller, or a handler, makes up any. */
+/**
+ * What a label says of a method, or of a status, that is none of those commonly known: a caller, or a handler, makes up
+ * any.
+ */
 const OTHER = '_OTHER';
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS']);
 /** What nobody got: the caller had left. */
@@ -17,8 +20,8 @@ interface Made {
 }
 
 /**
- * The metrics of one function under one definition of its route and methods. A call keeps the series that it began with:
- * once they are removed, what it records late goes nowhere, and brings back none.
+ * The metrics of one function under one definition of its route and methods. A call keeps the series that it began
+ * with: once they are removed, what it records late goes nowhere, and brings back none.
  */
 export class FunctionSeries {
   readonly #metrics: Metrics;
@@ -77,7 +80,10 @@ function makeSeries(metrics: Metrics, { namespace, id }: RouterFunction): Made {
   };
 }
 
-/** Which revision of each function is served: the one metric that distinguishes revisions, so that a deploy adds no series. */
+/**
+ * Which revision of each function is served: the one metric that distinguishes revisions, so that a deploy adds no
+ * series.
+ */
 export function exposeRevisions(metrics: Metrics, functions: () => Iterable<{ spec: RouterFunction }>): void {
   const gauge = metrics.gauge(METRICS.functionInfo);
   gauge.observe(() =>

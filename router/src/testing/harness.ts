@@ -176,8 +176,8 @@ export async function readUntil(socket: Socket, until?: RegExp): Promise<string>
 }
 
 /**
- * Collects what a socket receives while it sends the text every 50 ms, until the other side ends or resets the connection: who
- * goes on sending may see either.
+ * Collects what a socket receives while it sends the text every 50 ms, until the other side ends or resets the
+ * connection: who goes on sending may see either.
  */
 export async function readWhileSending(socket: Socket, text: string): Promise<string> {
   let received = '';

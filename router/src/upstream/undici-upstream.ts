@@ -18,8 +18,8 @@ interface Connection extends UpstreamConnection {
 }
 
 /**
- * HTTP/1.1 with keep-alive by undici's lowest layer: one connection a running call. undici's own Pool bounds the connections
- * of one instance alone, and keeps an object for each that it ever had.
+ * HTTP/1.1 with keep-alive by undici's lowest layer: one connection a running call. undici's own Pool bounds the
+ * connections of one instance alone, and keeps an object for each that it ever had.
  */
 export class UndiciUpstream implements Upstream {
   readonly #origin: string;
@@ -60,7 +60,8 @@ export class UndiciUpstream implements Upstream {
     try {
       this.#connection().client.dispatch(options, exchange);
     } catch {
-      // A head that undici takes for impossible, which the parser in front lets none through of; or the instance has left.
+      // A head that undici takes for impossible, which the parser in front lets none through of; or the instance has
+      // left.
       exchange.onResponseError(null, new Error('refused'));
     }
     return exchange;

@@ -5,8 +5,8 @@ export interface UpstreamConnection {
 }
 
 /**
- * Bounds the connections to all instances together (R12). Each running call has one; of those that are kept for later calls,
- * the one that was used longest ago is closed for a new one.
+ * Bounds the connections to all instances together (R12). Each running call has one; of those that are kept for later
+ * calls, the one that was used longest ago is closed for a new one.
  */
 export class UpstreamConnections {
   readonly #max: number;

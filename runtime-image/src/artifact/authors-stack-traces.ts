@@ -7,8 +7,8 @@ type Frame = NodeJS.CallSite & { toString: () => string };
 const PLACE = `${HANDLER_URL}:`;
 
 /**
- * Has stack traces name the author's files. Node's own support reads the whole map when the module is loaded, which takes
- * longer than loading it; here it is read for the first error whose stack somebody looks at.
+ * Has stack traces name the author's files. Node's own support reads the whole map when the module is loaded, which
+ * takes longer than loading it; here it is read for the first error whose stack somebody looks at.
  * @returns the artifact without its map.
  */
 export function nameAuthorsFiles(artifact: string): string {

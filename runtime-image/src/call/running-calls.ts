@@ -1,7 +1,10 @@
 /** How many calls run and are being answered, and when the last one of a draining instance has ended. */
 export class RunningCalls {
   draining = false;
-  /** Calls whose answer is not written to its end. Unlike a call, an answer ends where its caller leaves, and waits for no `waitUntil`. */
+  /**
+   * Calls whose answer is not written to its end. Unlike a call, an answer ends where its caller leaves, and waits for
+   * no `waitUntil`.
+   */
   answering = 0;
   #count = 0;
   #onIdle = (): void => undefined;
@@ -19,7 +22,10 @@ export class RunningCalls {
     if (this.#count === 0) this.#onIdle();
   }
 
-  /** Resolves when no call runs. To be called once no new ones come: what ended before, while others still came, says nothing. */
+  /**
+   * Resolves when no call runs. To be called once no new ones come: what ended before, while others still came, says
+   * nothing.
+   */
   finished(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#count === 0) resolve();

@@ -1,7 +1,8 @@
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { useInstances } from '../testing/use-instances.ts';
 
-// An app that was written with Hono answers here as it does on Node, also where its handlers return what they should not.
+// An app that was written with Hono answers here as it does on Node, also where its handlers return what they should
+// not.
 
 const { started, stopAll } = useInstances();
 afterEach(stopAll);

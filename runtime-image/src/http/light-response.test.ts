@@ -3,7 +3,8 @@ import { LightResponse } from './light-response.ts';
 import { partsOf } from './write-response.ts';
 
 /*
- * The light Response beside Node's own: given the same arguments, both refuse them with the same kind of error, or both hold the same.
+ * The light Response beside Node's own: given the same arguments, both refuse them with the same kind of error, or both
+ * hold the same.
  */
 type ResponseClass = typeof Response;
 const CLASSES = [Response, LightResponse as unknown as ResponseClass] as const;
@@ -260,7 +261,8 @@ const inits: fc.Arbitrary<Make> = fc.oneof(
 );
 const deeds = fc.constantFrom(...Object.keys(DEEDS));
 const reads = fc.nat({ max: READS.length - 1 });
-// A seed of its own, so that a run that fails is not one of chance: Node's class has oddities too that no handler meets.
+// A seed of its own, so that a run that fails is not one of chance: Node's class has oddities too that no handler
+// meets.
 const RUNS = { numRuns: 1500, seed: 24, includeErrorInReport: true };
 
 describe("the light Response is as strict as Node's", () => {

@@ -13,8 +13,8 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
  * The global `Response` of handlers: it holds what it was made of, which is all that an answer needs; whatever else is
- * read of it goes to a real Response that is made then (36 µs and, the first time, 7 MiB). What is not plainly valid goes
- * there at once: so it converts and refuses what Node's own class does.
+ * read of it goes to a real Response that is made then (36 µs and, the first time, 7 MiB). What is not plainly valid
+ * goes there at once: so it converts and refuses what Node's own class does.
  */
 export class LightResponse {
   #parts: PlainParts;

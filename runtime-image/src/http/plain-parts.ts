@@ -75,7 +75,9 @@ const isFixed = (buffer: ArrayBufferLike): boolean =>
 export const isTaken = (stream: ReadableStream): boolean =>
   stream.locked || Readable.isDisturbed(stream as unknown as Readable);
 
-/** Pairs or a record of strings, or a Headers of nobody else; those that say how a fetched body was packed are left out. */
+/**
+ * Pairs or a record of strings, or a Headers of nobody else; those that say how a fetched body was packed are left out.
+ */
 function heldHeaders(headers: HeadersInit, init: object): Pairs | Headers {
   const pairs = Array.isArray(headers)
     ? fromPairs(headers)

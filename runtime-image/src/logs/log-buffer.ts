@@ -48,8 +48,8 @@ export class LogBuffer {
   }
 
   /**
-   * Sends what there is, now, also to a reader that lags: the process ends. How much there is goes first, in a message so
-   * short that it gets out where the rest may not, so that the reader can count what is missing.
+   * Sends what there is, now, also to a reader that lags: the process ends. How much there is goes first, in a message
+   * so short that it gets out where the rest may not, so that the reader can count what is missing.
    */
   end(): void {
     if (this.#queue.length > 0) this.#send([], { following: this.#queue.length });

@@ -15,8 +15,8 @@ export interface CrashHandling {
 
 /**
  * An error outside of a call's chain of promises ends the instance at once (S3): its state is unknown, and another one
- * takes its place. What was logged, and the error itself, gets out first; what does not in time, the feed's reader counts
- * as lost, since `flush` announces how much there is.
+ * takes its place. What was logged, and the error itself, gets out first; what does not in time, the feed's reader
+ * counts as lost, since `flush` announces how much there is.
  */
 export function endOnCrash({ log, flush, cutCalls, drainFeedSync, closeFeed }: CrashHandling): void {
   let isEnding = false;

@@ -7,7 +7,10 @@ const RETRY_MS = 2;
 
 interface DescriptorSocketOptions {
   clock: Clock;
-  /** Writes some of the bytes without blocking; throws EAGAIN where the kernel takes none. Default: the descriptor's own. */
+  /**
+   * Writes some of the bytes without blocking; throws EAGAIN where the kernel takes none. Default: the descriptor's
+   * own.
+   */
   write?: (bytes: Uint8Array) => number;
 }
 
@@ -50,7 +53,10 @@ export class DescriptorSocket extends Socket {
     super._destroy(error, callback);
   }
 
-  /** Blocks until everything that was written is with the kernel; for so many milliseconds at most. For the end of a process. */
+  /**
+   * Blocks until everything that was written is with the kernel; for so many milliseconds at most. For the end of a
+   * process.
+   */
   drainSync(withinMs: number): void {
     const deadline = this.#clock.monotonic() + withinMs;
     const sleeper = new Int32Array(new SharedArrayBuffer(4));

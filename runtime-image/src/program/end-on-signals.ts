@@ -1,8 +1,8 @@
 import process from 'node:process';
 
 /**
- * SIGTERM drains, however often it comes: an init system signals every process of a service, and the service signals its instances
- * again. The kubelet and the service end an instance that takes too long with SIGKILL.
+ * SIGTERM drains, however often it comes: an init system signals every process of a service, and the service signals
+ * its instances again. The kubelet and the service end an instance that takes too long with SIGKILL.
  * @param flush waits until the other side has what was sent.
  */
 export function endOnSignals(drain: () => Promise<void>, flush: () => Promise<void>): void {

@@ -15,8 +15,8 @@ interface ProbeOptions {
 }
 
 /**
- * Answers the kubelet: `/startz` once the code is loaded, at that very moment where it called before; `/livez` whenever the
- * event loop turns (one that is blocked is restarted for it, S3). The process does not live for it.
+ * Answers the kubelet: `/startz` once the code is loaded, at that very moment where it called before; `/livez` whenever
+ * the event loop turns (one that is blocked is restarted for it, S3). The process does not live for it.
  * @throws StartError where the port cannot be opened.
  */
 export async function startProbeListener({ port, loaded, onStarted, clock }: ProbeOptions): Promise<void> {

@@ -21,8 +21,8 @@ interface PodParts {
 }
 
 /**
- * In a pod: the feed comes over the network. Its loss ends nothing; what was learned stays active until it is back. Calls
- * come once the kubelet watches the event loop: one that never ends is killed from the first call on.
+ * In a pod: the feed comes over the network. Its loss ends nothing; what was learned stays active until it is back.
+ * Calls come once the kubelet watches the event loop: one that never ends is killed from the first call on.
  */
 export async function runInPod({ config, pod, clock }: PodParts): Promise<void> {
   const logger = createStderrLogger('runtime', clock);

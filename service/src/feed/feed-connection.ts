@@ -45,8 +45,8 @@ export interface FeedConnection {
 }
 
 /**
- * Keeps a connection to the operators' feed, over TLS 1.3: hello, then whatever `serve` does. It is made again, by and by,
- * whenever it ends or three heartbeats are missing, and never given up: what was learned stays active meanwhile.
+ * Keeps a connection to the operators' feed, over TLS 1.3: hello, then whatever `serve` does. It is made again, by and
+ * by, whenever it ends or three heartbeats are missing, and never given up: what was learned stays active meanwhile.
  */
 export function connectFeed(options: FeedConnectionOptions): FeedConnection {
   const connection = new ReconnectingFeed(options);

@@ -11,8 +11,8 @@ interface SilenceOptions {
 }
 
 /**
- * Cuts a connection on which nothing came for that many heartbeats. Bytes count, not messages: a long snapshot over a slow
- * line is no silence. And looks count, not the time between them: a process that itself stood still blames nobody.
+ * Cuts a connection on which nothing came for that many heartbeats. Bytes count, not messages: a long snapshot over a
+ * slow line is no silence. And looks count, not the time between them: a process that itself stood still blames nobody.
  * @returns how to stop watching.
  */
 export function watchSilence(socket: Socket, { clock, heartbeats, onSilence }: SilenceOptions): () => void {

@@ -24,7 +24,9 @@ export type VersionedKey = z.infer<typeof versionedKey>;
 export const keysJsonSchema = withRules(z.strictObject(keysShape));
 export type KeysJson = z.infer<typeof keysJsonSchema>;
 
-/** The key file of one machine: the master encryption keys, and the key of the digests by which routers know API keys. */
+/**
+ * The key file of one machine: the master encryption keys, and the key of the digests by which routers know API keys.
+ */
 export const keyFileSchema = withRules(z.strictObject({ ...keysShape, digestKey: keySecretSchema }));
 export type KeyFile = z.infer<typeof keyFileSchema>;
 

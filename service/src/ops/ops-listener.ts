@@ -47,8 +47,8 @@ const HEADERS_TIMEOUT_MS = 5000;
 const PLAIN = 'text/plain; charset=utf-8';
 
 /**
- * The port for whoever looks after a program: `/metrics` for Prometheus, `/livez` and `/readyz` for probes (200 `ok`, else
- * 503 and the reason in one line). Plain HTTP without a key: it serves metrics and health, nothing of any caller.
+ * The port for whoever looks after a program: `/metrics` for Prometheus, `/livez` and `/readyz` for probes (200 `ok`,
+ * else 503 and the reason in one line). Plain HTTP without a key: it serves metrics and health, nothing of any caller.
  * @throws StartError for a port that is taken or may not be opened.
  */
 export async function startOpsListener(options: OpsListenerOptions): Promise<OpsListener> {

@@ -59,7 +59,9 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Runs the timers of the next `ms` milliseconds in order, those that they start included; promises settle in between. */
+  /**
+   * Runs the timers of the next `ms` milliseconds in order, those that they start included; promises settle in between.
+   */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
     await this.idle();
@@ -87,8 +89,8 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Lets whatever is ready go on, without any time going by. Files count as ready, however slow the disk is: what waits for
-   * one goes on before this resolves. A peer's answer does not: a test awaits that itself.
+   * Lets whatever is ready go on, without any time going by. Files count as ready, however slow the disk is: what waits
+   * for one goes on before this resolves. A peer's answer does not: a test awaits that itself.
    */
   async idle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn += 1) {

@@ -19,7 +19,9 @@ interface Family {
   read?: (() => Iterable<readonly [Labels, number]>) | undefined;
 }
 
-/** Metrics that a test reads back. As strict as the real registry: a name is made once, and only its labels are taken. */
+/**
+ * Metrics that a test reads back. As strict as the real registry: a name is made once, and only its labels are taken.
+ */
 export class FakeMetrics implements Metrics {
   readonly #families = new Map<string, Family>();
 

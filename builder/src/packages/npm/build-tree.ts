@@ -135,7 +135,10 @@ const isProblem = ({ type, error, name }: Edge, { package: { bundleDependencies 
   (type === 'prod' || (type === 'optional' && error === 'INVALID')) &&
   !(bundleDependencies as string[] | undefined)?.includes(name);
 
-/** Packages for one platform alone hold machine code, which no function can load: where they are optional, they are left out. */
+/**
+ * Packages for one platform alone hold machine code, which no function can load: where they are optional, they are left
+ * out.
+ */
 const isTaken = ({ type }: Edge, to: Node): boolean =>
   !to.isLink && to.errors.length === 0 && !(type === 'optional' && isForPlatform(to.package));
 

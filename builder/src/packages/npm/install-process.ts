@@ -15,7 +15,10 @@ import {
 } from './protocol.ts';
 import { createRegistryClient } from './registry-client.ts';
 
-/** The program of the process that talks to the registry, and alone holds its token. It takes orders over file descriptor 3. */
+/**
+ * The program of the process that talks to the registry, and alone holds its token. It takes orders over file
+ * descriptor 3.
+ */
 async function main(): Promise<void> {
   const channel = jsonLines(new Socket({ fd: 3 }), { maxLineBytes: MAX_LINE_BYTES, maxBufferedBytes: MAX_LINE_BYTES });
   void channel.closed.then(() => end(tools?.folder));

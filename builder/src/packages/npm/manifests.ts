@@ -44,7 +44,8 @@ type Manifest = z.infer<typeof manifestSchema>;
 
 /**
  * The manifests of one resolution: each package is requested once, and whatever is not from the registry is refused
- * before it is followed (B3). The first sign that the registry is away ends all: waiting for each package would take minutes.
+ * before it is followed (B3). The first sign that the registry is away ends all: waiting for each package would take
+ * minutes.
  */
 export function manifestsOf(
   client: RegistryClient,

@@ -50,7 +50,10 @@ const packageName = z
   .regex(/^(@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/);
 const entries = z.record(z.string(), lockEntrySchema);
 const orderId = z.int();
-/** Its parts were checked where it was read (`check-manifest.ts`); npm's own code, which takes it, checks each name and version. */
+/**
+ * Its parts were checked where it was read (`check-manifest.ts`); npm's own code, which takes it, checks each name and
+ * version.
+ */
 const rootManifest = z.custom<RootManifest>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 );

@@ -16,7 +16,9 @@ interface Publication {
   [field: string]: unknown;
 }
 
-/** verdaccio, a real registry, in a process of its own, with what the test publishes and no other registry behind it. */
+/**
+ * verdaccio, a real registry, in a process of its own, with what the test publishes and no other registry behind it.
+ */
 export interface TestRegistry {
   url: string;
   /** Returns the integrity. */
