@@ -65,7 +65,7 @@ export const SETTINGS = {
   'encryption.key-rotation.batch-sleep-ms': integer('The pause between two such batches.', 100, 0, 5000),
   'audit.retention-days': integer('How long audit records are kept, in days.', 365, 1, 3650),
   'api.access-groups': setting(
-    'Whose keys may use the management API. A value that shuts out the caller is refused.',
+    'Whose keys may use the management API. Over the REST API, a value without the group of the calling key is refused.',
     'management',
     z
       .string()

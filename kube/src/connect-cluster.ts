@@ -21,7 +21,7 @@ interface ClusterOptions {
   logger: Logger;
 }
 
-/** A cluster behind one client, as the ports of core. What a program does not use of it costs nothing. */
+/** A cluster behind one client, as the ports of core. What a program does not use of it sends nothing. */
 export class Cluster {
   readonly #client: KubeClient;
   readonly #options: ClusterOptions;

@@ -118,7 +118,9 @@ function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>, clock: C
   const fn = functionFor(match, requestedMethod) ?? functionFor(match, 'OPTIONS');
   if (fn === undefined || fn.spec.cors === null) return false;
   const route = { methods: methodsOf(match), guarded: fn.keyGroups !== null };
-  call.res.writeHead(204, ['X-Request-Id', call.id, ...preflightHeaders(fn.spec.cors, origin, route)]);
+  // A body that was announced need not come.
+  const ends = call.expectsContinue && !call.req.complete ? ['Connection', 'close'] : [];
+  call.res.writeHead(204, ['X-Request-Id', call.id, ...preflightHeaders(fn.spec.cors, origin, route), ...ends]);
   call.res.end();
   closeUnread(call.res, clock);
   discardBody(call, clock);

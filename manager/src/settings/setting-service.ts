@@ -49,9 +49,8 @@ export class SettingService {
   /**
    * Sets all of the values or none; null is the default.
    * @throws DomainError `validation_failed` with a detail for each bad one, among them a list of the groups that may
-   * use
-   *   the management API without the group of the calling key; `forbidden` when a key empties that list. The caller
-   *   could undo neither.
+   *   use the management API without the group of the calling key; `forbidden` when a key empties that list. The
+   *   caller could undo neither.
    */
   async update(wanted: Wanted, principal: Principal | undefined): Promise<void> {
     // With the deletion of groups: a group that is named here must not go meanwhile.

@@ -120,7 +120,8 @@ function observeLists(store: ResourceStore, seen: () => string, wentBack: () => 
     async list(kind) {
       const before = seen();
       const list = await store.list(kind);
-      if (BigInt(list.resourceVersion) < BigInt(before)) wentBack();
+      // Other caches may have followed a restore meanwhile: then this list is no news.
+      if ([before, seen()].every((version) => BigInt(list.resourceVersion) < BigInt(version))) wentBack();
       return list;
     },
   };

@@ -183,7 +183,7 @@ function taken(
 ): string {
   const has = `The function ${holder} has the route ${route} for ${methods.join(', ')}`;
   const same = route === spec.route ? '' : `, which matches the same paths as ${spec.route}`;
-  return `${has}${same}: change one of the two, or delete it.`;
+  return `${has}${same}: change or delete one of the two.`;
 }
 
 function missing({ metadata }: FunctionFacts['fn'], groups: string[], effect: string): string {

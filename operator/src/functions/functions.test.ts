@@ -233,7 +233,7 @@ describe('a function', () => {
     await world.createFunction('rival', { route: '/hello' });
     await world.run();
     expect(conditionOf(await world.fn('rival'), 'Ready')).toBe(
-      'False RouteConflict: The function hello has the route /hello for GET: change one of the two, or delete it.',
+      'False RouteConflict: The function hello has the route /hello for GET: change or delete one of the two.',
     );
     expect(router.functions.has('rival')).toBe(false);
     await world.store.delete('Function', 'hello');

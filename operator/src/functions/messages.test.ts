@@ -15,7 +15,7 @@ describe('the conditions of a function', () => {
     await world.createFunction('rival', { route: '/hello/:x', methods: ['DELETE', 'POST'] });
     await world.run();
     const message =
-      'The function hello has the route /hello/:name for POST, which matches the same paths as /hello/:x: change one of the two, or delete it.';
+      'The function hello has the route /hello/:name for POST, which matches the same paths as /hello/:x: change or delete one of the two.';
     expect(conditionOf(await world.fn('rival'), 'RouteAccepted')).toBe(`False RouteConflict: ${message}`);
     expect(conditionOf(await world.fn('rival'), 'Ready')).toBe(`False RouteConflict: ${message}`);
   });

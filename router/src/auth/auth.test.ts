@@ -183,6 +183,10 @@ describe('keys on the wire', () => {
     ['Basic', (key) => ({ headers: { Authorization: basic(`:${key}`).replace('Basic', 'bASIC') } })],
     ['Basic, with a space in it', (key) => ({ headers: { Authorization: broken(basic(`:${key}`), ' ') } })],
     ['Basic, with a comma in it', (key) => ({ headers: { Authorization: broken(basic(`:${key}`), ',') } })],
+    [
+      'Basic, after a word that begins like it, with a space in it',
+      (key) => ({ headers: { Authorization: `basicauth ${broken(basic(`:${key}`), ' ')}` } }),
+    ],
     ['Basic, as the user', (key) => ({ headers: { Authorization: basic(`${key}:`) } })],
     ['Basic, escaped', (key) => ({ headers: { Authorization: basic(`:${escaped(key)}`) } })],
     ['Basic, after a tab', (key) => ({ headers: { Authorization: basic(`:${key}`).replace(' ', '\t') } })],

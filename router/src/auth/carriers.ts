@@ -33,17 +33,19 @@ function authorizationKey(value: string): string {
 
 /** Characters of base64 that the shortest key takes. */
 const LEAST_BASE64 = 22;
+/** Each has the rest of the header decoded: their number bounds the time that one takes (R12). */
+const MOST_SCHEMES = 8;
 
 /**
  * What may be decoded of a header that names Basic credentials, wherever and however separated: a key is removed from
  * it (R6) also where it is written in a way that lets nobody in.
  */
 export function basicTexts(value: string): string[] {
-  const at = value.search(/basic/i);
-  if (at === -1) return [];
+  // Decoding skips what is not base64: all that follows the scheme is what lets a caller in.
+  const rests = [...value.matchAll(/basic/gi)].slice(0, MOST_SCHEMES).map(({ index }) => value.slice(index + 5));
+  if (rests.length === 0) return [];
   const tokens = value.split(/[\s,]+/).filter((token) => token.length >= LEAST_BASE64);
-  // Decoding skips what is not base64: the rest as a whole is what lets a caller in.
-  return [value.slice(at + 'basic'.length), ...tokens].map((text) => Buffer.from(text, 'base64').toString('utf8'));
+  return [...rests, ...tokens].map((text) => Buffer.from(text, 'base64').toString('utf8'));
 }
 
 /** The decoded `user:password` of Basic credentials; undefined when it is another scheme. */

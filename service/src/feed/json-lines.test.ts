@@ -76,7 +76,9 @@ describe('jsonLines', () => {
   it('S8: reads a peer no faster than its pace allows, in order and to the end', async () => {
     const [a, b] = await socketPair();
     const clock = new FakeClock();
-    const channel = jsonLines(b, { pace: { bytesPerSecond: 1_000_000, burstBytes: 2_000_000, clock } });
+    const channel = jsonLines(b, {
+      pace: { bytesPerSecond: 1_000_000, burstBytes: 2_000_000, leastBytes: 1000, clock },
+    });
     const sender = jsonLines(a, { maxBufferedBytes: Infinity });
     for (let n = 0; n < 10; n += 1) sender.send({ n, filler: 'x'.repeat(1_000_000) });
     const received: number[] = [];
@@ -88,6 +90,22 @@ describe('jsonLines', () => {
     await clock.advanceUntil(eventually(() => expect(received).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])));
     expect(clock.monotonic()).toBeGreaterThanOrEqual(8000);
     sender.close();
+    await reading;
+  });
+
+  it('S8: counts many short lines as longer ones', async () => {
+    const [a, b] = await socketPair();
+    const clock = new FakeClock();
+    const channel = jsonLines(b, { pace: { bytesPerSecond: 1000, burstBytes: 2000, leastBytes: 1000, clock } });
+    a.write('1\n2\n3\n4\n');
+    const received: unknown[] = [];
+    const reading = (async () => {
+      for await (const message of channel.messages()) received.push(message);
+    })();
+    await eventually(() => expect(received).toEqual([1, 2]));
+    await clock.advanceUntil(eventually(() => expect(received).toEqual([1, 2, 3, 4])));
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(2000);
+    a.destroy();
     await reading;
   });
 

@@ -3,11 +3,13 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { lines } from '../lines.ts';
 
-/** How fast a peer's bytes are read: what it sends beyond that waits with it. */
+/** How fast a peer's lines are read: what it sends beyond that waits with it. */
 interface Pace {
   bytesPerSecond: number;
   /** As much at once. */
   burstBytes: number;
+  /** What a line costs at least: short ones take time too. */
+  leastBytes: number;
   clock: Clock;
 }
 
@@ -24,6 +26,7 @@ interface JsonLinesOptions {
 export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedChannel {
   const maxBuffered = options.maxBufferedBytes ?? 128 * 1024 * 1024;
   const maxLine = options.maxLineBytes ?? 64 * 1024 * 1024;
+  const bucket = options.pace === undefined ? undefined : new TokenBucket(options.pace);
   const closed = new Promise<void>((resolve) => stream.once('close', resolve));
   // The end of a connection shows in `closed` and in the end of `messages`; why it ended changes nothing for its users.
   stream.on('error', () => stream.destroy());
@@ -47,8 +50,10 @@ export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedC
     },
     async *messages() {
       try {
-        for await (const line of lines(paced(stream, options.pace), maxLine))
+        for await (const line of lines(stream, maxLine)) {
+          await bucket?.take(line.length);
           yield JSON.parse(line.toString('utf8')) as unknown;
+        }
       } catch {
         // A line that is too long or not JSON, or a reset: the connection is of no more use.
       } finally {
@@ -58,19 +63,25 @@ export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedC
   };
 }
 
-async function* paced(stream: AsyncIterable<Buffer>, pace: Pace | undefined): AsyncGenerator<Buffer, void> {
-  if (pace === undefined) {
-    yield* stream;
-    return;
+class TokenBucket {
+  readonly #pace: Pace;
+  #left: number;
+  /** When `left` was counted, on the monotonic clock. */
+  #at: number;
+
+  constructor(pace: Pace) {
+    this.#pace = pace;
+    this.#left = pace.burstBytes;
+    this.#at = pace.clock.monotonic();
   }
-  const { bytesPerSecond, burstBytes, clock } = pace;
-  let left = burstBytes;
-  let at = clock.monotonic();
-  for await (const chunk of stream) {
+
+  /** Resolves when a line of so many bytes may be read. */
+  async take(bytes: number): Promise<void> {
+    const { bytesPerSecond, burstBytes, leastBytes, clock } = this.#pace;
     const now = clock.monotonic();
-    left = Math.min(burstBytes, left + ((now - at) / 1000) * bytesPerSecond) - chunk.length;
-    at = now;
-    if (left < 0) await clock.sleep((-left / bytesPerSecond) * 1000);
-    yield chunk;
+    const gained = ((now - this.#at) / 1000) * bytesPerSecond;
+    this.#left = Math.min(burstBytes, this.#left + gained) - Math.max(bytes, leastBytes);
+    this.#at = now;
+    if (this.#left < 0) await clock.sleep((-this.#left / bytesPerSecond) * 1000);
   }
 }
