@@ -82,7 +82,7 @@ export default {
       name: 'unlisted-package',
       comment: 'Name the package in the package.json of the part that imports it.',
       severity: 'error',
-      from: { pathNot: `${tests}|^e2e/setup/|^[^/]+$` },
+      from: { pathNot: `${tests}|^e2e/tooling/|^[^/]+$` },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
     {
@@ -136,7 +136,7 @@ export default {
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
     // Handlers that e2e deploys: their packages are not installed here.
-    exclude: { path: '^e2e/packages/fixtures/' },
+    exclude: { path: '^e2e/package-matrix/fixtures/' },
     combinedDependencies: false,
     builtInModules: { add: ['node:sqlite', 'node:test', 'node:sea'] },
     enhancedResolveOptions: { conditionNames: ['import', 'types', 'node', 'default'], exportsFields: ['exports'] },

@@ -10,7 +10,7 @@ const tools = ['e2e/**', 'bench/**'];
 /**
  * Handlers that e2e deploys: our code, as much as the tests. What lies beside them and is no code is a test's input.
  */
-const handlers = ['e2e/packages/fixtures/**'];
+const handlers = ['e2e/package-matrix/fixtures/**'];
 const configs = ['*.{js,mjs,ts}', '**/*.config.{js,mjs,ts}', '.dependency-cruiser.js'];
 
 /** Files are named after their main export, in kebab-case; an `index.ts` would be a barrel. */
@@ -197,5 +197,5 @@ export default defineConfig(
   // Their packages come from the registry when Wherry builds them, so no types of theirs are here to check against.
   { files: handlers, extends: [tseslint.configs.disableTypeChecked] },
   // jest and the linters take their configuration and their runner as default exports.
-  { files: [...configs, 'e2e/setup/jest-runner.js'], rules: { 'no-restricted-exports': 'off' } },
+  { files: [...configs, 'e2e/tooling/jest-runner.js'], rules: { 'no-restricted-exports': 'off' } },
 );

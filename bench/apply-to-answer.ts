@@ -1,8 +1,8 @@
 /**
- * How long `kubectl apply` of a function takes until its first good answer, beside a plain Deployment and Service of
- * the same image on the same node; one at a time, in turns, then 100 at once of each. It brings up a cluster of its
- * own, or takes the one that WHERRY_TEST_CLUSTER names.
- * Run: npm run bench -- apply-to-answer [rounds, 15 when left out] [at once, 100 when left out]
+ * How long `kubectl apply` of a function takes until its first correct answer, compared with a plain Deployment and
+ * Service of the same image on the same node; one at a time, in turns, then 100 at once of each. It brings up a cluster
+ * of its own, or takes the one that WHERRY_TEST_CLUSTER names. Run: npm run bench -- apply-to-answer [rounds, 15 when
+ * omitted] [at once, 100 when omitted]
  */
 import type { Socket } from 'node:net';
 import { loadavg } from 'node:os';
@@ -22,7 +22,7 @@ const IMAGE = 'wherry/runtime:0.1.0';
 const DEADLINE_MS = 300_000;
 /** For each one that is called at the same time: the calls must not take the resources that they start with. */
 const BETWEEN_CALLS_MS = 10;
-/** What goes to a Service that its node does not know yet is lost without a word. */
+/** Packets to a Service that its node does not know yet are lost silently. */
 const ANSWER_MS = 500;
 
 /** One of the two things that are compared. */
@@ -59,7 +59,7 @@ function functionsOf(url: string): Subject {
   };
 }
 
-/** As anybody would write it: no probe, so that it is ready as soon as it runs. */
+/** As one would usually write it: no probe, so that it is ready as soon as it runs. */
 function plainOnes(cluster: Cluster): Subject {
   const labels = (name: string): object => ({ app: name });
   const code = "require('node:http').createServer((q, s) => s.end('hello')).listen(8080)";

@@ -1,7 +1,7 @@
 /**
  * How long an edit takes until the function answers it: without packages, and with hono, zod and dayjs, whose packages
  * are in the cache. One line of the handler is changed and uploaded; the function is called until the answer is new.
- * Run: npm run bench -- edit-to-answer [edits of each, 30 when left out]
+ * Run: npm run bench -- edit-to-answer [edits of each, 30 when omitted]
  */
 import { availableParallelism, loadavg } from 'node:os';
 import { ApiClient, send } from '@wherry/e2e/testing/api-client.ts';
@@ -10,7 +10,7 @@ import { median, quantile, rounded } from './lib/statistics.ts';
 import { table } from './lib/table.ts';
 
 const EDITS = Number(process.argv[2] ?? 30);
-/** They find no builder at hand and no compiled code: nobody's second edit shows them. */
+/** These edits find no spare builder and no compiled code, which later edits do not. */
 const FIRST = 2;
 /** People do not edit faster, and until then used spares are replaced. */
 const BETWEEN_EDITS_MS = 500;

@@ -1,7 +1,7 @@
 /**
- * S3: how much later the calls of one function are answered while another one fails, again and again: the p99 of a
- * steady load in windows with and without each fault, one beside the other. The row without a fault says how far two
- * windows lie apart on this machine anyway. Run: npm run bench -- failing-neighbour [rounds, 5 when left out]
+ * S3: how much later the calls of one function are answered while another one keeps failing: the p99 of a steady load
+ * in windows with and without each fault, in pairs. The row without a fault shows how much two windows differ on this
+ * machine anyway. Run: npm run bench -- failing-neighbour [rounds, 5 when omitted]
  */
 import { availableParallelism, loadavg } from 'node:os';
 import { ApiClient, eventually, send } from '@wherry/e2e/testing/api-client.ts';

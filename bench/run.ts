@@ -14,7 +14,7 @@ if (!/^[a-z][a-z0-9-]*$/.test(name) || name === 'run' || !existsSync(file)) {
   process.exitCode = 1;
 } else {
   process.argv = [process.argv[0] ?? '', file, ...rest];
-  // What test harnesses measure their limits in: jest's processes have it from e2e/setup.
+  // What test harnesses measure their limits in: jest's processes have it from e2e/tooling.
   globalThis.machineTime = () => performance.now();
   await import(pathToFileURL(file).href);
 }

@@ -1,7 +1,7 @@
 /**
- * How long `npm start` takes until an existing function answers, what the service's processes weigh idle, and how long
- * an edit takes until its answer is seen. Beside it, in the same run, `npm start` of a bare `node:http` server.
- * Run: npm run bench -- start-and-memory [rounds, 7 when left out]
+ * How long `npm start` takes until an existing function answers, how much memory the idle processes of the service use,
+ * and how long an edit takes until its answer is seen. Beside it, in the same run, `npm start` of a bare `node:http`
+ * server. Run: npm run bench -- start-and-memory [rounds, 7 when omitted]
  */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ const MANY = 20;
 const EDITS = 30;
 /** People do not edit faster, and until then used spares are replaced. */
 const BETWEEN_EDITS_MS = 500;
-/** Until this long after the start, or after the last call, a process is not taken for idle. */
+/** Until this long after the start, or after the last call, a process does not count as idle. */
 const IDLE_AFTER_MS = 5000;
 const CALLS_OF_USED = 200;
 
@@ -74,7 +74,7 @@ async function timeBare(bare: Awaited<ReturnType<typeof bareServer>>): Promise<n
 
 async function measureStarts(one: PreparedData, many: PreparedData): Promise<string> {
   const bare = await bareServer();
-  // Whatever the caches were like: this start fills them.
+  // Whatever the state of the caches: this start fills them.
   await timeStart(one);
   const times = {
     bare: [] as number[],
@@ -202,7 +202,7 @@ async function measureEdits(data: PreparedData): Promise<string> {
       await data.api.upload(data.sourceId, handlerPath(0), handler(`edit ${edit}`));
       for (let answer = await send(url); !answer.text.startsWith(`edit ${edit} `); answer = await send(url))
         failed += answer.status === 200 ? 0 : 1;
-      // The first two find no builder at hand and no compiled code: nobody's second edit shows them.
+      // The first two find no spare builder and no compiled code, which later edits do not.
       if (edit >= 0) times.push(performance.now() - since);
     }
   } finally {

@@ -57,7 +57,7 @@ export function npmStart({ folder, environment }: NpmStartOptions): NpmStart {
   };
 }
 
-/** One GET on a new connection; undefined where nobody listens. */
+/** One GET on a new connection; undefined where nothing listens. */
 function status(url: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const probe = request(url, { agent: false, timeout: 5000 }, (response) => {

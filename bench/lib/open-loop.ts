@@ -8,8 +8,8 @@ interface OpenLoop {
 
 interface OpenLoopReport {
   /**
-   * Of each good call, from when it was sent to the end of its answer: a late timer of this process is no fault of the
-   * server.
+   * Of each good call, from when it was sent to the end of its answer: a late timer of this process is not the server's
+   * fault.
    */
   milliseconds: number[];
   /** Of each other call. */

@@ -37,7 +37,7 @@ function memoryOf(pid: number): { pss: number; own: number } | undefined {
       Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0) / 1024;
     return { pss: mebibytes('Pss'), own: mebibytes('Private_Clean') + mebibytes('Private_Dirty') };
   } catch {
-    // It ended while it was looked at.
+    // It ended while it was being read.
     return undefined;
   }
 }

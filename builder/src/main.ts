@@ -8,7 +8,7 @@ import { startInstaller } from './start-installer.ts';
 
 /*
  * Two programs, each a container beside the operator: the builder, and with the argument `installer` the one that has
- * the registry's token and gets it packages. SIGTERM lets running builds end for a while.
+ * the registry's token and fetches packages for it. After SIGTERM, running builds have a while to finish.
  */
 const name = process.argv[2] === 'installer' ? 'installer' : 'builder';
 

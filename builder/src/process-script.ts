@@ -5,7 +5,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 
-/** Many times what it takes: a program that hangs is ended, and the caller may try again. */
+/** Many times what it needs: a program that hangs is killed, and the caller may retry. */
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -23,7 +23,7 @@ export async function processScript(entry: string, alias: Record<string, string>
 
 async function prebuiltScript(entry: string): Promise<string | undefined> {
   try {
-    return await readFile(entry.replace(/\.ts$/, '.cjs'), 'utf8');
+    return await readFile(new URL(`${path.basename(entry, '.ts')}.cjs`, import.meta.url), 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

@@ -49,7 +49,7 @@ export async function startBuilder({
     });
     parts.defer(() => server.stop());
     problem = undefined;
-    logger.info({ socket: config.socket }, 'the builder listens');
+    logger.info({ socket: config.socket }, 'the builder is listening');
     parts.defer(() => {
       problem = STOPPING;
     });

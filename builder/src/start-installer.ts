@@ -5,8 +5,8 @@ import { startOpsListener } from '@wherry/service/ops/ops-listener.ts';
 import { STARTING } from '@wherry/service/ops/readiness.ts';
 import type { InstallerConfig } from './config.ts';
 import { createRegistryInstaller } from './packages/create-package-registry.ts';
-import { readRegistryOptions } from './packages/read-registry-options.ts';
-import { startInstallerServer } from './socket/installer-server.ts';
+import { readRegistryOptions } from './packages/registry-config.ts';
+import { startInstallerServer } from './packages/npm/installer-server.ts';
 
 /**
  * The installer beside the builder, in a container and under a user of its own: it has the registry's token, and gives
@@ -34,7 +34,7 @@ export async function startInstaller({
     });
     parts.defer(() => server.stop());
     problem = undefined;
-    logger.info({ socket: config.socket }, 'the installer listens');
+    logger.info({ socket: config.socket }, 'the installer is listening');
     return { stop: () => parts.disposeAsync() };
   } catch (error) {
     await parts.disposeAsync();

@@ -9,6 +9,6 @@ import { makeBuildProgram } from './build-process/build-program.ts';
 import { makeInstallProgram } from './packages/npm/install-program.ts';
 
 const folder = process.argv[2];
-if (folder === undefined) throw new Error('Name the folder: node builder/src/write-process-scripts.ts FOLDER');
+if (folder === undefined) throw new Error('Usage: node builder/src/write-process-scripts.ts FOLDER');
 await writeFile(path.join(folder, 'build-process.cjs'), (await makeBuildProgram()).code);
 await writeFile(path.join(folder, 'install-process.cjs'), await makeInstallProgram());

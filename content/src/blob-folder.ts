@@ -5,13 +5,15 @@ import type { Digest } from '@wherry/core/resources/meta.ts';
 const DIGEST = /^[0-9a-f]{64}$/;
 const PRIVATE = 0o700;
 
-/** The two hexadecimal digits that a digest can begin with: one folder each, so that none grows large. */
+/** The two hexadecimal digits that a digest can begin with: one folder each, so that no folder grows large. */
 export const SHARDS: readonly string[] = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'));
 
-/** Where things lie: `blobs/ab/cdef…` for the blob abcdef…, and `tmp/` for what is still being written. */
+/** The layout: `blobs/ab/cdef…` for the blob abcdef…, and `tmp/` for what is still being written. */
 export interface BlobFolder {
   temporary: string;
-  /** Undefined for what is no digest and so cannot be stored: nothing that a caller says becomes a path unchecked. */
+  /**
+   * Undefined for what is not a digest and so cannot be stored: nothing that a caller sends becomes a path unchecked.
+   */
   blob(digest: Digest): string | undefined;
   shard(shard: string): string;
 }

@@ -16,13 +16,13 @@ export interface PendingBlob {
 }
 
 /**
- * Blobs that are nobody's only copy. Nothing here rejects: what cannot be kept is not, what cannot be read is not
- * there.
+ * Copies of blobs that are also stored elsewhere. No method rejects: what cannot be written is not cached, and what
+ * cannot be read is treated as missing.
  */
 export interface CacheFolder {
-  /** The bytes, if they are here and whole; what is damaged is removed. */
+  /** The bytes, if they are cached and intact; a damaged blob is removed. */
   read(digest: Digest): Promise<Buffer | undefined>;
-  /** The file, found whole. The caller closes it. */
+  /** The file, checked to be intact. The caller closes it. */
   openWhole(digest: Digest): Promise<FileHandle | undefined>;
   keep(digest: Digest, bytes: Uint8Array): Promise<void>;
   begin(): Promise<PendingBlob>;
@@ -37,18 +37,18 @@ interface CacheFolderOptions {
 
 const DIGEST = /^[0-9a-f]{64}$/;
 const PRIVATE = 0o700;
-/** A file that is still being written is no older; what is, a killed process left behind. */
+/** A file that is still being written is not older than this; an older one was left behind by a killed process. */
 const ABANDONED_MS = 3_600_000;
-/** The times of use are written no more often than this: they cost a write on the disk. */
+/** Times of use are written at most this often, since each costs a disk write. */
 const TOUCH_MS = 60_000;
-/** After it was full, it is emptied this far, so that not every new blob costs a look at all. */
+/** When full, the cache is trimmed to this fraction, so that not every new blob requires a scan of all of them. */
 const LOW_WATER = 0.9;
 /** One blob may not push out all others. */
 const LARGEST_PART = 0.5;
 
 /**
- * Opens the folder: `blobs/<digest>` and `tmp/`. Files appear whole by rename, and are only believed after their digest
- * was computed, so that neither a crash nor a second process in the same folder can do harm.
+ * Opens the folder: `blobs/<digest>` and `tmp/`. Files appear whole by rename, and are only trusted after their digest
+ * was checked, so that neither a crash nor a second process in the same folder can do harm.
  */
 export async function openCacheFolder(options: CacheFolderOptions): Promise<CacheFolder> {
   const folder = new DiskCache(options);
@@ -156,7 +156,7 @@ class DiskCache implements CacheFolder {
           await opened.close();
           if (this.#bytes > maxBytes) await this.#trim();
         } catch (err) {
-          logger.warn({ err, digest }, 'a blob could not be kept in the cache');
+          logger.warn({ err, digest }, 'a blob could not be added to the cache');
         }
       },
       drop,
@@ -172,7 +172,7 @@ class DiskCache implements CacheFolder {
   }
 
   async #discard(digest: Digest): Promise<undefined> {
-    this.#options.logger.warn({ digest }, 'a cached blob was damaged and is fetched again');
+    this.#options.logger.warn({ digest }, 'a cached blob was damaged; fetching it again');
     await rm(path.join(this.#blobs, digest), { force: true }).catch(() => undefined);
     return undefined;
   }
@@ -184,7 +184,7 @@ class DiskCache implements CacheFolder {
     await utimes(path.join(this.#blobs, digest), now / 1000, now / 1000).catch(() => undefined);
   }
 
-  /** Removes what was used longest ago until there is room again; one round at a time. */
+  /** Removes the least recently used blobs until there is room again; one run at a time. */
   async #trim(): Promise<void> {
     this.#trimming ??= this.#trimOnce().finally(() => {
       this.#trimming = undefined;

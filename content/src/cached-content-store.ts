@@ -11,17 +11,17 @@ import { openCacheFolder, type CacheFolder, type PendingBlob } from './cache-fol
 interface CachedContentStoreOptions {
   /** Whose blobs these are. */
   inner: ContentStore;
-  /** Made when it is missing; it may be deleted while nobody uses it, and processes may share it. */
+  /** Created if it is missing. It may be deleted while no process uses it, and processes may share it. */
   directory: string;
-  /** Bytes on the disk; those that were used longest ago go first. */
+  /** Bytes on the disk; the least recently used blobs are removed first. */
   maxBytes: number;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * A ContentStore whose blobs stay readable while the inner one is away, as far as they were read or put here before and
- * there was room for them. What is kept is verified by its digest at each reading; writes go through to the inner one,
+ * A ContentStore whose blobs stay readable while the inner one is away, as far as they were read or put before and
+ * there was space for them. A cached blob is verified by its digest at each read; writes go through to the inner one,
  * so that an answered put is as safe as that makes it. The cache itself never fails a call.
  */
 export async function createCachedContentStore(options: CachedContentStoreOptions): Promise<ContentStore> {
@@ -31,7 +31,7 @@ export async function createCachedContentStore(options: CachedContentStoreOption
 class CachedContentStore implements ContentStore {
   readonly #inner: ContentStore;
   readonly #folder: CacheFolder;
-  /** Blobs that are being fetched: many instances that start at once request one artifact. */
+  /** Fetches in progress: many instances that start at once request the same artifact. */
   readonly #fetching = new Map<Digest, Promise<Buffer>>();
 
   constructor(inner: ContentStore, folder: CacheFolder) {
@@ -62,7 +62,7 @@ class CachedContentStore implements ContentStore {
     const kept = await this.#folder.read(digest);
     if (kept !== undefined) return kept;
     const running = this.#fetching.get(digest);
-    // Who gets a buffer may change it.
+    // Whoever gets a buffer may change it.
     if (running !== undefined) return Buffer.from(await running);
     const fetching = this.#fetch(digest).finally(() => this.#fetching.delete(digest));
     this.#fetching.set(digest, fetching);
@@ -76,7 +76,10 @@ class CachedContentStore implements ContentStore {
     return kept(content, digest, this.#folder);
   }
 
-  /** Calls the inner one, which may have removed what is still here; only while that is away, what is here counts. */
+  /**
+   * Calls the inner store, which may have removed what is still cached; the cache is used only while the inner store is
+   * not available.
+   */
   async has(digest: Digest): Promise<boolean> {
     try {
       return await this.#inner.has(digest);
@@ -104,7 +107,7 @@ async function* copied(content: AsyncIterable<Uint8Array>, pending: PendingBlob)
   }
 }
 
-/** What the inner store gives, kept when it was read to its end and is what it should be. */
+/** The stream of the inner store, which is cached once it was read to its end and matches its digest. */
 async function* kept(
   content: AsyncIterable<Uint8Array>,
   digest: Digest,

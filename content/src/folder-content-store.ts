@@ -11,14 +11,15 @@ import { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { openBlobFolder, SHARDS, syncFolder, type BlobFolder } from './blob-folder.ts';
 
 interface FolderContentStoreOptions {
-  /** Made when it is missing. One process at a time uses it. */
+  /** Created if it is missing. Only one process at a time may use it. */
   directory: string;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Opens a ContentStore in a folder: what a put has answered for is on the disk, whatever is killed or unplugged then.
+ * Opens a ContentStore in a folder: once a put has resolved, its blob is on the disk, even if the process is killed or
+ * the machine loses power.
  */
 export async function createFolderContentStore(options: FolderContentStoreOptions): Promise<ContentStore> {
   return new FolderContentStore(await openBlobFolder(options.directory), options);
@@ -87,7 +88,7 @@ class FolderContentStore implements ContentStore {
     return removed;
   }
 
-  /** Writes the content beside, and gives it its name once all of it is on the disk. */
+  /** Writes the content to a temporary file, and renames it once all of it is on the disk. */
   async #write(
     temporary: string,
     content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -96,7 +97,7 @@ class FolderContentStore implements ContentStore {
     const handle = await open(temporary, 'wx', 0o600);
     try {
       const { digest, size } = await writeAll(handle, content, limit);
-      // A stream's digest is known only now; what is there already need not be flushed a second time.
+      // A stream's digest is known only now; a blob that exists already need not be flushed a second time.
       if (await this.#renew(digest)) return { digest, size };
       const now = this.#clock.now() / 1000;
       await handle.utimes(now, now);
@@ -111,7 +112,7 @@ class FolderContentStore implements ContentStore {
   }
 
   /**
-   * Makes a blob that is there as good as put just now.
+   * Makes an existing blob as durable as one that was just put.
    * @returns whether it is there, and whole.
    */
   async #renew(digest: Digest): Promise<boolean> {
@@ -119,7 +120,7 @@ class FolderContentStore implements ContentStore {
     const now = this.#clock.now() / 1000;
     const found = await this.#lock.run(digest, () => utimes(blob, now, now).then(() => true, ifMissing(false)));
     if (!found || !(await isWhole(blob, digest))) return false;
-    // Whoever put it first may have been killed, or may still be, between naming it and flushing the name.
+    // Whoever put it first may have been killed, or be running still, between the rename and the flush of the folder.
     await syncFolder(path.dirname(blob));
     return true;
   }
@@ -237,5 +238,5 @@ function tooLarge(limit: number): DomainError {
 
 function diskFullError(error: unknown): DomainError | undefined {
   if (codeOf(error) !== 'ENOSPC' && codeOf(error) !== 'EDQUOT') return undefined;
-  return new DomainError('unavailable', 'The disk has no space left for the content: free some, then try again.');
+  return new DomainError('unavailable', 'The disk has no space left for the content: free some space, then try again.');
 }

@@ -23,13 +23,12 @@ interface HttpContentStoreOptions {
 /** The header in which a put names the digest of its body, where that is known before it is sent. */
 export const DIGEST_HEADER = 'x-content-sha256';
 
-/** A collection looks at every blob. */
+/** A collection reads every blob. */
 const COLLECT_MS = 10 * 60_000;
 
 /**
- * The manager's content store, over its internal listener. Neither side believes the other: what is put and what is
- * read is verified against its digest here as well as there.
- * Every failure is a DomainError; `unavailable` for a manager that does not answer.
+ * The manager's content store, over its internal listener. Neither side trusts the other: both verify what is put and
+ * what is read against its digest. Every failure is a DomainError; `unavailable` for a manager that does not answer.
  */
 export function createHttpContentStore(options: HttpContentStoreOptions): ContentStore & { stop(): Promise<void> } {
   return new HttpContentStore(createInternalClient(options), options.logger);
@@ -58,7 +57,7 @@ class HttpContentStore implements ContentStore {
     try {
       return await this.#put(Readable.from(sent, { objectMode: false }), {}, () => sent.result());
     } catch (error) {
-      // The connection's error is only what came of the stream's own.
+      // The connection's error is only a consequence of the stream's own.
       throw sent.failure === undefined ? error : sent.failure.error;
     }
   }
@@ -97,10 +96,7 @@ class HttpContentStore implements ContentStore {
     });
     const removed = (await readAnswer(answer))['removed'];
     if (Number.isSafeInteger(removed)) return removed as number;
-    throw new DomainError(
-      'unavailable',
-      "The manager's answer is not the one that was requested: its version may differ.",
-    );
+    throw new DomainError('unavailable', "The manager's answer does not match the request: its version may differ.");
   }
 
   stop(): Promise<void> {
@@ -123,14 +119,14 @@ class HttpContentStore implements ContentStore {
     if (kept['digest'] === digest && kept['size'] === size) return { digest, size };
     throw new DomainError(
       'internal_error',
-      `The manager stored other bytes than were sent: ${String(kept['digest'])} in place of ${digest}.`,
+      `The manager did not store the bytes that were sent: their digest is ${String(kept['digest'])} instead of ${digest}.`,
     );
   }
 }
 
-/** A stream on its way, counted and hashed. */
+/** A stream in transit, counted and hashed. */
 class CountedStream implements AsyncIterable<Uint8Array> {
-  /** What ended it before its end. */
+  /** The error that ended it early. */
   failure: { error: unknown } | undefined;
   readonly #content: AsyncIterable<Uint8Array>;
   readonly #limit: number;
@@ -180,7 +176,7 @@ async function* verified(
   if (hash.digest('hex') === digest) return;
   logger.error(
     { digest },
-    'the manager gave bytes that do not match their digest: its log says whether the stored blob is damaged',
+    'the manager sent bytes that do not match their digest: its log says whether the stored blob is damaged',
   );
   throw new DomainError('internal_error', `Blob ${digest} is damaged.`);
 }

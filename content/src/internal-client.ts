@@ -4,7 +4,10 @@ import { DomainError, type ErrorCode } from '@wherry/core/errors.ts';
 import type { TlsFiles } from '@wherry/service/tls/tls-files.ts';
 import { Agent, request, type Dispatcher } from 'undici';
 
-/** A client's proof and whom it trusts; read at each request, so that a rotation needs no restart. */
+/**
+ * A client's certificate and the authorities that it trusts; read for each request, so that a rotation needs no
+ * restart.
+ */
 export type ClientTls = Pick<TlsFiles, 'current'>;
 
 interface InternalClientOptions {
@@ -32,7 +35,7 @@ export interface InternalClient {
    * @throws DomainError as the manager says; `unavailable` when it cannot be reached or does not answer.
    */
   send(request: InternalRequest): Promise<InternalAnswer>;
-  /** Lets what runs end, then closes every connection. */
+  /** Lets running requests finish, then closes every connection. */
   stop(): Promise<void>;
 }
 
@@ -120,7 +123,7 @@ export function createInternalClient({ url, tls }: InternalClientOptions): Inter
   };
 }
 
-/** The error of a connection to the manager; its text names no address, for conditions show it. */
+/** The error of a connection to the manager; its text contains no address, because conditions show it. */
 export function unreachable(cause: unknown): DomainError {
   const code = (cause as { code?: unknown } | undefined)?.code;
   const error = new DomainError(
@@ -138,8 +141,8 @@ async function refusal({ statusCode, body }: InternalAnswer): Promise<DomainErro
   if (typeof said?.code === 'string' && typeof said.error === 'string' && SAID.has(said.code))
     return new DomainError(said.code as ErrorCode, said.error);
   // HEAD has no body.
-  if (statusCode === 404) return new DomainError('not_found', 'The manager does not have it.');
-  return new DomainError('unavailable', `The manager refused with status ${statusCode}.`);
+  if (statusCode === 404) return new DomainError('not_found', 'The manager does not have this blob.');
+  return new DomainError('unavailable', `The manager refused the request with status ${statusCode}.`);
 }
 
 async function readSome(body: AsyncIterable<Buffer>): Promise<string> {

@@ -35,7 +35,10 @@ export class DomainError extends Error {
   }
 }
 
-/** Whether the error is a DomainError, of the code when one is given. By name: a class has an identity a realm. */
+/**
+ * Whether the error is a DomainError, of the code when one is given. By name, because each realm has its own copy of a
+ * class.
+ */
 export function isDomainError(error: unknown, code?: ErrorCode): error is DomainError {
   if (!(error instanceof Error) || error.name !== 'DomainError') return false;
   return code === undefined || (error as DomainError).code === code;

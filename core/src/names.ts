@@ -5,7 +5,7 @@ const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
 /**
  * The `metadata.name` of an object whose names are unique: the name itself where it is a DNS label, else a slug and a
- * short hash. So two concurrent creates of one name meet in the store and one is refused.
+ * short hash. So of two concurrent creates of one name, the store refuses one.
  */
 export function nameFor(...parts: string[]): string {
   const whole = parts.join('/');

@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { inKubernetes } from './resources/kubernetes-rule.ts';
+import { inKubernetes } from './kubernetes-rule.ts';
 
 /** One setting: its default, and what is wrong with a value (undefined: nothing). All values are strings. */
-interface SettingDefinition {
+export interface SettingDefinition {
   /** What it does, as `docs/reference/settings.md` says it. */
   description: string;
   default: string;
   schema: z.ZodType<string, string>;
+  /** Of a whole number: the least and the greatest. */
+  range?: readonly [min: number, max: number];
   check(value: string): string | undefined;
 }
 
@@ -20,17 +22,15 @@ const text = (description: string, fallback: string, min: number, max: number): 
   const message = `must be ${min} to ${max} characters`;
   const check = (value: string): boolean => [...value].length >= min && [...value].length <= max;
   const params = inKubernetes({ keywords: { minLength: min, maxLength: max } });
-  return setting(description, fallback, z.string().refine(check, { message, params }));
+  const schema = z.string().refine(check, { message, params }).meta({ minLength: min, maxLength: max });
+  return setting(description, fallback, schema);
 };
 const integer = (description: string, fallback: number, min: number, max: number): SettingDefinition => {
   const message = `must be a whole number from ${min} to ${max}`;
   const check = (value: string): boolean => /^\d{1,10}$/.test(value) && Number(value) >= min && Number(value) <= max;
   const cel = [{ cel: `self.matches('^[0-9]{1,10}$') && int(self) >= ${min} && int(self) <= ${max}` }];
-  return setting(
-    description,
-    String(fallback),
-    z.string().refine(check, { message, params: inKubernetes({ cel, keywords: { maxLength: 10 } }) }),
-  );
+  const schema = z.string().refine(check, { message, params: inKubernetes({ cel, keywords: { maxLength: 10 } }) });
+  return { ...setting(description, String(fallback), schema), range: [min, max] };
 };
 const oneOf = (description: string, fallback: string, ...values: string[]): SettingDefinition =>
   setting(description, fallback, z.enum(values, `must be one of ${values.join(', ')}`));
@@ -39,7 +39,7 @@ const oneOf = (description: string, fallback: string, ...values: string[]): Sett
 export const SETTINGS = {
   'server.name': text('The name that the web UI shows.', 'Wherry', 1, 64),
   'log.level': oneOf(
-    'Log entries of handlers below it are not kept.',
+    'Log entries of handlers below this level are not kept.',
     'info',
     'debug',
     'info',
@@ -49,30 +49,45 @@ export const SETTINGS = {
   ),
   'log.trimming.interval-seconds': integer('How often old log entries are removed.', 300, 1, 86_400),
   'log.trimming.max-per-function': integer(
-    'How many of the newest log entries of each function are kept, and as many of its refused calls (exec_reject) beside them.',
+    'How many of the newest log entries of each function are kept, and, counted separately, of its rejected calls (exec_reject).',
     2000,
     100,
     100_000,
   ),
-  'log.trimming.retention-seconds': integer('Older log entries are removed.', 7_776_000, 0, 31_536_000),
-  'log.batching.max-batch-size': integer('Log entries that are sent together.', 50, 1, 500),
-  'log.batching.max-delay-ms': integer('How long log entries wait for others.', 50, 10, 5000),
+  'log.trimming.retention-seconds': integer('Log entries older than this are removed.', 7_776_000, 0, 31_536_000),
+  'log.batching.max-batch-size': integer('How many log entries are sent in one batch.', 50, 1, 500),
+  'log.batching.max-delay-ms': integer('How long a log entry waits for a batch to fill.', 50, 10, 5000),
   'metrics.aggregation-interval-seconds': integer('How often metrics of calls are aggregated.', 60, 10, 60),
   'metrics.retention-days': integer('How long daily metrics are kept.', 90, 1, 365),
-  'encryption.key-rotation.interval-days': integer('How old an encryption key grows before the next one.', 90, 1, 365),
-  'encryption.key-rotation.check-interval-seconds': integer('How often that age is looked at.', 10_800, 3600, 86_400),
-  'encryption.key-rotation.batch-size': integer('Values that are re-encrypted at a time.', 100, 10, 1000),
-  'encryption.key-rotation.batch-sleep-ms': integer('The pause between two such batches.', 100, 0, 5000),
+  'encryption.key-rotation.interval-days': integer(
+    'How old an encryption key becomes before it is rotated.',
+    90,
+    1,
+    365,
+  ),
+  'encryption.key-rotation.check-interval-seconds': integer(
+    'How often the age of the encryption key is checked.',
+    10_800,
+    3600,
+    86_400,
+  ),
+  'encryption.key-rotation.batch-size': integer('How many values are re-encrypted in one batch.', 100, 10, 1000),
+  'encryption.key-rotation.batch-sleep-ms': integer(
+    'How long the pause between two batches of re-encryption is.',
+    100,
+    0,
+    5000,
+  ),
   'audit.retention-days': integer('How long audit records are kept, in days.', 365, 1, 3650),
   'api.access-groups': setting(
-    'Whose keys may use the management API. Over the REST API, a value without the group of the calling key is refused.',
+    'Whose keys may use the management API. The REST API refuses a value without the group of the calling key.',
     'management',
     z
       .string()
       .max(4096)
       .regex(
         /^\s*([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\s*)?(,\s*([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\s*)?)*$/,
-        'must be key-group ids, comma-separated',
+        'must be a comma-separated list of key-group ids',
       ),
   ),
   'files.max-size-bytes': integer('How large one uploaded file may be.', 52_428_800, 1024, 524_288_000),

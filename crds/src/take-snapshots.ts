@@ -1,6 +1,6 @@
 /**
- * Writes `crds/snapshots`: what the definitions accept, so that later changes can be held against it. Refuses where
- * something is accepted no longer, unless called with `--narrow`.
+ * Writes `crds/snapshots`: what the definitions accept, so that later changes can be compared with it. Refuses if
+ * something is no longer accepted, unless called with `--narrow`.
  */
 import process from 'node:process';
 import { ALL_KINDS } from '@wherry/core/resources/kinds.ts';

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { mustRun, runProgram, type CommandResult } from '../cluster/command.ts';
-import { machineTime } from '../setup/machine-time.ts';
+import { machineTime } from '../tooling/machine-time.ts';
 import { programPath } from './programs.ts';
 
 const START_LIMIT_MS = 90_000;
@@ -30,7 +30,7 @@ export class TestApiServer {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'wherry-chart-'));
   readonly #children: ChildProcess[] = [];
 
-  /** @throws Error with the server's last words when it does not come up */
+  /** @throws Error with the end of the server's output when it does not come up */
   async start(): Promise<void> {
     const [etcdPort, peerPort, port] = await freePorts(3);
     const token = randomBytes(16).toString('hex');
@@ -67,7 +67,7 @@ export class TestApiServer {
     return mustRun(programPath(program), args, this.#options(input));
   }
 
-  /** The same, whatever comes of it. */
+  /** The same, whatever the outcome. */
   run(program: string, args: readonly string[], input?: string): Promise<CommandResult> {
     return runProgram(programPath(program), args, this.#options(input));
   }
@@ -137,7 +137,7 @@ export class TestApiServer {
     );
   }
 
-  /** It dies with us, however we end. */
+  /** It ends with this process, however that ends. */
   #run(name: string, args: string[]): void {
     const log = openSync(path.join(this.folder, `${name}.log`), 'a');
     this.#children.push(
@@ -160,7 +160,7 @@ export class TestApiServer {
   }
 }
 
-/** Whatever the API server answers. */
+/** Any answer of the API server counts. */
 interface StoredObject {
   metadata: { name: string; uid: string; resourceVersion: string; annotations?: Record<string, string> };
   spec: Record<string, unknown>;

@@ -1,7 +1,8 @@
 import { parseDocument } from 'yaml';
 
 /**
- * A CustomResourceDefinition as the chart has it: with its release it must not go, since all objects would go with it.
+ * A CustomResourceDefinition as the chart has it: it must survive its release, because all objects would be deleted
+ * with it.
  */
 export function chartCrd(text: string): string {
   const document = parseDocument(text);

@@ -1,4 +1,6 @@
-/** Writes what the chart has from elsewhere: its values in three forms, and the CustomResourceDefinitions. */
+/**
+ * Writes the parts of the chart that come from elsewhere: its values in three forms, and the CustomResourceDefinitions.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { chartCrd } from './chart-crd.ts';

@@ -40,7 +40,7 @@ export async function render(...args: string[]): Promise<Rendered[]> {
   return parse(await renderText(...args));
 }
 
-/** `helm template`, whatever comes of it. */
+/** `helm template`, whatever the outcome. */
 export function tryRender(...args: string[]): Promise<CommandResult> {
   return runProgram(programPath('helm'), renderArguments(args), {});
 }

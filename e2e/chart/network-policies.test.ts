@@ -1,5 +1,5 @@
 import { BlockList } from 'node:net';
-import { everything, render, type Rendered } from './helm.ts';
+import { everything, render, tryRender, type Rendered } from './helm.ts';
 
 interface Peer {
   podSelector?: { matchLabels: Record<string, string> };
@@ -204,14 +204,46 @@ describe('the NetworkPolicy of functions', () => {
     }
   });
 
-  it('keeps functions from private and shared networks, or from those that the values name in their place', async () => {
-    const addresses = ['10.1.2.3', '172.31.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1', '64:ff9b::a01:203'];
-    expect(addresses.filter(await reach())).toEqual([]);
-    expect(addresses.filter(await reach('--set', 'functions.forbiddenNetworks={10.1.0.0/16,fd12::/16}'))).toEqual([
-      '172.31.0.1',
-      '192.168.1.1',
-      '100.64.0.1',
-    ]);
+  const PRIVATE = ['10.1.2.3', '172.31.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1', '64:ff9b::a01:203'];
+
+  it('keeps functions from private and shared networks, and from those that the values name beside them', async () => {
+    expect(PRIVATE.filter(await reach())).toEqual([]);
+    const named = ['8.8.8.8', '2001:db8::1', '64:ff9b::808:808'];
+    expect(named.filter(await reach())).toEqual(named);
+    const isOpen = await reach('--set', 'functions.forbiddenNetworks={8.8.8.0/24,2001:db8::/32}');
+    expect([...PRIVATE, ...named].filter(isOpen)).toEqual([]);
+  });
+
+  it('opens private networks that the values allow, but for what is forbidden by name in them', async () => {
+    const isOpen = await reach(
+      '--set',
+      'functions.allowedNetworks={10.1.0.0/16,100.64.0.0/10,fd12::/16,fd00::/8},functions.forbiddenNetworks={10.1.3.0/24,fd12:1::/32}',
+    );
+    expect(PRIVATE.filter(isOpen)).toEqual(['10.1.2.3', '100.64.0.1', 'fd12::1']);
+    const closed = [
+      '10.2.0.1',
+      '10.1.3.1',
+      '100.100.100.200',
+      'fd12:1::1',
+      'fd00:ec2::254',
+      'fd20:ce::254',
+      '169.254.169.254',
+    ];
+    expect(closed.filter(isOpen)).toEqual([]);
+  });
+
+  it.each([
+    ['169.254.169.0/24', '169.254.0.0/16'],
+    ['100.100.100.200/32', '100.100.100.200/32'],
+    ['fd00:ec2:0:1::/64', 'fd00:ec2::/32'],
+    ['10.1.3.0/25', '10.1.3.0/24'],
+  ])('does not open %s, which is in %s: the chart refuses it', async (network, denied) => {
+    const { code, stderr } = await tryRender(
+      '--set',
+      `functions.allowedNetworks={${network}},functions.forbiddenNetworks={10.1.3.0/24}`,
+    );
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(`functions.allowedNetworks: ${network} is in ${denied}, which functions may never reach`);
   });
 
   it('leaves them the internet of either family, and by NAT64', async () => {

@@ -1,6 +1,5 @@
-import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
-import { programsFolder } from '../cluster/programs/build-programs.ts';
+import { isExecutable, programsFolder } from '../cluster/programs/build-programs.ts';
 
 /**
  * The path of a Kubernetes program: in KUBEBUILDER_ASSETS, else where `npm run cluster` builds them.
@@ -10,19 +9,10 @@ export function programPath(name: string): string {
   const folders = [process.env.KUBEBUILDER_ASSETS, programsFolder()].filter(
     (folder) => folder !== undefined && folder !== '',
   );
-  const found = folders.map((folder) => path.join(folder ?? '', name)).find(isProgram);
+  const found = folders.map((folder) => path.join(folder ?? '', name)).find(isExecutable);
   if (found === undefined)
     throw new Error(
       `${name} is not in ${folders.join(' nor in ')}. Run \`npm run cluster -- programs\`, which builds it.`,
     );
   return found;
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -10,7 +10,7 @@ export function valuesJsonSchema(): object {
     title: 'Values of the chart wherry',
     properties: {
       ...schema.properties,
-      global: { type: 'object', description: 'What a parent chart shares. Not read here.' },
+      global: { type: 'object', description: 'Values that a parent chart shares. This chart does not read them.' },
     },
   };
 }

@@ -7,7 +7,7 @@ export function valuesPage(values: readonly Value[]): string {
   return [
     '# Values of the Helm chart',
     '',
-    'What `helm install --set name=value` or `-f my-values.yaml` takes. A value that is not here is refused by its name, and so is one',
+    'What `helm install --set name=value` or `-f my-values.yaml` takes. An unknown value is rejected, and so is one',
     'of the wrong form. [How to install](kubernetes.md).',
     '',
     'This page is generated from `e2e/chart/values-schema.ts`.',

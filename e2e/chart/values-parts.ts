@@ -40,7 +40,7 @@ export const trustedProxies = z
   )
   .default([])
   .describe(
-    'Networks (CIDR) of proxies whose `X-Forwarded-*` and `X-Request-Id` headers are believed: those of the ingress controller.',
+    'Networks (CIDR) of proxies whose `X-Forwarded-*` and `X-Request-Id` headers are trusted: those of the ingress controller.',
   );
 
 /** A key of a Secret or ConfigMap; without a name, none is used. */
@@ -66,14 +66,14 @@ export const resources = (requests: Amounts, limits: Amounts) =>
 /** What the pods of operator, router and manager all can be given, and the values of their own. */
 export function componentValues<Shape extends z.ZodRawShape>(requests: Amounts, limits: Amounts, own: Shape) {
   return z.strictObject({
-    image: z.string().max(512).default('').describe('Another image for it.'),
+    image: z.string().max(512).default('').describe('Image to use instead of the default one.'),
     ...own,
-    resources: resources(requests, limits).describe('Of its container.'),
-    env: texts('More environment variables, by name: [configuration](../reference/config.md).'),
+    resources: resources(requests, limits).describe('Resources of its container.'),
+    env: texts('Additional environment variables, by name: [configuration](../reference/config.md).'),
     podAnnotations: texts('Annotations of its pods.'),
     podLabels: texts('Labels of its pods.'),
-    nodeSelector: texts('Labels of nodes that it may run on.'),
-    tolerations: looseObjects('Taints of nodes that it may run on.'),
+    nodeSelector: texts('Labels that nodes must have to run it.'),
+    tolerations: looseObjects('Taints of nodes that it tolerates.'),
     affinity: z.looseObject({}).default({}).describe('Affinity of its pods.'),
     priorityClassName: z.string().max(253).default('').describe('Priority class of its pods.'),
   });

@@ -16,6 +16,11 @@ import {
  * docs/guides/kubernetes-values.md are generated from this (generate.ts).
  */
 
+const network = z
+  .string()
+  .max(64)
+  .regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/);
+
 const images = z
   .strictObject({
     registry: z
@@ -24,7 +29,7 @@ const images = z
       .regex(/^[^\s/]*(\/[^\s/]+)*\/?$/)
       .default('')
       .describe(
-        'Put before `wherry/<program>`: `registry.example.com/team`. Empty: the images are on the nodes already.',
+        'Prefix of `wherry/<program>`, such as `registry.example.com/team`. Empty: the images are already on the nodes.',
       ),
     tag: z
       .string()
@@ -35,7 +40,7 @@ const images = z
     pullPolicy: z
       .enum(['Always', 'IfNotPresent', 'Never'])
       .default('IfNotPresent')
-      .describe('When nodes pull images, the one of the functions included.'),
+      .describe('When nodes pull images, including that of the functions.'),
     pullSecrets: z
       .array(dnsLabel)
       .default([])
@@ -55,31 +60,34 @@ const functions = z
     createNamespace: z
       .boolean()
       .default(true)
-      .describe('Makes that namespace, with the labels of Pod Security `restricted`. It stays when the release goes.'),
+      .describe(
+        'Creates that namespace, with the Pod Security labels for `restricted`. It stays when the release is uninstalled.',
+      ),
     url: z
       .string()
       .max(2048)
       .regex(/^(https?:\/\/[^\s/]+(\/[^\s]*)?)?$/)
       .default('')
       .describe(
-        "Where callers reach the function port, for the URLs that are shown. Empty: the first host of `ingress.functions` or `gateway.functions`, else the router's Service.",
+        "Where callers reach the function port: the base of the URLs that the API shows. Empty: the first host of `ingress.functions` or `gateway.functions`, else the router's Service.",
       ),
     lameDuckSeconds: z
       .int()
       .min(0)
       .max(600)
       .default(5)
-      .describe('How long an instance that is to go still takes calls, so that every router hears of it.'),
+      .describe('How long an instance that is being stopped still takes calls, so that every router notices.'),
     forbiddenNetworks: z
-      .array(
-        z
-          .string()
-          .max(64)
-          .regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/),
-      )
+      .array(network)
       .default([])
       .describe(
-        'Networks (CIDR) that functions may not reach, beside link-local ones and the metadata addresses of clouds, which they never reach. Empty: all private and shared ones, where the cluster itself is.',
+        'More networks (CIDR) that functions may not reach, beside all private and shared ones, which include the cluster itself, link-local ones and the metadata addresses of clouds.',
+      ),
+    allowedNetworks: z
+      .array(network)
+      .default([])
+      .describe(
+        'Private networks (CIDR) that functions may reach nevertheless: that of a database, say. What is in `forbiddenNetworks`, link-local or a metadata address stays closed in them.',
       ),
     imagePullSecrets: z
       .array(dnsLabel)
@@ -97,35 +105,35 @@ const operator = componentValues(
       .min(1)
       .max(10)
       .default(1)
-      .describe('One of them leads; all of them serve the feed. With 2, another one takes over within seconds.'),
+      .describe('One replica leads; all of them serve the feed. With 2, the other one takes over within seconds.'),
     cacheMiB: z
       .int()
       .min(64)
       .max(1_048_576)
       .default(1024)
       .describe(
-        'How much of artifacts and files is kept on the node, in MiB, so that functions start while the manager is away.',
+        'How many MiB of artifacts and files are cached on the node, so that functions can start while the manager is not available.',
       ),
   },
 ).describe('The operator: it builds and runs functions, and sends routers what they serve.');
 
 const builder = z
   .strictObject({
-    image: z.string().max(512).default('').describe('Another image for it.'),
+    image: z.string().max(512).default('').describe('Image to use instead of the default one.'),
     resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '3Gi' }).describe(
-      'Of its container. Up to four builds run at once, each within 512 MiB.',
+      'Resources of its container. Up to four builds run at once, each within 512 MiB.',
     ),
-    env: texts('More environment variables, by name: [configuration](../reference/config.md).'),
+    env: texts('Additional environment variables, by name: [configuration](../reference/config.md).'),
   })
   .describe("The builder: a container in the operator's pod, without a token and without keys.");
 
 const installer = z
   .strictObject({
-    resources: resources({ cpu: '50m', memory: '96Mi' }, { memory: '1Gi' }).describe('Of its container.'),
-    env: texts('More environment variables, by name: [configuration](../reference/config.md).'),
+    resources: resources({ cpu: '50m', memory: '96Mi' }, { memory: '1Gi' }).describe('Resources of its container.'),
+    env: texts('Additional environment variables, by name: [configuration](../reference/config.md).'),
   })
   .describe(
-    "The installer: a container in the operator's pod that gets packages from the registry, of the builder's image. It alone has the registry's token, under a user of its own.",
+    "The installer: a container in the operator's pod that fetches packages from the registry. It uses the builder's image. It alone has the registry's token, under a user of its own.",
   );
 
 const npm = z
@@ -135,7 +143,7 @@ const npm = z
       .max(2048)
       .regex(/^(https?:\/\/[^\s]+)?$/)
       .default('')
-      .describe("Registry of the npm packages that functions import. Empty: npm's own."),
+      .describe("Registry of the npm packages that functions import. Empty: npm's public one."),
     proxy: z
       .string()
       .max(2048)
@@ -146,10 +154,10 @@ const npm = z
       "A Secret in the release's namespace with the bearer token for that registry.",
     ),
     caConfigMap: keyOf('ConfigMap', 'ca.crt').describe(
-      "A ConfigMap in the release's namespace with certificates (PEM) to trust beside those of the system.",
+      "A ConfigMap in the release's namespace with certificates (PEM) to trust in addition to the system's.",
     ),
   })
-  .describe('Where builds get npm packages.');
+  .describe('Where builds get npm packages from.');
 
 const router = componentValues(
   { cpu: '100m', memory: '96Mi' },
@@ -161,21 +169,26 @@ const router = componentValues(
       .min(0)
       .max(300)
       .default(5)
-      .describe('How long a router that stops still takes new calls, so that every load balancer hears of it.'),
-    drainSeconds: z.int().min(0).max(3600).default(30).describe('How long running calls then have to finish.'),
+      .describe('How long a router that is being stopped still takes new calls, so that every load balancer notices.'),
+    drainSeconds: z.int().min(0).max(3600).default(30).describe('How long running calls have to finish after that.'),
     trustedProxies,
     service: z
       .strictObject({
         type: z
           .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
           .default('ClusterIP')
-          .describe('`LoadBalancer` or `NodePort` open the function port to the outside without an Ingress.'),
+          .describe('`LoadBalancer` and `NodePort` expose the function port without an Ingress.'),
         port: z.int().min(1).max(65_535).default(8000).describe('Port of the Service.'),
-        nodePort: z.int().min(0).max(65_535).default(0).describe('Port on every node. 0: any, where the type has one.'),
+        nodePort: z
+          .int()
+          .min(0)
+          .max(65_535)
+          .default(0)
+          .describe('Port on every node, where the type has one. 0: any free port.'),
         externalTrafficPolicy: z
           .enum(['', 'Cluster', 'Local'])
           .default('')
-          .describe("`Local` keeps callers' addresses, for `NodePort` and `LoadBalancer`."),
+          .describe("`Local` preserves callers' addresses with `NodePort` and `LoadBalancer`."),
         loadBalancerClass: z.string().max(253).default('').describe('Class of the load balancer.'),
         annotations: texts('Annotations of the Service.'),
       })
@@ -195,7 +208,7 @@ const manager = componentValues(
       .max(1_048_576)
       .default(512)
       .describe(
-        'How large the log database may grow on the volume, in MiB. When it is full, the oldest entries of those functions go that have the most.',
+        'How large the log database may grow on the volume, in MiB. When it is full, the oldest entries of the functions with the most entries are removed.',
       ),
     database: z
       .strictObject({
@@ -203,7 +216,7 @@ const manager = componentValues(
           .enum(['sqlite'])
           .default('sqlite')
           .describe(
-            'Where logs are kept. `sqlite`, on the volume, is what there is; PostgreSQL is not there yet, and is refused.',
+            'Where logs are kept. Only `sqlite`, on the volume, is supported; PostgreSQL is not supported yet.',
           ),
       })
       .prefault({})
@@ -214,7 +227,7 @@ const manager = componentValues(
           .enum(['folder'])
           .default('folder')
           .describe(
-            'Where the files of sources are kept. `folder`, on the volume, is what there is; S3 is not there yet, and is refused.',
+            'Where the files of sources are kept. Only `folder`, on the volume, is supported; S3 is not supported yet.',
           ),
       })
       .prefault({})
@@ -231,17 +244,19 @@ const manager = componentValues(
           .string()
           .max(253)
           .default('')
-          .describe('A PersistentVolumeClaim of your own to use in place of the one that the chart makes.'),
+          .describe('A PersistentVolumeClaim of your own, used instead of the one that the chart creates.'),
       })
       .prefault({})
-      .describe('The volume. The claim stays when the release goes.'),
+      .describe('The volume. The claim stays when the release is uninstalled.'),
   },
-).describe('The manager: the management API. One replica, since it owns the volume; functions are called without it.');
+).describe(
+  'The manager: the management API. It has one replica, because it owns the volume; calls of functions do not depend on it.',
+);
 
 const ingressOf = (what: string) =>
   z
     .strictObject({
-      enabled: z.boolean().default(false).describe(`Makes an Ingress for ${what}.`),
+      enabled: z.boolean().default(false).describe(`Creates an Ingress for ${what}.`),
       className: z.string().max(253).default('').describe("Ingress class. Empty: the cluster's default."),
       annotations: texts('Annotations of the Ingress.'),
       hosts: hostNames('Host names.'),
@@ -253,7 +268,7 @@ const ingressOf = (what: string) =>
 const routeOf = (what: string) =>
   z
     .strictObject({
-      enabled: z.boolean().default(false).describe(`Makes an HTTPRoute for ${what}.`),
+      enabled: z.boolean().default(false).describe(`Creates an HTTPRoute for ${what}.`),
       annotations: texts('Annotations of the HTTPRoute.'),
       parentRefs: looseObjects('The Gateways, as in an HTTPRoute: `[{name: …, namespace: …}]`.'),
       hostnames: hostNames('Host names. Empty: all of the Gateway.'),
@@ -264,8 +279,8 @@ const routeOf = (what: string) =>
 const monitorOf = (kind: string) =>
   z
     .strictObject({
-      enabled: z.boolean().default(false).describe(`Makes a ${kind} of the Prometheus operator.`),
-      labels: texts('Labels that your Prometheus selects it by.'),
+      enabled: z.boolean().default(false).describe(`Creates a ${kind} for the Prometheus operator.`),
+      labels: texts('Labels by which your Prometheus selects it.'),
     })
     .prefault({})
     .describe(`A ${kind}.`);
@@ -277,7 +292,7 @@ export const valuesSchema = z.strictObject({
     .max(40)
     .default('wherry')
     .describe(
-      "Begins the names of all of Wherry's objects. Not to be changed later: Secrets and the volume are found by it.",
+      "Prefix of the names of all of Wherry's objects. Do not change it later: Secrets and the volume are found by it.",
     ),
   logLevel: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
@@ -290,14 +305,14 @@ export const valuesSchema = z.strictObject({
         .boolean()
         .default(true)
         .describe(
-          'Installs and upgrades the CustomResourceDefinitions. They stay when the release goes. Off: for a second release in the same cluster, or where an administrator installs them.',
+          'Installs and upgrades the CustomResourceDefinitions. They stay when the release is uninstalled. Turn this off for a second release in the same cluster, or where an administrator installs them.',
         ),
     })
     .prefault({})
     .describe('The six kinds of objects.'),
   functions: functions.prefault({}),
   runtime: z
-    .strictObject({ image: z.string().max(512).default('').describe('Another image for it.') })
+    .strictObject({ image: z.string().max(512).default('').describe('Image to use instead of the default one.') })
     .prefault({})
     .describe('The image in which functions run.'),
   operator: operator.prefault({}),
@@ -309,24 +324,24 @@ export const valuesSchema = z.strictObject({
   ingress: z
     .strictObject({
       functions: ingressOf('the function port, path `/run`'),
-      management: ingressOf('the management port, paths `/api` and `/web`. Think who should reach it'),
+      management: ingressOf('the management port, paths `/api` and `/web`. Decide who should be able to reach it'),
     })
     .prefault({})
-    .describe('The way in from outside, by an ingress controller.'),
+    .describe('Access from outside the cluster, through an ingress controller.'),
   gateway: z
     .strictObject({
       functions: routeOf('the function port, path `/run`'),
-      management: routeOf('the management port, paths `/api` and `/web`. Think who should reach it'),
+      management: routeOf('the management port, paths `/api` and `/web`. Decide who should be able to reach it'),
     })
     .prefault({})
-    .describe('The way in from outside, by the Gateway API, whose CRDs must be there.'),
+    .describe('Access from outside the cluster, through the Gateway API, whose CRDs must be installed.'),
   networkPolicies: z
     .strictObject({
       enabled: z
         .boolean()
         .default(true)
         .describe(
-          "Makes NetworkPolicies for Wherry's own programs. They need a network plugin that enforces them. The one for the pods of functions is always made.",
+          "Creates NetworkPolicies for Wherry's own programs. They need a network plugin that enforces them. The one for the pods of functions is always created.",
         ),
       metricsFrom: looseObjects(
         "Who may read metrics, as `from` of a NetworkPolicy. Empty: every namespace but the functions'.",
@@ -335,7 +350,7 @@ export const valuesSchema = z.strictObject({
         "Who may reach the management port, as `from` of a NetworkPolicy. Empty: every namespace but the functions'.",
       ),
       dnsTo: looseObjects(
-        'Where names are resolved, as `to` of a NetworkPolicy; functions reach no other resolver. Empty: the pods with the label `k8s-app: kube-dns` in `kube-system`. A NodeLocal DNSCache goes here with its addresses.',
+        'Where names are resolved, as `to` of a NetworkPolicy; functions reach no other resolver. Empty: the pods with the label `k8s-app: kube-dns` in `kube-system`. For a NodeLocal DNSCache, give its addresses here.',
       ),
       dnsPorts: ports([53]).describe("Ports of those resolvers' pods: 5353 on OpenShift."),
       apiServerPorts: ports([443, 6443]).describe('Ports on which operator and manager reach the API server.'),
@@ -344,7 +359,7 @@ export const valuesSchema = z.strictObject({
       ),
     })
     .prefault({})
-    .describe('Who may speak to whom.'),
+    .describe('Which connections are allowed.'),
   monitoring: z
     .strictObject({
       interval: z
@@ -357,7 +372,7 @@ export const valuesSchema = z.strictObject({
       podMonitor: monitorOf('PodMonitor'),
       serviceMonitor: monitorOf('ServiceMonitor'),
       scrapeConfig: z
-        .strictObject({ enabled: z.boolean().default(false).describe('Makes it, with the key `wherry.yaml`.') })
+        .strictObject({ enabled: z.boolean().default(false).describe('Creates it, with the key `wherry.yaml`.') })
         .prefault({})
         .describe('A ConfigMap with a scrape configuration, for a Prometheus without its operator.'),
     })

@@ -14,6 +14,7 @@ const SYSTEM = 'wherry-system';
 /** Of the canaries that a person chose. */
 const MARK = `canary-${Date.now().toString(36)}`;
 const FROM_SECRET = `${MARK}-of-a-secret-that-a-handler-reads`;
+const OVER_REST = `${MARK}-of-a-secret-that-is-written-over-rest`;
 const KEY_FROM_SECRET = `${MARK}-of-a-key-in-a-secret`;
 const WRONG_KEY = `${MARK}-of-a-key-that-nobody-has`;
 
@@ -53,9 +54,11 @@ beforeAll(async () => {
   ).items.find(({ metadata }) => metadata.name === groupId);
   await api.source('canary', {
     'h.ts':
-      "export default async (c, ctx) => { if (c.req.query('bad')) throw new Error('as it should'); return c.json({ seen: (await ctx.getSecret('CANARY'))?.length ?? 0 }); };",
+      "export default async (c, ctx) => { if (c.req.query('bad')) throw new Error('as it should'); console.log(await ctx.getSecret('CANARY_REST')); return c.json({ seen: (await ctx.getSecret('CANARY'))?.length ?? 0 }); };",
   });
   functionId = await api.readyFunction({ name: 'canary', handler: 'canary/h.ts', route: '/canary', keys: [groupId] });
+  const ofFunction = { scope: 'function', functionId };
+  await api.expect('POST', '/api/secrets', { name: 'CANARY_REST', value: OVER_REST, ...ofFunction });
   const items = [
     {
       apiVersion: 'v1',
@@ -95,6 +98,7 @@ beforeAll(async () => {
     'a key over REST': keyOverRest,
     'a key of a Secret': KEY_FROM_SECRET,
     'a secret of a Secret': FROM_SECRET,
+    'a secret over REST': OVER_REST,
     'a wrong key': WRONG_KEY,
     'the management key': platform.managementKey,
     ...Object.fromEntries(ours.flatMap(valuesOf)),
@@ -211,7 +215,7 @@ describe('K4: the canaries', () => {
     expect(names).toContain(`${FUNCTIONS}/${functionId}-feed token`);
     for (const [what, value] of Object.entries(canaries)) expect([what, value.length >= 30]).toEqual([what, true]);
     const held = JSON.stringify([await secretsOf(SYSTEM), await secretsOf(FUNCTIONS)]);
-    const nowhere = ['a key over REST', 'a wrong key'];
+    const nowhere = ['a key over REST', 'a secret over REST', 'a wrong key'];
     expect(foundIn(held).sort()).toEqual(
       Object.keys(canaries)
         .filter((what) => !nowhere.includes(what))

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { kindName } from '../cluster/names.ts';
 import { portForward } from '../cluster/machine/port-forward.ts';
-import { enforcePolicies, type PolicyEnforcement } from '../cluster/policies/enforce-policies.ts';
+import { enforcePolicies, type PolicyEnforcement } from '../cluster/network-policies/enforce-policies.ts';
 import { testCluster } from '../cluster/test-cluster.ts';
 import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
 import { evaluateIn, functionPod, podsOf, programPod, startIdlePod, type PodPlace } from '../testing/cluster-pods.ts';

@@ -1,6 +1,6 @@
 import { testCluster } from '../cluster/test-cluster.ts';
 import { eventually, type Answer } from '../testing/api-client.ts';
-import { definition, READY, useObjects, value } from '../testing/use-objects.ts';
+import { definition, otherValue, READY, useObjects, value } from '../testing/use-objects.ts';
 
 /*
  * The six kinds as kubectl and the REST API see them: the same objects, and what kubectl shows of them and does to
@@ -192,8 +192,14 @@ describe('kubectl', () => {
 
   it("replaces the envelope of REST's key by a secretKeyRef, applied by the server", async () => {
     const { id } = await rest('POST', '/api/keys', { groupId: 'objects-listed', name: 'taken_over' });
-    await objects.apply('ApiKey', id, { keyGroup: 'objects-listed', value }, '--server-side', '--force-conflicts');
-    expect((await objects.get('ak', id)).spec.value).toEqual(value);
+    await objects.apply(
+      'ApiKey',
+      id,
+      { keyGroup: 'objects-listed', value: otherValue },
+      '--server-side',
+      '--force-conflicts',
+    );
+    expect((await objects.get('ak', id)).spec.value).toEqual(otherValue);
     await objects.kubectl('wait', `ak/${id}`, ...READY);
     await objects.delete('ak', id);
   });

@@ -47,7 +47,8 @@ const fill = () => {
 const LOOKS = {
   environment: () => ({ env: process.env, first: fs.readFileSync('/proc/self/environ', 'utf8').split('\\0').filter(Boolean) }),
   user: () => ({ uid: process.getuid(), gid: process.getgid(), groups: process.getgroups(), status: status() }),
-  writes: () => Object.fromEntries(['/x', '/app/x', '/etc/x', '/home/nonroot/x', '/etc/wherry/feed/x', '/usr/x', '/proc/sys/kernel/x'].map((path) => [path, attempt(() => fs.writeFileSync(path, 'x'))])),
+  writes: () => Object.fromEntries(['/x', '/app/x', '/etc/x', '/home/nonroot/x', '/etc/wherry/feed/x', '/usr/x', '/proc/sys/kernel/x', '/dev/termination-log', '/app/root-only/termination-log'].map((path) => [path, attempt(() => fs.writeFileSync(path, 'x'))])),
+  terminationLog: () => fs.readFileSync('/proc/self/mountinfo', 'utf8').split('\\n').map((line) => line.split(' ')[4]).filter((path) => /termination/.test(path)),
   tmp: fill,
   found: (c) => [...files('/')].filter((path) => attempt(() => holds(path, c.req.query('text'))) === true),
   token: () => ['/var/run/secrets', '/run/secrets'].map((path) => attempt(() => fs.readdirSync(path))),
@@ -134,6 +135,9 @@ describe('S1: a handler in its pod', () => {
     expect(writes.filter(([, result]) => result === 'EROFS').map(([path]) => path)).toEqual(
       expect.arrayContaining(['/x', '/app/x', '/etc/x']),
     );
+    // The kubelet mounts a file that everybody may write, but nobody can reach.
+    expect(await look('terminationLog')).toEqual(['/app/root-only/termination-log']);
+    expect(writes.find(([path]) => path.startsWith('/app/root-only/'))?.[1]).toBe('EACCES');
     expect(await look('tmp')).toEqual({ code: 'ENOSPC', mebibytes: 64 });
   });
 
@@ -245,6 +249,15 @@ describe('S3: a function that goes wrong', () => {
     });
     expect(ends[1]?.lastState.terminated).toMatchObject({ reason: 'OOMKilled', exitCode: 137 });
   }, 60_000);
+
+  it('one whose code does not load says why in its status, from the end of its log', async () => {
+    await api.source('unloadable', {
+      'main.ts': `throw new Error('no start');\nexport default () => 'never';`,
+    });
+    const id = await api.function({ name: 'unloadable', handler: 'unloadable/main.ts', route: '/unloadable' });
+    const { status } = await api.functionWhen(id, (fn) => fn.status.reason === 'LoadError');
+    expect(status.message).toContain('Error: no start');
+  });
 
   it('a throw inside of its call ends nothing but the call', async () => {
     const id = await api.readyFunction({ name: 'thrower', handler: 'pods/victim.ts', route: '/thrower' });

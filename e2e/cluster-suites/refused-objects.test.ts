@@ -43,7 +43,7 @@ describe('what one refuses, the other refuses', () => {
     same('spec.route', 'route', 'must not end with / (only / itself does)', both({ route: '/a/' })),
     same('spec.route', 'route', 'must name each parameter once', both({ route: '/:a/:a' })),
     same('spec.handler', 'handler', 'must be <source name>/<path in the source>', both({ handler: 'a.js' })),
-    same('spec.handler', 'handler', 'must not hold empty, . or .. segments', both({ handler: 'a/../b.js' })),
+    same('spec.handler', 'handler', 'must not contain empty, . or .. segments', both({ handler: 'a/../b.js' })),
     same(
       'spec.cors.credentials',
       'cors.credentials',
@@ -79,7 +79,7 @@ describe('what one refuses, the other refuses', () => {
       'spec.methods[0]',
       'methods.0',
       'supported values: "GET", "POST"',
-      'must be one of "GET"|"POST"',
+      'must be one of "GET", "POST"',
       ...both({ methods: ['FETCH'] }),
     ],
     ['spec.methods', 'methods', 'at least 1 items', 'must not be empty', ...both({ methods: [] })],
@@ -101,7 +101,7 @@ describe('what one refuses, the other refuses', () => {
       'spec.timeoutSeconds',
       'timeoutSeconds',
       'must be of type integer: "string"',
-      'must be number, not string',
+      'must be a number, not a string',
       ...both({ timeoutSeconds: '5' }),
     ],
     [
@@ -129,13 +129,13 @@ describe('what one refuses, the other refuses', () => {
     same(
       'spec.displayName',
       'name',
-      'must not be code: a leading code/ of a handler is dropped',
+      'must not be code: a leading code/ is dropped from handlers',
       named('CodeSource', '/api/sources', 'code'),
     ),
     same(
       'spec.displayName',
       'name',
-      'must be 1 to 64 letters, digits, dashes and underscores, a letter or digit first',
+      'must be 1 to 64 letters, digits, dashes and underscores, and begin with a letter or digit',
       named('CodeSource', '/api/sources', 'a b'),
     ),
     same('spec.displayName', 'name', 'must not be blank', [
@@ -144,7 +144,7 @@ describe('what one refuses, the other refuses', () => {
       'POST /api/functions',
       { ...fn, name: ' ' },
     ]),
-    same('spec.git', 'typeSettings.url', 'belongs to type git', [
+    same('spec.git', 'typeSettings.url', 'is only for type git', [
       'CodeSource',
       { type: 'manual', git: { url: 'https://a' } },
       'POST /api/sources',
@@ -159,7 +159,7 @@ describe('what one refuses, the other refuses', () => {
     same(
       'spec.values.api.access-groups',
       'settings.api.access-groups',
-      'must be key-group ids, comma-separated',
+      'must be a comma-separated list of key-group ids',
       setting('api.access-groups', 'a;b'),
     ),
     [

@@ -124,7 +124,7 @@ describe('K1: what the operator may', () => {
       KINDS.map((kind) => `${kind}/status`),
     ),
     ...each('create patch delete', ['apps/deployments', 'services', 'policy/poddisruptionbudgets', 'secrets']),
-    ...each('create patch', ['events']),
+    ...each('list watch create patch', ['events']),
     'delete wherry.dev/functionsecrets',
     'create configmaps',
     'get configmaps wherry-feed-ca',

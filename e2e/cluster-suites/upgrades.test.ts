@@ -8,7 +8,7 @@ import { ApiClient, eventually, send } from '../testing/api-client.ts';
 import { ClusterHands, pause } from '../testing/cluster-hands.ts';
 import { startPlatform, type Platform } from '../testing/platform.ts';
 import { SteadyLoad, type LoadReport, type Outcome } from '../testing/steady-load.ts';
-import { root } from '../setup/run-command.ts';
+import { root } from '../tooling/run-command.ts';
 
 /*
  * The release: upgraded with other values and another CRD, gone and installed again over the same objects, and with two

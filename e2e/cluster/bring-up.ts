@@ -8,6 +8,7 @@ import { clusterFolder, isThere, readState, writeState, type ClusterState, type 
 import { installWherry, type ChartValues } from './install-wherry.ts';
 import { kindConfig, CLUSTER_NETWORKS } from './kind/kind-config.ts';
 import { configureClusterDns, untilClusterDnsAnswers } from './kind/configure-cluster-dns.ts';
+import { createControlGroup } from './machine/control-group.ts';
 import { dockerDaemonCommand, untilDockerAnswers } from './machine/docker-daemon.ts';
 import { machineOfState, relaySocket } from './machine/machine-of-state.ts';
 import { startNamespaces, startRelay } from './machine/namespaces.ts';
@@ -22,7 +23,7 @@ import { withLock } from './with-lock.ts';
 
 interface BringUpOptions {
   name: string;
-  /** It goes when this process ends, however that comes: for test runs. */
+  /** It is removed when this process ends, however that ends: for test runs. */
   bound?: boolean;
   /** Whether Wherry is installed in it, or upgraded; default: yes. */
   install?: boolean;
@@ -35,7 +36,7 @@ const MAX_SOCKET_PATH = 95;
 /** The user id without which no namespaces can be made. */
 const ROOT = 0;
 
-/** Brings a Kubernetes up and installs Wherry in it, or upgrades what is there. */
+/** Starts a Kubernetes cluster and installs Wherry in it, or upgrades the existing release. */
 export async function bringUp(options: BringUpOptions): Promise<Cluster> {
   return withLock(`cluster-${options.name}`, `it brings the cluster "${options.name}" up or down`, async () => {
     const cluster = await bringUpBare(options);
@@ -80,7 +81,7 @@ const BRING_UP: Record<ClusterWay, (options: BringUpOptions) => Promise<ClusterS
   namespaces: createInNamespaces,
 };
 
-/** How a cluster would come to be on this machine now. */
+/** How a cluster would be created on this machine now. */
 export async function chooseWay(): Promise<ClusterWay> {
   if ((process.env['KUBECONFIG'] ?? '') !== '') return 'given';
   const docker = await runProgram('docker', ['info'], { timeoutMs: 10_000 }).catch(() => undefined);
@@ -149,6 +150,7 @@ async function createInNamespaces({ name, bound = false }: BringUpOptions): Prom
     isReady: false,
   };
   writeState(state);
+  createControlGroup(controlGroup(name));
   const machine = machineOfState(state);
   await startRelay(namespaces, { socket: relaySocket(name), log: path.join(folder, 'relay.log') });
   await untilDockerAnswers(machine, namespaces, log);
@@ -159,7 +161,7 @@ async function createInNamespaces({ name, bound = false }: BringUpOptions): Prom
   });
   await createKind(state, ['--image', image.name]);
   const addresses = await nodeAddresses(state);
-  // Over its node, pods and Services have addresses for what runs beside the daemon.
+  // Through its node, pods and Services are reachable from programs beside the daemon.
   for (const network of CLUSTER_NETWORKS) {
     await mustRun('ip', ['route', 'add', network, 'via', addresses.node], { start: machine.start });
   }

@@ -4,7 +4,7 @@ import type { Process } from '../testing/processes.ts';
 import { cacheFolder } from './folders.ts';
 import { areAlive, type Namespaces } from './machine/namespaces.ts';
 
-/** How a cluster came to be. */
+/** How a cluster was created. */
 export type ClusterWay =
   /** KUBECONFIG named one. */
   | 'given'
@@ -25,7 +25,7 @@ export interface Forwarder {
   urls: ClusterUrls;
 }
 
-/** What is written down of a cluster, so that another process finds it. */
+/** The stored state of a cluster, so that another process finds it. */
 export interface ClusterState {
   name: string;
   way: ClusterWay;

@@ -41,7 +41,7 @@ export interface Cluster {
   down(): Promise<void>;
 }
 
-/** The cluster of a state that was written down. */
+/** The cluster of a stored state. */
 export function openCluster(state: ClusterState): Cluster {
   const { name, way, kubeconfig, node, gateway } = state;
   const machine = machineOfState(state);

@@ -8,12 +8,12 @@ export interface CommandResult {
 }
 
 export interface CommandOptions {
-  /** What it reads on its standard input; nothing when left out. */
+  /** What it reads on its standard input; nothing when omitted. */
   input?: string | Buffer;
-  /** Its whole environment; ours when left out. */
+  /** Its whole environment; ours when omitted. */
   env?: NodeJS.ProcessEnv;
   cwd?: string;
-  /** It is killed after so long, and its code is 137. */
+  /** It is killed after this long, and its code is 137. */
   timeoutMs?: number;
 }
 
@@ -23,7 +23,7 @@ export type Start = (command: string, args: readonly string[], options: SpawnOpt
 const LINES_OF_A_FAILURE = 15;
 const CODE_OF_A_SIGNAL = 137;
 
-/** A program that did not do what it had to; the message has its last words. */
+/** A program that failed; the message has the end of its output. */
 export class CommandFailed extends Error {
   readonly result: CommandResult;
 
@@ -48,7 +48,7 @@ export async function runProgram(
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs, killSignal: 'SIGKILL' as const }),
   });
-  // A program that ends before it has read all is no error of ours: its code says what came of it.
+  // A program that ends before it has read everything is not an error of ours: its exit code shows the outcome.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(options.input);
   const stdout = collect(child, 'stdout');

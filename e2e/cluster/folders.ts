@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 
-/** What was built once for this machine, and the state of clusters, lie here: outside the tree. */
+/** Contains what was built once for this machine, and the state of clusters: outside the tree. */
 export function cacheFolder(...names: string[]): string {
   const base = process.env['XDG_CACHE_HOME'] ?? '';
   return path.join(path.isAbsolute(base) ? base : path.join(homedir(), '.cache'), 'wherry', ...names);

@@ -22,7 +22,7 @@ const urls: ClusterUrls = {
   management: await urlOf(cluster, 'wherry-manager', 9000),
 };
 process.stdout.write(`${JSON.stringify(urls)}\n`);
-// Whoever reads the line may be gone later.
+// The reader of the line may be gone later.
 process.stdout.on('error', () => undefined);
 // The state's file goes with the cluster.
 setInterval(() => {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { root } from '../setup/run-command.ts';
+import { root } from '../tooling/run-command.ts';
 import type { Cluster } from './cluster.ts';
 import { findOrBuildImages } from './images/build-images.ts';
 import { progress } from './progress.ts';
@@ -37,7 +37,7 @@ function restartOn(images: string): string[] {
   ]);
 }
 
-/** What the programs' pods are like, and what they said last. */
+/** The state of the programs' pods, and the end of their output. */
 async function explain(cluster: Cluster): Promise<string> {
   const inSystem = ['--namespace', SYSTEM_NAMESPACE];
   const requested = [

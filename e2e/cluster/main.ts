@@ -29,7 +29,7 @@ The name is "dev" unless --name says otherwise; it comes before CMD.`;
 async function up(name: string, { isBare }: { isBare: boolean }): Promise<void> {
   const cluster = await bringUp({ name, install: !isBare });
   const run = `npm run -s cluster --${name === 'dev' ? '' : ` --name ${name}`}`;
-  // kubectl keeps what it has discovered, and did so before these kinds were there.
+  // kubectl caches API discovery, and did so before these kinds existed.
   if (!isBare) await cluster.kubectl(['api-resources', '--cached=false']);
   console.log(`The cluster "${name}" is up.`);
   if (!isBare) console.log(reach(cluster, run));

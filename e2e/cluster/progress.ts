@@ -5,7 +5,9 @@ export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Does something that takes a while: says what, each minute that it still goes on, and how long it took. */
+/**
+ * Runs something that takes a while: prints what it is, every minute that it is still running, and how long it took.
+ */
 export async function progress<T>(what: string, run: () => Promise<T>): Promise<T> {
   const start = performance.now();
   const seconds = (): string => `${((performance.now() - start) / 1000).toFixed(1)} s`;

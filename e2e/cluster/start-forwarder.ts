@@ -9,7 +9,7 @@ import { clusterFolder, type ClusterUrls, type Forwarder } from './cluster-state
 export async function startForwarder(name: string, { bound }: { bound: boolean }): Promise<Forwarder> {
   const program = [process.execPath, path.join(import.meta.dirname, 'forwarder.ts'), name];
   const [command = '', ...args] = bound ? ['setpriv', '--pdeathsig', 'KILL', ...program] : program;
-  // Whoever waits for the end of our output must not wait for it.
+  // Whoever waits for the end of our output must not wait for this process.
   const log = openSync(path.join(clusterFolder(name), 'forwarder.log'), 'a');
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', log], detached: true });
   closeSync(log);

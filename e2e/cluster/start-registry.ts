@@ -22,7 +22,7 @@ runServer(JSON.parse(process.argv[2])).then((app) => {
 
 /**
  * Starts verdaccio, a real registry, on this machine, and leads pods to it. It has what the machine's registry has, and
- * keeps in the cache what was requested once: a cluster in namespaces has no way out of its own.
+ * keeps in the cache what was requested once: a cluster in namespaces has no access to the outside.
  */
 export async function startRegistry(cluster: Cluster): Promise<ClusterRegistry> {
   const uplink = (await mustRun('npm', ['config', 'get', 'registry'])).trim();

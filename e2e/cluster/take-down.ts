@@ -1,14 +1,15 @@
 import { rm } from 'node:fs/promises';
 import { runProgram } from './command.ts';
 import { clusterFolder, readState, type ClusterState, type ClusterWay } from './cluster-state.ts';
+import { removeControlGroup } from './machine/control-group.ts';
 import { machineOfState } from './machine/machine-of-state.ts';
-import { endNamespaces, removeControlGroup } from './machine/namespaces.ts';
+import { endNamespaces } from './machine/namespaces.ts';
 import { controlGroup, kindName, RELEASE, SYSTEM_NAMESPACE } from './names.ts';
 import { endForwarder } from './start-forwarder.ts';
 
 /**
  * Ends a cluster that was brought up, or what is left of one, and removes every trace. From one that KUBECONFIG named,
- * Wherry alone is removed.
+ * only Wherry is removed.
  */
 export async function takeDown(name: string): Promise<void> {
   const folder = clusterFolder(name);

@@ -17,7 +17,7 @@ export async function bringUpTestCluster(): Promise<Cluster> {
   return bringUp({ name: `test-${process.pid}`, bound: true });
 }
 
-/** Removes what runs left behind that were killed. */
+/** Removes what killed runs left behind. */
 async function sweepTestClusters(): Promise<void> {
   for (const name of clusterNames()) {
     const pid = Number(OWN_NAME.exec(name)?.[1]);

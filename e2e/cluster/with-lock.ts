@@ -7,8 +7,8 @@ import { say } from './progress.ts';
 const SAY_AFTER_MS = 2000;
 
 /**
- * Runs something that only one process of this machine may do at a time. The kernel holds the lock for a child of ours
- * that ends when we end, however that comes.
+ * Runs something that only one process of this machine may do at a time. The kernel holds the lock for a child process
+ * that ends with this process, however that ends.
  * @param name what the lock is called, a file's name
  * @param what what another run would be doing, for the line that says that we wait
  */

@@ -4,16 +4,8 @@ import { blocksOf, commandsOf, onPorts, type Block } from '../testing/page-block
 import { Shell } from '../testing/shell.ts';
 
 const LANGUAGES = ['sh', 'json', 'html', 'text'];
-/**
- * Programs of the examples that this machine does not need: they print their arguments, and the test does their work.
- */
-const STAND_INS = 'kubectl() { printf "%s\\n" "$@"; }; psql() { printf "%s\\n" "$@"; }';
-
-/** What `kubectl` and `psql` are given. */
-interface OutsidePrograms {
-  kubectl(args: string[], folder: string): void;
-  psql(args: string[], folder: string): Promise<void>;
-}
+/** It prints its arguments: this machine has no `psql`, and the test does its work. */
+const STAND_IN = 'psql() { printf "%s\\n" "$@"; }';
 
 /** Where the service is, and the key for its management port. */
 export interface Target {
@@ -22,7 +14,7 @@ export interface Target {
   key: string;
 }
 
-/** What a page says a command prints, and what it prints. */
+/** The output of a command according to the page, and the actual output. */
 interface Compared {
   command: string;
   promised: unknown;
@@ -49,14 +41,12 @@ export class Example {
     this.#use = blocksOf(sections.filter((section) => !isDeploy(section)).join(''), LANGUAGES);
   }
 
-  /** The commands of *Deploy* that need no service: they come first. */
-  async prepare(programs: OutsidePrograms): Promise<void> {
-    await this.#shell.type(STAND_INS);
+  /** The commands of *Deploy* that need no service: they come first. @param psql takes the arguments of that program */
+  async prepare(psql: (args: string[], folder: string) => Promise<void>): Promise<void> {
+    await this.#shell.type(STAND_IN);
     for (const command of this.#deployCommands().filter((one) => !isForService(one))) {
       const output = await this.#run(command);
-      const args = output.trimEnd().split('\n');
-      if (command.startsWith('kubectl ')) programs.kubectl(args, this.#folder);
-      if (command.startsWith('psql ')) await programs.psql(args, this.#folder);
+      if (command.startsWith('psql ')) await psql(output.trimEnd().split('\n'), this.#folder);
     }
   }
 

@@ -3,17 +3,16 @@ import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ClusterObjects } from '../examples/cluster-objects.ts';
 import { startDatabase, type Database } from '../examples/database.ts';
 import { Example, type Target } from '../examples/example.ts';
 import { Upstream } from '../examples/upstream.ts';
 import { ApiClient, eventually, send, type Answer } from '../testing/api-client.ts';
 import type { Service } from '../testing/embedded-service.ts';
-import { startPackageService } from '../packages/package-service.ts';
+import { startPackageService } from '../package-matrix/package-service.ts';
 
 /*
  * The examples as a reader follows them: the commands of each README, in its folder, against one service, and what it
- * says they print. Where they need a cluster for their secrets, the test does what `kubectl` would do.
+ * says they print.
  */
 
 const EXAMPLES = path.join(import.meta.dirname, '../../examples');
@@ -40,10 +39,8 @@ beforeAll(async () => {
   const { PATH = '', HOME = '' } = process.env;
   const environment = { PATH, HOME, DATABASE_URL: database.url, LLM_URL: llmUrl, LLM_KEY };
   examples = names.map((name) => new Example(path.join(folder, name), environment));
-  const objects = new ClusterObjects();
-  const programs = { kubectl: objects.kubectl.bind(objects), psql };
-  await Promise.all(examples.map((example) => example.prepare(programs)));
-  service = await startPackageService((dataDirectory) => objects.write(dataDirectory));
+  await Promise.all(examples.map((example) => example.prepare(psql)));
+  service = await startPackageService();
   const key = service.managementKey ?? '';
   api = new ApiClient(service.managementUrl, key);
   const host = (url: string): string => url.replace('http://', '');

@@ -293,7 +293,7 @@ describe('a handler that is wrong', () => {
       'imports what is not there',
       'import { x } from "./missing.ts"; export default (c) => c.text(x);',
       500,
-      'handler_syntax_error',
+      'handler_load_error',
       /missing/,
     ],
   ])('one that %s answers its own code, and the status says why', async (...row) => {

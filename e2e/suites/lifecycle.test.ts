@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
+import { createServer as createHttpServer, type Server as HttpServer, type ServerResponse } from 'node:http';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient, eventually, send } from '../testing/api-client.ts';
@@ -14,19 +15,21 @@ import { descendants, stillRunning } from '../testing/processes.ts';
 
 const HANDLERS = {
   'hello.js': 'export default (c) => c.text("hello");',
-  'slow.js':
-    'export default async (c) => { await new Promise((resolve) => setTimeout(resolve, 1500)); return c.text("slow, but whole"); };',
+  'slow.js': 'export default async (c) => c.text(await (await fetch(c.req.query("gate"))).text());',
 };
 
 let folder: string;
 let services: Service[];
+let gate: HttpServer | undefined;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'wherry-e2e-'));
   services = [];
+  gate = undefined;
 });
 
 afterEach(async () => {
+  gate?.close().closeAllConnections();
   await Promise.all(services.map((service) => service.stop()));
   await rm(folder, { recursive: true, force: true });
 }, 30_000);
@@ -46,7 +49,7 @@ async function refused(options: ServiceOptions): Promise<StartFailed> {
   throw failure instanceof Error ? failure : new Error('the service started, though it should not have');
 }
 
-/** A service that answers `/hello` and, after a second and a half, `/slow`. */
+/** A service that answers `/hello` and, as soon as the URL in its query answers, `/slow`. */
 async function startWithFunctions(options: ServiceOptions = {}): Promise<{ service: Service; api: ApiClient }> {
   const service = await start(options);
   const api = new ApiClient(service.managementUrl, service.managementKey!);
@@ -55,6 +58,15 @@ async function startWithFunctions(options: ServiceOptions = {}): Promise<{ servi
     ['hello', 'slow'].map((name) => api.readyFunction({ name, handler: `some/${name}.js`, route: `/${name}` })),
   );
   return { service, api };
+}
+
+/** A server of the test's: a handler that fetches its URL runs until the test ends the answer. */
+async function openGate(): Promise<{ url: string; request: Promise<ServerResponse> }> {
+  gate = createHttpServer();
+  gate.listen({ port: 0, host: '127.0.0.1' });
+  await once(gate, 'listening');
+  const request = once(gate, 'request').then(([, response]) => response as ServerResponse);
+  return { url: `http://127.0.0.1:${(gate.address() as AddressInfo).port}`, request };
 }
 
 const call = (service: Service, path: string): ReturnType<typeof send> => send(`${service.functionUrl}/run${path}`);
@@ -177,7 +189,7 @@ describe('a start that cannot be', () => {
   }, 60_000);
 
   it.each(['FUNCTION_PORT', 'MANAGEMENT_PORT'])(
-    'on a taken %s names the port and the variable, and leaves nothing running or locked',
+    'on a taken %s names the port and the variable, and leaves nothing behind',
     async (variable) => {
       const server = await listening();
       const { port } = server.address() as { port: number };
@@ -185,7 +197,7 @@ describe('a start that cannot be', () => {
         const said = line(await refused({ environment: { [variable]: String(port) } }));
         expect(said).toContain(String(port));
         expect(said).toContain(variable);
-        expect(existsSync(join(data(), 'wherry.lock'))).toBe(false);
+        expect(existsSync(data())).toBe(false);
       } finally {
         server.close();
       }
@@ -260,20 +272,18 @@ describe('a stop', () => {
       const { service } = await startWithFunctions({ detached: true });
       const children = descendants(service.process.pid!);
       const { run } = lockOf(data());
-      const running = call(service, '/slow');
-      const isRunning = async (): Promise<void> => {
-        const api = new ApiClient(service.managementUrl, service.managementKey!);
-        const { logs } = (await api.expect('GET', '/api/logs?level=exec_start')).body.data;
-        expect(JSON.stringify(logs)).toContain('/slow');
-      };
-      await eventually(isRunning, 1000);
+      const gate = await openGate();
+      const running = call(service, `/slow?gate=${gate.url}`);
+      const held = await gate.request;
       signal(service);
-      await eventually(async () => {
-        await expect(call(service, '/hello')).rejects.toThrow('fetch failed');
-      }, 1000);
+      await eventually(async () =>
+        expect(await call(service, '/hello')).toMatchObject({ status: 503, body: { code: 'not_ready' } }),
+      );
+      held.end('slow, but whole');
       const answer = await running;
       expect([answer.status, answer.text]).toEqual([200, 'slow, but whole']);
-      expect(await service.exited).toBe(0);
+      await expect(service.exited).resolves.toBe(0);
+      await expect(call(service, '/hello')).rejects.toThrow('fetch failed');
       expect(stillRunning(children)).toEqual([]);
       expect(existsSync(run)).toBe(false);
       expect(existsSync(join(data(), 'wherry.lock'))).toBe(false);

@@ -21,6 +21,8 @@ describe('the ops listener', () => {
   it("prints the service's metrics and the router's, and says that it is well", async () => {
     service = await startService();
     const url = metricsUrl();
+    // `localhost` may be ::1, where it does not listen.
+    expect(new URL(url).hostname).toBe('127.0.0.1');
     expect(await read(url)).toEqual([200, expect.stringContaining('wherry_reconcile_total') as string]);
     // Both parts count in the one process: the operator's and the manager's.
     expect(await read(url)).toEqual([200, expect.stringMatching(/^wherry_log_entries_lost_total 0$/m) as string]);
@@ -65,7 +67,7 @@ describe('the ops listener', () => {
       .filter((text) => text.startsWith('{'));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain(
-      `OPS_PORT: cannot listen on 127.0.0.1:${port}: it is in use (EADDRINUSE). Stop what listens there, or set another port.`,
+      `OPS_PORT: cannot listen on 127.0.0.1:${port}: it is in use (EADDRINUSE). Stop the program that listens there, or set another port.`,
     );
     expect(await service.stop()).toBe(0);
     other.close();

@@ -1,11 +1,11 @@
-import { machineTime } from '../setup/machine-time.ts';
+import { machineTime } from '../tooling/machine-time.ts';
 
 /** An answer of the management API or of a function. */
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** The parsed body, undefined where it is no JSON. */
+  /** The parsed body; undefined where it is not JSON. */
   body: any;
 }
 

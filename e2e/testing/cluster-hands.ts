@@ -2,7 +2,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { kindName, SYSTEM_NAMESPACE } from '../cluster/names.ts';
 import { eventually } from './api-client.ts';
 
-/** What a test does to a cluster that no caller would: programs that go, hang, are killed, or start again. */
+/** What a test does to a cluster that no caller could: programs are stopped, hang, are killed, or restart. */
 export class ClusterHands {
   readonly #cluster: Cluster;
 
@@ -21,7 +21,7 @@ export class ClusterHands {
     return Date.now() - began;
   }
 
-  /** Until a Deployment is as it should be, and every pod that it had before has ended. */
+  /** Waits until a Deployment is complete, and every pod that it had before has ended. */
   async rolledOut(deployment: string, timeoutSeconds = 120): Promise<void> {
     await this.#cluster.kubectl([
       'rollout',
@@ -37,7 +37,7 @@ export class ClusterHands {
     await this.podCount(deployment.replace(/^wherry-/, ''), replicas, timeoutSeconds * 1000);
   }
 
-  /** Waits until it has so many pods, those on their way out included. */
+  /** Waits until it has this many pods, including terminating ones. */
   async scale(deployment: string, replicas: number): Promise<void> {
     await this.#cluster.kubectl([
       'scale',
@@ -49,7 +49,7 @@ export class ClusterHands {
     await this.rolledOut(deployment);
   }
 
-  /** The same for several, of which most are as they should be. */
+  /** The same for several, most of which are complete. */
   async scaleAll(wanted: Record<string, number>): Promise<void> {
     const format = 'jsonpath={range .items[*]}{.metadata.name} {.spec.replicas} {.status.readyReplicas}{"\\n"}{end}';
     const lines = (await this.#cluster.kubectl(['get', 'deployments', '-n', SYSTEM_NAMESPACE, '-o', format])).split(
@@ -60,7 +60,7 @@ export class ClusterHands {
     }
   }
 
-  /** Until there are so many pods of a program, those on their way out included. */
+  /** Waits until there are this many pods of a program, including terminating ones. */
   async podCount(program: string, replicas: number, limitMs = 120_000): Promise<void> {
     const selector = `--selector=app.kubernetes.io/component=${program}`;
     await eventually(async () => {
@@ -87,7 +87,7 @@ export class ClusterHands {
     await this.onNode(`ctr --namespace k8s.io tasks kill --signal SIGKILL ${id.replace('containerd://', '')}`);
   }
 
-  /** The API server stands still: connections open, and nothing answers. @returns what lets it go on */
+  /** Suspends the API server: connections open, and nothing answers. @returns a function that resumes it */
   async freezeApiServer(): Promise<() => Promise<void>> {
     await this.onNode('pkill -STOP -x kube-apiserver');
     return () => this.onNode('pkill -CONT -x kube-apiserver').then(() => undefined);
@@ -104,7 +104,7 @@ export class ClusterHands {
   }
 }
 
-/** For between two looks at a cluster: each costs a process. */
+/** The pause between two checks of a cluster: each costs a process. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -50,7 +50,7 @@ export async function startIdlePod(
   await cluster.kubectl(['wait', '-n', namespace, `pod/${pod}`, '--for=condition=Ready', '--timeout=60s']);
 }
 
-/** A pod as the API has it, as far as tests look at one. */
+/** A pod as the API returns it, as far as tests use it. */
 export interface PodObject {
   metadata: {
     name: string;

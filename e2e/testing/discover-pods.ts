@@ -16,8 +16,7 @@ interface TargetGroup {
 
 /**
  * What Prometheus' own discovery of pods finds: a target for each port of each container, with the labels that
- * relabelling goes by. Debian's Prometheus is built without it, and only it: what follows on it is Prometheus' own
- * work.
+ * relabelling uses. Debian's Prometheus is built without it, and only it: what follows on it is Prometheus' own work.
  * @throws Error for a discovery of something else
  */
 export async function discoverPods(

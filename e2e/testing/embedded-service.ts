@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { machineTime } from '../setup/machine-time.ts';
+import { machineTime } from '../tooling/machine-time.ts';
 
 /** The program of the service. */
 export const MAIN = join(import.meta.dirname, '../../embedded/src/main.ts');
@@ -12,16 +12,16 @@ const START_DEADLINE_MS = 30_000;
 const LOOK_AGAIN_MS = 1000;
 
 export interface ServiceOptions {
-  /** A folder that an earlier service left; a new one when left out, removed by `dispose`. */
+  /** A folder that an earlier service left; a new one when omitted, removed by `dispose`. */
   dataDirectory?: string;
   environment?: Record<string, string>;
   /** In a process group of its own, as a shell's job is: `process.kill(-pid)` reaches it and what it started in it. */
   detached?: boolean;
-  /** What starts it, in which folder; the program itself when left out. */
+  /** What starts it, in which folder; the program itself when omitted. */
   command?: { program: string; args: string[]; folder: string };
 }
 
-/** A running service, as a person has it who started it: what it printed, and its process. */
+/** A running service, as the person who started it sees it: what it printed, and its process. */
 export interface Service {
   /** Where `/run` is served, without a trailing slash. */
   functionUrl: string;
@@ -37,11 +37,11 @@ export interface Service {
   exited: Promise<number | null>;
   /** Ends it with a signal and gives the exit code, null when the signal killed it. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** `stop` where needed, and no file left. */
+  /** `stop` where needed, and removes all files. */
   dispose(): Promise<void>;
 }
 
-/** What a start came to that did not serve. */
+/** The outcome of a start that failed. */
 export class StartFailed extends Error {
   readonly exitCode: number | null;
   readonly output: string;
@@ -54,12 +54,13 @@ export class StartFailed extends Error {
   }
 }
 
-/** The environment of a service under test: ephemeral ports on loopback, nothing inherited that could steer it. */
+/** The environment of a service under test: ephemeral ports on loopback, nothing inherited that could influence it. */
 export function serviceEnvironment(dataDirectory: string, extra: Record<string, string> = {}): Record<string, string> {
-  const { PATH = '', HOME = '' } = process.env;
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
   return {
     PATH,
     HOME,
+    NODE_COMPILE_CACHE,
     FUNCTION_PORT: '0',
     MANAGEMENT_PORT: '0',
     OPS_PORT: '0',
@@ -87,7 +88,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const exited = once(child, 'close').then(() => child.exitCode);
-  // A test run that ends badly leaves no service behind.
+  // A test run that crashes leaves no service behind.
   const kill = (): unknown => child.kill('SIGKILL');
   process.once('exit', kill);
   void exited.finally(() => process.off('exit', kill));

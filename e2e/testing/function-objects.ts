@@ -1,6 +1,6 @@
 import type { Cluster } from '../cluster/cluster.ts';
 import type { CommandResult } from '../cluster/command.ts';
-import { machineTime } from '../setup/machine-time.ts';
+import { machineTime } from '../tooling/machine-time.ts';
 
 /** Where the chart puts the six kinds and all that runs of them, unless specified otherwise. */
 export const FUNCTIONS_NAMESPACE = 'wherry-functions';
@@ -14,7 +14,7 @@ interface FunctionObject {
   status?: any;
 }
 
-/** Objects of the six kinds by kubectl, as those have them who never heard of the REST API. */
+/** Objects of the six kinds through kubectl, as used by people who do not know the REST API. */
 export class FunctionObjects {
   readonly #cluster: Cluster;
 
@@ -41,7 +41,7 @@ export class FunctionObjects {
 
   /**
    * `kubectl apply` of a Secret, whose values fields refer to.
-   * @returns when kubectl was through, by `machineTime()`
+   * @returns when kubectl was done, by `machineTime()`
    */
   async secret(name: string, values: Record<string, string>): Promise<number> {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: values };
@@ -63,12 +63,15 @@ export class FunctionObjects {
     await this.kubectl('patch', kind, name, '--type=merge', '-p', JSON.stringify(patch));
   }
 
-  /** Waits until it is gone. One that is not there is fine. */
+  /** Waits until it is gone. A missing one is ignored. */
   async delete(kind: string, ...names: string[]): Promise<void> {
     await this.kubectl('delete', kind, ...names, '--ignore-not-found');
   }
 
-  /** `<kind>/<name>` of everything in the namespace that a function's name stands in, itself and events left out. */
+  /**
+   * `<kind>/<name>` of everything in the namespace that contains a function's name, except the function itself and
+   * events.
+   */
   async namedAfter(functionName: string): Promise<string[]> {
     const kinds =
       'deployments,replicasets,pods,services,endpointslices,networkpolicies,poddisruptionbudgets,secrets,configmaps';

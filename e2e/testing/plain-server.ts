@@ -6,14 +6,14 @@ const NAMESPACE = 'default';
 const NAME = 'plain-server';
 const PORT = 8000;
 const ANSWER_MS = 2000;
-/** Answers as the function of the suite does: its word, and how many bytes came. */
+/** Answers as the function of the suite does: its word, and how many bytes arrived. */
 const PROGRAM = `require('node:http').createServer(async (call, answer) => {
   let bytes = 0;
   for await (const chunk of call) bytes += chunk.length;
   answer.end(process.env.WORD + ' ' + process.env.WORD + ' ' + bytes);
 }).listen(${PORT})`;
 
-/** What a container of it is like, so that the node treats both alike. */
+/** The properties of its container, so that the node treats both alike. */
 interface Likeness {
   image: string;
   resources: object;

@@ -3,7 +3,7 @@ import { ApiClient } from './api-client.ts';
 import { startService } from './embedded-service.ts';
 
 /**
- * Wherry as its callers have it, wherever it runs. A suite that knows no more runs against one machine and a cluster.
+ * Wherry as its callers see it, wherever it runs. A suite that needs no more runs against one machine and a cluster.
  */
 export interface Platform {
   /** Where `/run` is served, without a trailing slash. */
@@ -80,6 +80,8 @@ async function removeAll(api: ApiClient): Promise<void> {
   const all = async (path: string, field: string): Promise<Record<string, string>[]> =>
     (await api.expect('GET', path)).body[field];
   for (const { id } of await all('/api/functions', 'functions')) await api.expect('DELETE', `/api/functions/${id}`);
+  for (const { id } of await all('/api/secrets?scope=global', 'secrets'))
+    await api.expect('DELETE', `/api/secrets/${id}`);
   for (const { id } of await all('/api/sources', 'sources')) await api.expect('DELETE', `/api/sources/${id}`);
   for (const { id, groupName } of await all('/api/keys', 'keys'))
     if (groupName !== 'management') await api.expect('DELETE', `/api/keys/${id}`);

@@ -35,7 +35,7 @@ function running(pid: number): Process | undefined {
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
     return { pid, parent: Number(parent), startTime: String(rest[17]), command };
   } catch {
-    // It ended while it was looked at.
+    // It ended while it was being read.
     return undefined;
   }
 }

@@ -1,8 +1,8 @@
 import { Agent, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { machineTime } from '../setup/machine-time.ts';
+import { machineTime } from '../tooling/machine-time.ts';
 
-/** What a call brought: a whole answer, or why there is none. */
+/** The outcome of a call: a complete answer, or why there is none. */
 export interface Outcome {
   status: number;
   text: string;
@@ -12,14 +12,16 @@ export interface Outcome {
 
 interface LoadOptions {
   url: string;
-  /** What is wrong with an answer; undefined where nothing is. A call without an answer is always a failure. */
+  /** What is wrong with an answer; undefined if nothing is. A call without an answer is always a failure. */
   fault: (outcome: Outcome) => string | undefined;
   headers?: Record<string, string>;
-  /** How many call, each on a connection of its own that it keeps alive as long as the server does. Default 3. */
+  /**
+   * The number of callers, each on a connection of its own that it keeps alive as long as the server does. Default 3.
+   */
   callers?: number;
   /** Between an answer and the caller's next call, in milliseconds. Default 40. */
   pauseMs?: number;
-  /** Each caller's so-manieth call posts 1 MiB. Default 12. */
+  /** Every n-th call of each caller posts 1 MiB. Default 12. */
   postEvery?: number;
 }
 
@@ -32,15 +34,15 @@ export interface LoadReport {
   longestGapMs: number;
   slowestMs: number;
   /**
-   * The slowest call of each five seconds, in milliseconds of an idle machine. Of a single maximum a busy machine makes
-   * anything; their median is the same whenever it is taken.
+   * The slowest call of each five seconds, in milliseconds of an idle machine. A busy machine distorts a single
+   * maximum; the median of these is stable.
    */
   slowestInTurn: number[];
 }
 
 const TURN_MS = 5000;
 const MIB = Buffer.alloc(1024 * 1024, 'x');
-/** A call that brings nothing by then is a failure. */
+/** A call without an answer by then is a failure. */
 const LIMIT_MS = 15_000;
 
 /** Calls that go on while a test does something else. None is repeated: what fails here fails for a caller. */
@@ -57,7 +59,7 @@ export class SteadyLoad {
     this.#loops = Array.from({ length: this.#options.callers }, (_, index) => this.#loop(index));
   }
 
-  /** What has come so far. */
+  /** The outcomes so far. */
   get report(): LoadReport {
     const { failures, slowestInTurn } = this.#report;
     return { ...this.#report, failures: [...failures], slowestInTurn: [...slowestInTurn] };

@@ -8,6 +8,9 @@ export const READY = ['--for=condition=Ready', '--timeout=60s'];
 /** A value of an ApiKey or a FunctionSecret, in the Secret that is there while a suite runs. */
 export const value = { secretKeyRef: { name: 'objects-values', key: 'key' } };
 
+/** Another one: two ApiKeys cannot have the same. */
+export const otherValue = { secretKeyRef: { name: 'objects-values', key: 'other' } };
+
 /** A handler that answers with the word. */
 export const text = (word: string): string => `export default (c) => c.text('${word}');`;
 /** The fields that every Function has; it answers GET of the route. */
@@ -24,14 +27,14 @@ interface UsedObjects {
   /** The body of an answer of the management API. @throws Error when it refuses */
   rest(method: string, path: string, body?: unknown): Promise<any>;
   /**
-   * Waits until a call of a function is answered so; without a word, whatever the text.
+   * Waits until a call of a function is answered like this; without a word, with any text.
    * @throws Error when it is not in time
    */
   becomes(path: string, status: number, word?: string, ms?: number): Promise<void>;
 }
 
 /**
- * What the suites of the six kinds lean on, from before the first test of a file until after the last: the Secret of
+ * What the suites of the six kinds depend on, from before the first test of a file until after the last: the Secret of
  * `value`, and a source `objects` by kubectl, whose files `one.js` and `two.js` come over REST.
  */
 export function useObjects(): UsedObjects {
@@ -41,7 +44,10 @@ export function useObjects(): UsedObjects {
   beforeAll(async () => {
     platform = await startPlatform();
     api = new ApiClient(platform.managementUrl, platform.managementKey);
-    await objects.secret('objects-values', { key: 'a-value-of-a-secret-of-objects' });
+    await objects.secret('objects-values', {
+      key: 'a-value-of-a-secret-of-objects',
+      other: 'another-value-of-objects',
+    });
     await objects.apply('CodeSource', 'objects', { type: 'manual' });
     for (const word of ['one', 'two']) await api.upload('objects', `${word}.js`, text(word));
   }, 60_000);

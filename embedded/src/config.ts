@@ -1,36 +1,33 @@
+import { registryConfig, registryEnvironment, type RegistryConfig } from '@wherry/builder/packages/registry-config.ts';
+import {
+  hostVariable,
+  logLevelVariable,
+  pathVariable,
+  portVariable,
+  telemetryMebibytesVariable,
+  urlVariable,
+  type LogLevel,
+} from '@wherry/service/config-variables.ts';
 import { loadConfig } from '@wherry/service/config.ts';
 import { trustedProxiesVariable } from '@wherry/service/trusted-networks.ts';
 import { z } from 'zod';
 
-const port = z.coerce
-  .number('must be a port number')
-  .int('must be a port number')
-  .min(0)
-  .max(65_535, 'must be at most 65535');
-
 /** The variables that the service reads: `docs/reference/config.md` lists them, with the same defaults. */
 export const embeddedEnvironment = z.object({
-  FUNCTION_PORT: port.default(8000),
-  MANAGEMENT_PORT: port.default(9000),
-  OPS_PORT: port.default(9464),
-  FUNCTION_HOST: z.string().max(255).optional(),
-  MANAGEMENT_HOST: z.string().max(255).default('127.0.0.1'),
-  WHERRY_DATA_DIR: z.string().max(4096).default('./data'),
-  WHERRY_TELEMETRY_MIB: z.coerce
-    .number('must be a number of MiB')
-    .min(16, 'must be at least 16')
-    .max(1_048_576)
-    .default(512),
-  WHERRY_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  FUNCTION_PORT: portVariable.default(8000),
+  MANAGEMENT_PORT: portVariable.default(9000),
+  OPS_PORT: portVariable.default(9464),
+  FUNCTION_HOST: hostVariable.optional(),
+  MANAGEMENT_HOST: hostVariable.default('127.0.0.1'),
+  WHERRY_DATA_DIR: pathVariable.default('./data'),
+  WHERRY_TELEMETRY_MIB: telemetryMebibytesVariable.default(512),
+  WHERRY_PUBLIC_URL: urlVariable.optional(),
   WHERRY_MANAGEMENT_KEY: z
     .string()
     .regex(/^[a-zA-Z0-9_-]{16,256}$/, 'must be 16 to 256 letters, digits, dashes and underscores')
     .optional(),
-  WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
-  WHERRY_NPM_REGISTRY: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-  WHERRY_NPM_TOKEN: z.string().max(4096).optional(),
-  WHERRY_NPM_CA_FILE: z.string().max(4096).optional(),
-  WHERRY_NPM_PROXY: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  WHERRY_LOG_LEVEL: logLevelVariable.default('warn'),
+  ...registryEnvironment,
   TRUSTED_PROXIES: trustedProxiesVariable,
 });
 
@@ -44,20 +41,14 @@ export interface EmbeddedConfig {
   functionHost: string | undefined;
   managementHost: string;
   dataDirectory: string;
-  /** Bytes of the log database at most. */
+  /** Maximum bytes of the log database. */
   telemetryBytes: number;
   /** Where callers reach the function port, without a trailing slash; undefined: on this machine. */
   publicUrl: string | undefined;
   managementKey: string | undefined;
-  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Where npm packages come from. `caFile` holds certificates (PEM) to trust beside those of the system. */
-  npm: {
-    registry: string | undefined;
-    token: string | undefined;
-    caFile: string | undefined;
-    proxy: string | undefined;
-  };
-  /** Networks whose X-Forwarded-* router and manager believe. */
+  logLevel: LogLevel;
+  npm: RegistryConfig;
+  /** Networks whose X-Forwarded-* headers router and manager trust. */
   trustedProxies: string[];
 }
 
@@ -75,12 +66,7 @@ export function embeddedConfig(environment: Record<string, string | undefined> =
     publicUrl: set.WHERRY_PUBLIC_URL?.replace(/\/+$/, ''),
     managementKey: set.WHERRY_MANAGEMENT_KEY,
     logLevel: set.WHERRY_LOG_LEVEL,
-    npm: {
-      registry: set.WHERRY_NPM_REGISTRY,
-      token: set.WHERRY_NPM_TOKEN,
-      caFile: set.WHERRY_NPM_CA_FILE,
-      proxy: set.WHERRY_NPM_PROXY,
-    },
+    npm: registryConfig(set),
     trustedProxies: set.TRUSTED_PROXIES,
   };
 }

@@ -13,7 +13,7 @@ async function start(): Promise<RunningProgram> {
   // Loaded after the configuration is validated, so that a mistake in it is reported at once.
   const { startEmbedded } = await import('./start-embedded.ts');
   const service = await startEmbedded({ config, logger, print: (text) => process.stdout.write(`${text}\n`) });
-  // What was compiled for this start is there for the next one, however this one ends.
+  // The compiled code is kept for the next start, however this one ends.
   flushCompileCache();
   return service;
 }

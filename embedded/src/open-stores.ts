@@ -8,16 +8,16 @@ import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { openAuditStore } from '@wherry/manager/audit/open-audit-store.ts';
 import type { AuditStore } from '@wherry/manager/audit/audit-store.ts';
-import { openTelemetryStore } from '@wherry/manager/telemetry/open-telemetry-store.ts';
-import type { TelemetryStore } from '@wherry/manager/telemetry/telemetry-store.ts';
+import { openTelemetryStore } from '@wherry/manager/log-store/open-telemetry-store.ts';
+import type { TelemetryStore } from '@wherry/manager/log-store/telemetry-store.ts';
 import { loadKeyFile } from './data-directory/key-file.ts';
 import type { DataDirectory } from './data-directory/open-data-directory.ts';
 import { openSqliteStore } from './store/open-sqlite-store.ts';
 
 /** Embedded objects lie in one namespace, as those of a cluster do in the functions' namespace. */
-export const NAMESPACE = 'default';
+const NAMESPACE = 'default';
 
-/** What the data directory holds, open. */
+/** The opened content of the data directory. */
 export interface Stores {
   store: ResourceStore;
   content: ContentStore;
@@ -42,7 +42,7 @@ export async function openStores(
   { paths, isNew, telemetryBytes, clock, logger, metrics }: OpenStoresOptions,
   parts: AsyncDisposableStack,
 ): Promise<Stores> {
-  // Have threads of their own, which start while the others are opened.
+  // They have threads of their own, which start while the others are opened.
   const telemetry = openTelemetryStore({ file: paths.telemetry, maxBytes: telemetryBytes, clock, logger, metrics });
   telemetry.catch(() => undefined);
   parts.defer(() =>

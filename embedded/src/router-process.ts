@@ -8,75 +8,64 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { NODE_FLAGS } from '@wherry/router/program/node-flags.ts';
 import { Backoff } from '@wherry/service/backoff.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
+import type { HeldSocket } from '@wherry/service/hold-port.ts';
 import { spawnChild } from '@wherry/service/spawn-child.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 
-/** A router that lived for ten seconds was well: the next restart comes quickly again. */
+/** A router that lived for ten seconds counts as healthy: the next restart is quick again. */
 const RESTARTS = { firstMs: 100, lastMs: 5000, healthyMs: 10_000 };
 
 interface RouterProcessOptions {
   /** The router's program. */
   program: string;
-  /** Its whole environment; from the second start on, `FUNCTION_PORT` is the port that the first one got. */
+  /** Its whole environment, beside the number of sockets. */
   environment: Record<string, string>;
+  /** Those of the function port: each router listens on the same ones. */
+  sockets: readonly HeldSocket[];
   clock: Clock;
   logger: Logger;
 }
 
-/** The router as a child process that is started again when it dies. */
-export interface RouterProcess {
-  /** The function port in use. Rejects with StartError and the router's own words when the first start fails. */
-  readonly port: Promise<number>;
-  /** Who serves the feed of each router: the running one's, and of those started after it. */
-  serve(attach: (channel: FeedChannel) => void): void;
-  /** Lets running calls finish and ends it. */
-  stop(): Promise<void>;
-}
-
-/** Starts the router at once, while its feed is not yet served. */
-export function startRouterProcess(options: RouterProcessOptions): RouterProcess {
-  return new Supervisor(options);
-}
-
 interface Launched {
   child: ChildProcess;
-  port: number;
   channel: FeedChannel;
 }
 
-class Supervisor implements RouterProcess {
-  readonly port: Promise<number>;
+/** The router as a child process, which is restarted when it dies. */
+export class RouterProcess {
+  /** Resolves when it listens. Rejects with StartError and the router's own message when the first start fails. */
+  readonly listening: Promise<unknown>;
   readonly #options: RouterProcessOptions;
-  readonly #environment: Record<string, string>;
   readonly #served = Promise.withResolvers<(channel: FeedChannel) => void>();
   readonly #stopping = new AbortController();
   readonly #supervised: Promise<void>;
   #child: ChildProcess | undefined;
 
+  /** Starts the router at once, while its feed is not yet served. */
   constructor(options: RouterProcessOptions) {
     this.#options = options;
-    this.#environment = { ...options.environment };
     const first = this.#launch();
-    this.port = first.then(({ port }) => port);
-    this.#supervised = first.then(({ child, port }) => this.#supervise(child, port));
-    // A start that fails rejects `port`.
-    this.port.catch(() => undefined);
+    this.listening = first;
+    this.#supervised = first.then(({ child }) => this.#supervise(child));
+    // A start that fails rejects `listening`.
+    this.listening.catch(() => undefined);
     this.#supervised.catch(() => undefined);
   }
 
+  /** Serves the feed of each router: the running one, and those started after it. */
   serve(attach: (channel: FeedChannel) => void): void {
     this.#served.resolve(attach);
   }
 
+  /** Lets running calls finish and ends it. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#child?.kill('SIGTERM');
     await this.#supervised.catch(() => undefined);
   }
 
-  async #supervise(first: ChildProcess, port: number): Promise<void> {
+  async #supervise(first: ChildProcess): Promise<void> {
     const { clock, logger } = this.#options;
-    this.#environment.FUNCTION_PORT = String(port);
     const backoff = new Backoff(RESTARTS);
     let child: ChildProcess | undefined = first;
     for (;;) {
@@ -86,7 +75,7 @@ class Supervisor implements RouterProcess {
       const retryInMs = backoff.failed(clock.monotonic() - since);
       logger.error(
         { exitCode: child?.exitCode, signal: child?.signalCode, retryInMs },
-        'the router ended; it is started again',
+        'the router ended; starting it again',
       );
       await clock.sleep(retryInMs, this.#stopping.signal).catch(() => undefined);
       child = await this.#relaunch();
@@ -98,13 +87,13 @@ class Supervisor implements RouterProcess {
     try {
       return (await this.#launch()).child;
     } catch (error) {
-      this.#options.logger.error({ err: error }, 'the router does not start');
+      this.#options.logger.error({ err: error }, 'the router could not be started');
       return undefined;
     }
   }
 
   async #launch(): Promise<Launched> {
-    const child = spawnRouter(this.#options.program, this.#environment);
+    const child = spawnRouter(this.#options);
     this.#child = child;
     const launched = await untilListening(child);
     void this.#served.promise.then((attach) => attach(launched.channel));
@@ -112,11 +101,11 @@ class Supervisor implements RouterProcess {
   }
 }
 
-function spawnRouter(program: string, environment: Record<string, string>): ChildProcess {
+function spawnRouter({ program, environment, sockets }: RouterProcessOptions): ChildProcess {
   // A process group of its own: Ctrl-C in a terminal signals the service alone, which signals the router in its turn.
   return spawnChild(process.execPath, [...NODE_FLAGS, program], {
-    env: environment,
-    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    env: { ...environment, WHERRY_FUNCTION_SOCKETS: String(sockets.length) },
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe', ...sockets.map(({ fd }) => fd)],
     detached: true,
   });
 }
@@ -129,8 +118,8 @@ async function untilListening(child: ChildProcess): Promise<Launched> {
   try {
     const channel = jsonLines(child.stdio[3] as Duplex);
     const messages = channel.messages()[Symbol.asyncIterator]();
-    const port = await Promise.race([failed, portOf(await messages.next(), child)]);
-    return { child, port, channel: { ...channel, messages: () => ({ [Symbol.asyncIterator]: () => messages }) } };
+    await Promise.race([failed, checkStart(await messages.next(), child)]);
+    return { child, channel: { ...channel, messages: () => ({ [Symbol.asyncIterator]: () => messages }) } };
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
@@ -138,12 +127,14 @@ async function untilListening(child: ChildProcess): Promise<Launched> {
 }
 
 /** A router's first message says whether it listens. The end of the feed without one means that it died. */
-async function portOf(first: IteratorResult<unknown>, child: ChildProcess): Promise<number> {
+async function checkStart(first: IteratorResult<unknown>, child: ChildProcess): Promise<void> {
   const message = routerUpSchema.safeParse(first.value).data;
-  if (message?.type === 'listening') return message.port;
+  if (message?.type === 'listening') return;
   if (message?.type === 'failed') throw new StartError(message.message);
   await ended(child);
-  throw new StartError(`The router ended while it started (${child.signalCode ?? `exit code ${child.exitCode}`}).`);
+  throw new StartError(
+    `The router ended while it was starting (${child.signalCode ?? `exit code ${child.exitCode}`}).`,
+  );
 }
 
 async function ended(child: ChildProcess): Promise<void> {

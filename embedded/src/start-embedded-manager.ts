@@ -1,4 +1,3 @@
-import type { RequestListener } from 'node:http';
 import { buildManager } from '@wherry/manager/build-manager.ts';
 import { ensureFirstStart } from '@wherry/manager/first-start/ensure-first-start.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
@@ -6,59 +5,48 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { NO_REFERENCED_SECRETS } from '@wherry/core/ports/referenced-secrets.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { EmbeddedConfig } from './config.ts';
-import { listenManager } from './listen-manager.ts';
+import type { ManagementListener } from './listen-manager.ts';
 import type { Stores } from './open-stores.ts';
 import { urlOf, type WelcomeFacts } from './welcome.ts';
 
 /**
- * An answer waits this long for the operator, which needs some milliseconds: who made a function can call it at once.
+ * An answer waits this long for the operator, which needs a few milliseconds, so that whoever created a function can
+ * call it at once.
  */
 const OPERATOR_MS = 500;
 
 interface StartEmbeddedManagerOptions extends Stores {
   config: EmbeddedConfig;
   functionUrl: string;
-  /** Equal ports: where it listens, for the router. */
-  managerSocket: string | undefined;
-  /** Resolves when callers can reach functions. */
-  routerListens: Promise<unknown>;
+  listener: ManagementListener;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
 }
 
 /**
- * Builds the manager, listens, and does what a first start does.
- * @throws StartError for a port that is taken or may not be opened.
+ * Builds the manager, does what a first start does, and serves.
  */
 export async function startEmbeddedManager(
   options: StartEmbeddedManagerOptions,
   parts: AsyncDisposableStack,
 ): Promise<Pick<WelcomeFacts, 'managementUrl' | 'managementKey'>> {
-  const { config, managerSocket, functionUrl } = options;
+  const { config, listener, functionUrl } = options;
   const manager = buildManager({
     ...options,
     referencedSecrets: NO_REFERENCED_SECRETS,
     trustedProxies: config.trustedProxies,
-    isBehindRouter: managerSocket !== undefined,
+    isBehindRouter: listener.port === undefined,
     awaitOperatorMs: OPERATOR_MS,
   });
   parts.defer(() => manager.stop());
-  const started = Promise.withResolvers<undefined>();
-  const address = managerSocket ?? { host: config.managementHost, port: config.managementPort };
-  // Before it knows the keys it would refuse them all: who calls that early waits a moment.
-  const listener: RequestListener = (request, response) =>
-    void started.promise.then(() => manager.listener(request, response));
-  const listening = await listenManager(listener, address, {
-    clock: options.clock,
-    trustedProxies: config.trustedProxies,
-  });
-  parts.defer(() => listening.close());
-  // The key of a first start is shown once: so nothing that fails often may come between its making and its showing.
-  await options.routerListens;
+  parts.defer(() => listener.drain());
+  // The key of a first start is shown once, so nothing that is likely to fail may happen between creating and showing
+  // it.
   const { managementKey } = await ensureFirstStart({ ...options, managementKey: config.managementKey });
   await manager.start();
-  started.resolve(undefined);
-  const managementUrl = listening.port === undefined ? functionUrl : urlOf(config.managementHost, listening.port);
+  // Before it knew the keys it would have refused them all, so early callers have waited.
+  listener.serve(manager.listener);
+  const managementUrl = listener.port === undefined ? functionUrl : urlOf(config.managementHost, listener.port);
   return { managementUrl, managementKey };
 }

@@ -1,8 +1,10 @@
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
+import { holdPort, type HeldPort } from '@wherry/service/hold-port.ts';
 import { STARTING } from '@wherry/service/ops/readiness.ts';
 import type { EmbeddedConfig } from './config.ts';
 import { openDataDirectory } from './data-directory/open-data-directory.ts';
+import { refuseCalls } from './refuse-while-stopping.ts';
 import type { RouterProcess } from './router-process.ts';
 import { startRouter } from './start-router.ts';
 import { urlOf, welcome } from './welcome.ts';
@@ -17,20 +19,28 @@ interface EmbeddedOptions {
 
 /** The running service. */
 interface EmbeddedService {
-  /** Lets running calls finish, ends every child, and leaves the data directory free. */
+  /** Lets running calls finish, ends every child, and releases the data directory. */
   stop(): Promise<void>;
+}
+
+interface Running {
+  functions?: HeldPort;
+  router?: RouterProcess;
 }
 
 /**
  * Composes all parts into one service on this machine and says where it is.
- * @throws StartError with one line for a person (a taken port, an unusable folder, a second service on the same data).
+ * @throws StartError with one line for a person (a port in use, an unusable folder, a second service on the same data).
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedService> {
   const parts = new AsyncDisposableStack();
-  const running: { router?: RouterProcess } = {};
-  // Callers first: nothing that serves them goes before they are served.
+  const running: Running = {};
+  // Callers first: nothing that serves them stops before they are served.
   const stop = async (): Promise<void> => {
-    await running.router?.stop();
+    const { router, functions } = running;
+    // After a start that failed, the port may be another program's.
+    void (functions && refuseCalls(functions).catch(() => undefined));
+    await router?.stop();
     await parts.disposeAsync();
   };
   try {
@@ -42,20 +52,26 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   return { stop };
 }
 
-/** In the order in which a first call needs the parts; each is loaded when the one before it is on its way. */
+/** In the order in which a first call needs the parts; each is loaded while the one before it starts. */
 async function compose(
   { config, logger, print }: EmbeddedOptions,
   parts: AsyncDisposableStack,
-  running: { router?: RouterProcess },
+  running: Running,
 ): Promise<void> {
-  const directory = await openDataDirectory({ path: config.dataDirectory });
+  const directory = await openDataDirectory({ path: config.dataDirectory, logger });
   parts.defer(() => directory.release());
   const { paths } = directory;
   const onePort = config.functionPort === config.managementPort && config.functionPort !== 0;
   const managerSocket = onePort ? `${paths.run}/manager.sock` : undefined;
   const opsSocket = `${paths.run}/router-ops.sock`;
-  const router = startRouter({ config, managerSocket, opsSocket, clock, logger });
-  running.router = router;
+  // Both ports are the service's before the first instance starts, and until the last one is gone.
+  const functions = await holdFunctionPort(config, parts);
+  const router = startRouter({ config, functions, managerSocket, opsSocket, clock, logger });
+  Object.assign(running, { functions, router } satisfies Running);
+  const { listenManager } = await import('./listen-manager.ts');
+  const address = managerSocket ?? { host: config.managementHost, port: config.managementPort };
+  const listener = await listenManager(address, { ...config, clock });
+  parts.defer(() => listener.close());
   const { openStores } = await import('./open-stores.ts');
   const measuring = import('@wherry/service/metrics.ts').then(({ createProgramMetrics }) => createProgramMetrics());
   const [stores, { metrics, registry }, { startOperator }] = await Promise.all([
@@ -72,8 +88,8 @@ async function compose(
     measuring,
     import('./start-operator.ts'),
   ]);
-  const port = config.functionPort === 0 ? await router.port : config.functionPort;
-  const functionUrl = config.publicUrl ?? urlOf(config.functionHost, port);
+  await router.listening;
+  const functionUrl = config.publicUrl ?? urlOf(config.functionHost, functions.port);
   const shared = { ...stores, functionUrl, clock, logger, metrics };
   const operator = await startOperator(
     { ...shared, npm: config.npm, run: paths.run, cache: `${paths.root}/cache` },
@@ -83,17 +99,24 @@ async function compose(
   let ready = false;
   const readyz = (): string | undefined => (ready ? undefined : STARTING);
   const { startOps } = await import('./start-ops.ts');
-  const opsPort = startOps({ port: config.opsPort, registry, routerSocket: opsSocket, readyz, clock, logger }, parts);
+  const opsUrl = startOps({ port: config.opsPort, registry, routerSocket: opsSocket, readyz, clock, logger }, parts);
   const { startEmbeddedManager: startManager } = await import('./start-embedded-manager.ts');
-  const management = await startManager({ ...shared, config, managerSocket, routerListens: router.port }, parts);
+  const management = await startManager({ ...shared, config, listener }, parts);
   ready = true;
   print(
     welcome({
       functionUrl,
       dataDirectory: paths.root,
-      opsPort: await opsPort,
+      opsUrl: await opsUrl,
       sharedUser: findUidRange() === undefined,
       ...management,
     }),
   );
+}
+
+async function holdFunctionPort(config: EmbeddedConfig, parts: AsyncDisposableStack): Promise<HeldPort> {
+  const address = { port: config.functionPort, host: config.functionHost };
+  const functions = await holdPort(address, 'FUNCTION_PORT', 'FUNCTION_HOST');
+  parts.defer(() => functions.close());
+  return functions;
 }

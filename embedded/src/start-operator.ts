@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { createProcessBuilder } from '@wherry/builder/build-process/create-process-builder.ts';
 import type { RegistrySettings } from '@wherry/builder/packages/create-package-registry.ts';
-import { readRegistryOptions } from '@wherry/builder/packages/read-registry-options.ts';
+import { readRegistryOptions } from '@wherry/builder/packages/registry-config.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
@@ -11,7 +11,7 @@ import { NO_REFERENCED_SECRETS } from '@wherry/core/ports/referenced-secrets.ts'
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 import { buildOperator, type Operator } from '@wherry/operator/build-operator.ts';
-import { createCaches } from '@wherry/operator/caches/caches.ts';
+import { createCaches } from '@wherry/operator/informers/caches.ts';
 import { createLogIntake } from '@wherry/operator/feed/log-intake.ts';
 import { CachedRuntimeFeed } from '@wherry/operator/feed/runtime-feed.ts';
 import type { EmbeddedConfig } from './config.ts';
@@ -29,7 +29,7 @@ interface StartOperatorOptions {
   /** The run directory, for the instances' sockets. */
   run: string;
   npm: EmbeddedConfig['npm'];
-  /** Folder of what can be made or fetched again: the runtime's bundle, packages. */
+  /** Folder for what can be created or fetched again: the runtime's bundle, packages. */
   cache: string;
   clock: Clock;
   logger: Logger;
@@ -109,7 +109,7 @@ function packageRegistry(
   });
 }
 
-/** Makes something when it is first needed. */
+/** Creates something when it is first needed. */
 function once<T>(make: () => Promise<T>): { get: () => Promise<T>; readonly made: Promise<T> | undefined } {
   let made: Promise<T> | undefined;
   return {

@@ -3,7 +3,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { startOpsListener, type HealthCheck, type MetricsText } from '@wherry/service/ops/ops-listener.ts';
 
-/** Metrics and health are for this machine alone. */
+/** Metrics and health are only for this machine. */
 const HOST = '127.0.0.1';
 const ROUTER_MS = 2000;
 
@@ -19,19 +19,20 @@ interface StartOpsOptions {
 
 /**
  * The ops listener on loopback: `/metrics` of this process, `/metrics/router` of the router's, `/livez`, `/readyz`.
- * @returns its port; undefined where it could not be opened: that is logged, and stops nothing.
+ * @returns its URL; undefined where it could not be opened: that is logged, and the service continues.
  */
-export async function startOps(options: StartOpsOptions, parts: AsyncDisposableStack): Promise<number | undefined> {
+export async function startOps(options: StartOpsOptions, parts: AsyncDisposableStack): Promise<string | undefined> {
   const { routerSocket, registry, logger } = options;
   const router: MetricsText = { contentType: registry.contentType, metrics: () => readRouter(routerSocket) };
   try {
     const listener = await startOpsListener({ ...options, host: HOST, more: { '/metrics/router': router } });
     parts.defer(() => listener.close());
-    return listener.port;
+    // Not `localhost`: that may be ::1, where it does not listen.
+    return `http://${HOST}:${listener.port}`;
   } catch (error) {
     logger.warn(
       { problem: (error as Error).message },
-      'the service runs without its ops listener: no metrics can be read',
+      'the service runs without its ops listener: its metrics cannot be read',
     );
     return undefined;
   }

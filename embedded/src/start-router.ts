@@ -3,13 +3,16 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { HeldPort } from '@wherry/service/hold-port.ts';
 import type { EmbeddedConfig } from './config.ts';
-import { startRouterProcess, type RouterProcess } from './router-process.ts';
+import { RouterProcess } from './router-process.ts';
 
 const PROGRAM = fileURLToPath(import.meta.resolve('@wherry/router/main.ts'));
 
 interface StartRouterOptions {
   config: EmbeddedConfig;
+  /** Where it listens. */
+  functions: HeldPort;
   /** Equal ports: where the manager listens. */
   managerSocket: string | undefined;
   /** Where the router shows its metrics to this process. */
@@ -19,10 +22,11 @@ interface StartRouterOptions {
 }
 
 /** Starts the router with the settings that concern it, and nothing else of this process's environment. */
-export function startRouter({ config, managerSocket, opsSocket, clock, logger }: StartRouterOptions): RouterProcess {
+export function startRouter(options: StartRouterOptions): RouterProcess {
+  const { config, functions, managerSocket, opsSocket, clock, logger } = options;
   const environment = {
     NODE_ENV: 'production',
-    FUNCTION_PORT: String(config.functionPort),
+    FUNCTION_PORT: String(functions.port),
     FUNCTION_HOST: config.functionHost ?? '',
     TRUSTED_PROXIES: config.trustedProxies.join(','),
     WHERRY_LOG_LEVEL: config.logLevel,
@@ -30,10 +34,10 @@ export function startRouter({ config, managerSocket, opsSocket, clock, logger }:
     WHERRY_OPS_SOCKET: opsSocket,
     ...compileCache(),
   };
-  return startRouterProcess({ program: PROGRAM, environment, clock, logger });
+  return new RouterProcess({ program: PROGRAM, environment, sockets: functions.sockets, clock, logger });
 }
 
-/** Node keeps the router's compiled code where it keeps ours; nowhere, when it keeps none. */
+/** Node caches the router's compiled code where it caches ours, if it does. */
 function compileCache(): { NODE_COMPILE_CACHE?: string } {
   const folder = getCompileCacheDir();
   // Node puts a folder for its own version and this user below the one that it was given.

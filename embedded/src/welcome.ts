@@ -1,4 +1,4 @@
-/** A URL for people on this machine; an address that stands for all of them is shown as localhost. */
+/** A URL for people on this machine; a wildcard address is shown as localhost. */
 export function urlOf(host: string | undefined, port: number): string {
   const everywhere = host === undefined || ['0.0.0.0', '::', '127.0.0.1', '::1'].includes(host);
   const shown = everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host;
@@ -10,7 +10,7 @@ export interface WelcomeFacts {
   managementUrl: string;
   dataDirectory: string;
   /** Undefined: there is no ops listener. */
-  opsPort?: number | undefined;
+  opsUrl?: string | undefined;
   /** On the first start. */
   managementKey?: { value: string; generated: boolean } | undefined;
   /** Whether functions run as the user of the service: this process cannot become another user. */
@@ -22,7 +22,7 @@ export function welcome({
   functionUrl,
   managementUrl,
   dataDirectory,
-  opsPort,
+  opsUrl,
   managementKey,
   sharedUser,
 }: WelcomeFacts): string {
@@ -32,7 +32,7 @@ export function welcome({
     `  Management:  ${managementUrl}/api/`,
     `  Data:        ${dataDirectory}`,
   ];
-  if (opsPort !== undefined) lines.push(`  Metrics:     ${urlOf(undefined, opsPort)}/metrics`);
+  if (opsUrl !== undefined) lines.push(`  Metrics:     ${opsUrl}/metrics`);
   if (managementKey?.generated === true) lines.push(`  Management key, shown only now: ${managementKey.value}`);
   if (managementKey?.generated === false) lines.push('  Management key: the one in WHERRY_MANAGEMENT_KEY');
   if (sharedUser)

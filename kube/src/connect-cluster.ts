@@ -5,11 +5,12 @@ import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
 import { connectKube, type KubeClient } from './client/kube-client.ts';
-import { EventRecorder } from './events/event-recorder.ts';
+import { Refusals } from './client/refusals.ts';
+import { EventRecorder } from './event-recorder.ts';
 import { LeaderElection } from './lease/leader-election.ts';
-import { createReferencedSecrets, type WatchedSecrets } from './secrets/referenced-secrets.ts';
+import { createReferencedSecrets, type WatchedSecrets } from './referenced-secrets.ts';
 import { KubeStore } from './store/kube-store.ts';
-import { createSystemConfigMaps, createSystemSecrets } from './system-objects/system-objects.ts';
+import { createSystemConfigMaps, createSystemSecrets } from './system-objects.ts';
 import { createDeploymentWorkloads, type DeploymentWorkloadsOptions } from './workloads/deployment-workloads.ts';
 
 interface ClusterOptions {
@@ -21,14 +22,20 @@ interface ClusterOptions {
   logger: Logger;
 }
 
-/** A cluster behind one client, as the ports of core. What a program does not use of it sends nothing. */
+/** A cluster behind one client, as the ports of core. Unused parts send nothing. */
 export class Cluster {
+  readonly #refusals = new Refusals();
   readonly #client: KubeClient;
   readonly #options: ClusterOptions;
 
   constructor(client: KubeClient, options: ClusterOptions) {
-    this.#client = client;
+    this.#client = this.#refusals.follow(client);
     this.#options = options;
+  }
+
+  /** What may not be listed or watched, in a sentence for people; undefined where nothing is refused. */
+  refusal(): string | undefined {
+    return this.#refusals.current();
   }
 
   /** Wherry's own objects. */
@@ -70,7 +77,7 @@ export class Cluster {
   }
 }
 
-/** Sends nothing yet. @throws DomainError where the credentials cannot be read. */
+/** It sends nothing yet. @throws DomainError where the credentials cannot be read. */
 export async function connectCluster(options: ClusterOptions): Promise<Cluster> {
   const { kubeconfig, clock } = options;
   return new Cluster(await connectKube({ kubeconfig, clock }), options);

@@ -7,13 +7,13 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import { createConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
+import { createConfidentialReader, type ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
 import { createInformer } from '@wherry/service/informer.ts';
 import { KeyedLock } from '@wherry/service/keyed-lock.ts';
-import { createKeyAccess } from './access/key-access.ts';
+import { createKeyAccess, type KeyAccess } from './authentication/key-access.ts';
 import { Auditor } from './audit/auditor.ts';
 import { auditRoutes } from './audit/audit-routes.ts';
 import { AuditService } from './audit/audit-service.ts';
@@ -26,6 +26,7 @@ import { AwaitOperator } from './functions/await-operator.ts';
 import { functionRoutes } from './functions/function-routes.ts';
 import { FunctionService } from './functions/function-service.ts';
 import { buildListener } from './http/build-listener.ts';
+import type { Route } from './http/endpoint.ts';
 import { keyGroupRoutes } from './key-groups/key-group-routes.ts';
 import { KeyGroupService } from './key-groups/key-group-service.ts';
 import { keyRoutes } from './keys/key-routes.ts';
@@ -33,19 +34,22 @@ import { KeyService } from './keys/key-service.ts';
 import { logRoutes } from './logs/log-routes.ts';
 import { LogService } from './logs/log-service.ts';
 import { openapiRoutes } from './openapi/openapi-routes.ts';
-import { boundedStore } from './resources/bounded-store.ts';
-import { WriteBarrier } from './resources/write-barrier.ts';
+import { boundedStore } from './object-access/bounded-store.ts';
+import { WriteBarrier } from './object-access/write-barrier.ts';
+import { ScopedSecrets } from './secrets/scoped-secrets.ts';
+import { secretRoutes } from './secrets/secret-routes.ts';
+import { SecretService } from './secrets/secret-service.ts';
 import { settingRoutes } from './settings/setting-routes.ts';
 import { SettingService } from './settings/setting-service.ts';
 import { sourceRoutes } from './sources/source-routes.ts';
 import { SourceService } from './sources/source-service.ts';
-import type { TelemetryStore } from './telemetry/telemetry-store.ts';
+import type { TelemetryStore } from './log-store/telemetry-store.ts';
 
 export interface ManagerOptions {
   store: ResourceStore;
   content: ContentStore;
   keyRing: KeyRing;
-  /** Full before the manager starts. */
+  /** Filled before the manager starts. */
   referencedSecrets: ReferencedSecrets;
   digestKey: KeyObject;
   telemetry: TelemetryStore;
@@ -55,18 +59,17 @@ export interface ManagerOptions {
   metrics: Metrics;
   /** Base of the function port as callers reach it: `http://localhost:8000`. */
   functionUrl: string;
-  /** It listens on a socket that the router alone uses, which names the callers; false by default. */
+  /** It listens on a socket that only the router uses, which names the callers; false by default. */
   isBehindRouter?: boolean;
-  /** Addresses and networks whose `X-Request-Id` and `X-Forwarded-For` are believed; none by default. */
+  /** Addresses and networks whose `X-Request-Id` and `X-Forwarded-For` are trusted; none by default. */
   trustedProxies?: readonly string[];
-  /** How long the answer to a function's write waits for the operator to have taken it in; by default not at all. */
+  /** How long the answer to a function's write waits until the operator has processed it; by default not at all. */
   awaitOperatorMs?: number;
   /**
-   * How long a single call of the store may take before its request is answered with 503; by default as long as it
-   * likes.
+   * How long a single call of the store may take before its request is answered with 503; by default without a limit.
    */
   storeLimitMs?: number;
-  /** Notifies when the key ring holds other keys than before. */
+  /** Notifies when the key ring changes. */
   onKeyRingChange?: (callback: () => void) => () => void;
 }
 
@@ -80,40 +83,27 @@ export interface Manager {
 
 /** The management API over its ports. The caller listens, and owns the stores. */
 export function buildManager(options: ManagerOptions): Manager {
-  const { content, keyRing, clock, logger, telemetry } = options;
+  const { clock, logger } = options;
   const watched = { store: options.store, clock, logger };
   const keys = createInformer({ ...watched, kind: 'ApiKey' });
   const groups = createInformer({ ...watched, kind: 'KeyGroup' });
   const settings = createInformer({ ...watched, kind: 'Settings' });
   const functions = createInformer({ ...watched, kind: 'Function' });
-  // Requests are answered in time; what is followed in the background may take its time.
+  // Requests are answered in time; background work has no time limit.
   const bounded =
     options.storeLimitMs === undefined ? undefined : boundedStore(options.store, clock, options.storeLimitMs);
   const store = bounded ?? options.store;
   const informers = [keys, groups, settings, functions];
 
-  const reader = createConfidentialReader(keyRing, options.referencedSecrets);
+  const reader = createConfidentialReader(options.keyRing, options.referencedSecrets);
   const access = createKeyAccess({ ...options, reader, keys, groups, settings });
   const barrier = new WriteBarrier({ ApiKey: keys, KeyGroup: groups, Settings: settings }, clock);
   const lock = new KeyedLock();
   const operator = new AwaitOperator({ functions, clock, limitMs: options.awaitOperatorMs ?? 0 });
   const trail = new AuditTrail({ store: options.audit, clock, logger });
-  const sources = new SourceService({ store, clock });
-  const trees = new SourceTrees({ store, content, clock, lock });
-  const keyGroups = new KeyGroupService({ store, clock, lock });
 
   const listener = buildListener({
-    routes: [
-      functionRoutes(new FunctionService({ store, clock, lock, operator }), options.functionUrl.replace(/\/+$/, '')),
-      sourceRoutes(sources),
-      fileRoutes(new FileService({ store, content, sources, trees })),
-      keyGroupRoutes(keyGroups, barrier),
-      keyRoutes({ keys: new KeyService({ store, keyRing, clock, lock, access, barrier }), groups: keyGroups, reader }),
-      auditRoutes(new AuditService(options.audit)),
-      logRoutes(new LogService({ store, telemetry })),
-      settingRoutes(new SettingService({ store, clock, lock, barrier })),
-      openapiRoutes(),
-    ].flat(),
+    routes: apiRoutes(options, { store, reader, access, barrier, lock, operator }),
     authenticate: access.authenticate,
     claimantOf: access.claimantOf,
     auditor: new Auditor(trail, clock, (text) => access.holderOf(text) !== undefined),
@@ -142,6 +132,39 @@ export function buildManager(options: ManagerOptions): Manager {
       await Promise.all(informers.map((informer) => informer.stop()));
     },
   };
+}
+
+interface RouteParts {
+  /** With the time limit of requests. */
+  store: ResourceStore;
+  reader: ConfidentialReader;
+  access: KeyAccess;
+  barrier: WriteBarrier;
+  lock: KeyedLock;
+  operator: AwaitOperator;
+}
+
+/** All endpoints with what answers them. */
+function apiRoutes(options: ManagerOptions, { store, reader, access, barrier, lock, operator }: RouteParts): Route[] {
+  const { content, keyRing, clock, telemetry } = options;
+  const sources = new SourceService({ store, clock });
+  const trees = new SourceTrees({ store, content, clock, lock });
+  const scopedSecrets = new ScopedSecrets({ store, clock });
+  const owned = { store, clock, lock, scopedSecrets };
+  const keyGroups = new KeyGroupService(owned);
+
+  return [
+    functionRoutes(new FunctionService({ ...owned, operator }), options.functionUrl.replace(/\/+$/, '')),
+    sourceRoutes(sources),
+    fileRoutes(new FileService({ store, content, sources, trees })),
+    keyGroupRoutes(keyGroups, barrier),
+    keyRoutes({ keys: new KeyService({ ...owned, keyRing, access, barrier }), groups: keyGroups, reader }),
+    secretRoutes(new SecretService({ store, keyRing, clock, lock }), reader),
+    auditRoutes(new AuditService(options.audit)),
+    logRoutes(new LogService({ store, telemetry })),
+    settingRoutes(new SettingService({ store, clock, lock, barrier })),
+    openapiRoutes(),
+  ].flat();
 }
 
 function retain(

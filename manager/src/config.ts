@@ -1,40 +1,37 @@
+import {
+  functionUrlVariable,
+  hostVariable,
+  instanceVariable,
+  lameDuckSecondsVariable,
+  logLevelVariable,
+  namespaceVariable,
+  pathVariable,
+  portVariable,
+  telemetryMebibytesVariable,
+  type LogLevel,
+} from '@wherry/service/config-variables.ts';
 import { loadConfig } from '@wherry/service/config.ts';
 import { trustedProxiesVariable } from '@wherry/service/trusted-networks.ts';
 import { z } from 'zod';
 
-const port = z.coerce
-  .number('must be a port number')
-  .int('must be a port number')
-  .min(0)
-  .max(65_535, 'must be at most 65535');
-const path = z.string().max(4096);
-const namespace = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be the name of a namespace');
-
 /** The variables that the manager reads as a program: `docs/reference/config.md` lists them, with the same defaults. */
 export const managerEnvironment = z.object({
-  MANAGEMENT_PORT: port.default(9000),
-  MANAGEMENT_HOST: z.string().max(255).optional(),
-  WHERRY_INTERNAL_PORT: port.default(9444),
-  OPS_PORT: port.default(9464),
-  WHERRY_NAMESPACE: namespace.default('wherry-functions'),
-  WHERRY_FUNCTION_URL: z.url({
-    protocol: /^https?$/,
-    error: 'must be the http or https URL where callers reach functions',
-  }),
-  WHERRY_DATA_DIR: path.default('/var/lib/wherry'),
-  WHERRY_TELEMETRY_MIB: z.coerce
-    .number('must be a number of MiB')
-    .min(16, 'must be at least 16')
-    .max(1_048_576)
-    .default(512),
-  WHERRY_TLS_DIRECTORY: path.default('/etc/wherry/tls'),
-  WHERRY_KEYS_DIRECTORY: path.default('/etc/wherry/keys'),
-  WHERRY_MANAGEMENT_KEY_FILE: path.optional(),
-  WHERRY_LAME_DUCK_SECONDS: z.coerce.number('must be a number of seconds').min(0).max(600).default(2),
-  WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  WHERRY_INSTANCE: z.string().max(253).optional(),
+  MANAGEMENT_PORT: portVariable.default(9000),
+  MANAGEMENT_HOST: hostVariable.optional(),
+  WHERRY_INTERNAL_PORT: portVariable.default(9444),
+  OPS_PORT: portVariable.default(9464),
+  WHERRY_NAMESPACE: namespaceVariable.default('wherry-functions'),
+  WHERRY_FUNCTION_URL: functionUrlVariable,
+  WHERRY_DATA_DIR: pathVariable.default('/var/lib/wherry'),
+  WHERRY_TELEMETRY_MIB: telemetryMebibytesVariable.default(512),
+  WHERRY_TLS_DIRECTORY: pathVariable.default('/etc/wherry/tls'),
+  WHERRY_KEYS_DIRECTORY: pathVariable.default('/etc/wherry/keys'),
+  WHERRY_MANAGEMENT_KEY_FILE: pathVariable.optional(),
+  WHERRY_LAME_DUCK_SECONDS: lameDuckSecondsVariable.default(2),
+  WHERRY_LOG_LEVEL: logLevelVariable.default('info'),
+  WHERRY_INSTANCE: instanceVariable.optional(),
   TRUSTED_PROXIES: trustedProxiesVariable,
-  KUBECONFIG: path.optional(),
+  KUBECONFIG: pathVariable.optional(),
 });
 
 /** The configuration of the manager as a program in a cluster. */
@@ -49,13 +46,13 @@ export interface ManagerConfig {
   /** Where callers reach the function port, without a trailing slash. */
   functionUrl: string;
   dataDirectory: string;
-  /** Bytes of the log database at most. */
+  /** Maximum bytes of the log database. */
   telemetryBytes: number;
   tlsDirectory: string;
   keysDirectory: string;
   managementKeyFile: string | undefined;
   lameDuckMs: number;
-  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  logLevel: LogLevel;
   /** Which pod it is, for its log. */
   instance: string | undefined;
   trustedProxies: string[];
@@ -72,7 +69,7 @@ export function managerConfig(environment: Record<string, string | undefined> = 
     internalPort: set.WHERRY_INTERNAL_PORT,
     opsPort: set.OPS_PORT,
     namespace: set.WHERRY_NAMESPACE,
-    functionUrl: set.WHERRY_FUNCTION_URL.replace(/\/+$/, ''),
+    functionUrl: set.WHERRY_FUNCTION_URL,
     dataDirectory: set.WHERRY_DATA_DIR,
     telemetryBytes: set.WHERRY_TELEMETRY_MIB * 1024 * 1024,
     tlsDirectory: set.WHERRY_TLS_DIRECTORY,

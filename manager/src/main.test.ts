@@ -3,7 +3,7 @@ import path from 'node:path';
 import { createHttpContentStore } from '@wherry/content/http-content-store.ts';
 import { eventually } from '@wherry/testing/eventually.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
-import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import { sealConfidential } from '@wherry/core/confidential/confidential-fields.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { connectKube, type KubeClient } from '@wherry/kube/client/kube-client.ts';
 import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.ts';
@@ -46,6 +46,7 @@ const plural: Record<string, string> = {
   CodeSource: 'codesources',
   KeyGroup: 'keygroups',
   ApiKey: 'apikeys',
+  FunctionSecret: 'functionsecrets',
   Settings: 'settings',
 };
 
@@ -195,8 +196,8 @@ describe('the manager as a program on a real API server', () => {
   it('never shares its volume: the next one waits until it has ended', async () => {
     const first = await start().ready();
     const second = start();
-    await eventually(() => expect(second.said).toContain('another manager uses the data directory'));
-    expect(second.said).not.toContain('the manager listens');
+    await eventually(() => expect(second.said).toContain('another manager is using the data directory'));
+    expect(second.said).not.toContain('the manager is listening');
     expect(await first.terminate()).toEqual([0, null]);
     await second.ready();
     await second.kill();
@@ -208,7 +209,7 @@ describe('the manager as a program on a real API server', () => {
     writeFileSync(path.join(place.folder, 'keys', 'keys.json'), '{"keys":[{"secret":"canary"');
     const manager = start();
     expect(await manager.exited).toEqual([1, null]);
-    expect(manager.said).toMatch(/keys\.json is cut short or is not JSON/);
+    expect(manager.said).toMatch(/keys\.json is truncated or not JSON/);
     expect(manager.said).not.toContain('canary');
   }, 30_000);
 
@@ -350,6 +351,37 @@ describe('objects that kubectl made', () => {
     await eventually(async () =>
       expect((await manager.api('GET', '/api/keys', undefined, 'a-key-in-a-secret-1')).status).toBe(401),
     );
+  }, 40_000);
+
+  it('may be secrets: they are listed beside those of REST, edited without loss, and deleted with their group', async () => {
+    const manager = await start().ready();
+    await secret('vault', { token: 'in-a-secret' });
+    await create('KeyGroup', 'partners', {});
+    const value = { secretKeyRef: { name: 'vault', key: 'token' } };
+    await create('FunctionSecret', 'token', { name: 'TOKEN', scope: 'group', keyGroup: 'partners', value }, LABELS);
+    const scope = { scope: 'group', groupId: 'partners' };
+    const largest = 'ä'.repeat(32_768);
+    const { id } = one(await manager.api('POST', '/api/secrets', { name: 'LARGEST', value: largest, ...scope }));
+    expect((await read('FunctionSecret', id)).spec).toEqual({
+      name: 'LARGEST',
+      scope: 'group',
+      keyGroup: 'partners',
+      value: { encrypted: expect.any(String) },
+    });
+    expect((await manager.api('POST', '/api/secrets', { name: 'TOKEN', value: 'v', ...scope })).status).toBe(409);
+    await eventually(async () =>
+      expect((await manager.api('GET', '/api/secrets?includeValues=true&groupId=partners')).body).toMatchObject({
+        secrets: [
+          { id, name: 'LARGEST', value: largest },
+          { id: 'token', name: 'TOKEN', value: 'in-a-secret', ...scope },
+        ],
+      }),
+    );
+    expect((await manager.api('PUT', '/api/secrets/token', { comment: 'c' })).status).toBe(200);
+    expect(await read('FunctionSecret', 'token')).toMatchObject({ metadata: LABELS, spec: { comment: 'c', value } });
+    expect((await manager.api('DELETE', '/api/key-groups/partners')).status).toBe(200);
+    for (const gone of [id, 'token'])
+      await expect(read('FunctionSecret', gone)).rejects.toMatchObject({ code: 'not_found' });
   }, 40_000);
 
   it('are refused for the same field as over REST', async () => {

@@ -14,7 +14,7 @@ async function start(): Promise<RunningProgram> {
     config.instance === undefined ? {} : { instance: config.instance },
   );
   const connect = async (): Promise<Cluster> => {
-    // Loading the client takes half a second: it is loaded for a configuration that was found good.
+    // Loading the client takes half a second: it is loaded only after the configuration was found valid.
     const { connectCluster } = await import('@wherry/kube/connect-cluster.ts');
     const { kubeconfig, namespace } = config;
     const cluster = await connectCluster({ kubeconfig, namespace, clock, logger });

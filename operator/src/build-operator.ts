@@ -11,40 +11,39 @@ import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
-import { createConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
+import { createConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import { beginTerm, type Term, type TermDependencies } from './begin-term.ts';
 import { createBuildMetrics } from './builds/build-scheduler.ts';
-import type { Caches } from './caches/caches.ts';
-import { observeWorkloads } from './caches/observed-workloads.ts';
-import { createTreeCache } from './content/tree-cache.ts';
-import { createActiveTrees } from './content/active-trees.ts';
+import type { Caches } from './informers/caches.ts';
+import { observeWorkloads } from './informers/observed-workloads.ts';
+import { createActiveTrees, createTreeCache } from './content/trees.ts';
 import { createDemandBoard, type DemandBoard } from './feed/demand-board.ts';
 import { invocationToken } from './feed/invocation-token.ts';
 import type { LogIntake } from './feed/log-intake.ts';
 import { createKeyRecords } from './keys/key-records.ts';
 import { RouterFeed, type KnownState, type RouterOutcome } from './feed/router-feed.ts';
-import { createReconcileMetrics } from './queue/controller.ts';
+import { createReconcileMetrics } from './controller/controller.ts';
 import { createUndecryptable } from './secrets/undecryptable.ts';
 
 interface OperatorOptions {
   store: ResourceStore;
-  /** Of that store, and not yet started; the runtimes' feed is made of them too. */
+  /** Caches of that store, not yet started; shared with the runtimes' feed. */
   caches: Caches;
   content: ContentStore;
   builder: Builder;
   workloads: Workloads;
   keyRing: KeyRing;
-  /** Full before the operator starts; the runtimes' feed has the same. */
+  /** Filled before the operator starts; shared with the runtimes' feed. */
   referencedSecrets: ReferencedSecrets;
-  /** Derives the tokens by which runtimes recognise calls of routers; the runtimes' feed has the same. */
+  /** Derives the tokens by which runtimes recognise calls of routers; shared with the runtimes' feed. */
   invocationKey: KeyObject;
-  /** The secret of API keys' digests, 32 bytes. Routers are sent it. */
+  /** The secret of API keys' digests, 32 bytes. Routers receive it. */
   digestKey: Uint8Array;
-  /** Where log entries go; the runtimes' feed has the same. */
+  /** Where log entries go; shared with the runtimes' feed. */
   logs: LogIntake;
   /** Base of the function port's URLs, without a slash at its end. */
   functionUrl: string;
-  /** Milliseconds from the start in which routers of an operator before this one may still come back. Default 0. */
+  /** Milliseconds after the start in which routers of an earlier operator may still reconnect. Default 0. */
   routersReturnMs?: number;
   /** Absent for a store that is never restored while routers run. */
   restores?: StoreRestores;
@@ -64,11 +63,11 @@ export interface Operator {
    * Resolves when all caches are full and a first snapshot is out; keeps trying until then. Every replica does this.
    */
   start(): Promise<void>;
-  /** From now on it reconciles, builds and collects. After `start`; harmless a second time. */
+  /** From now on it reconciles, builds and collects. Call it after `start`; it may be called again. */
   lead(): Promise<void>;
-  /** Resolves when it has ended all that; the feeds go on. It may lead again. */
+  /** Resolves when it has stopped all that; the feeds continue. It may lead again. */
   stopLeading(): Promise<void>;
-  /** Nothing is reconciled, built or sent any more. What runs goes on running. */
+  /** Nothing is reconciled, built or sent any more. Instances keep running. */
   stop(): Promise<void>;
   /** Resolves when nothing waits to be reconciled at this moment. */
   idle(): Promise<void>;
@@ -102,18 +101,12 @@ export function buildOperator(options: OperatorOptions): Operator {
     observed,
     trees,
     activeTrees: createActiveTrees(caches, trees),
-    routersKnow: (name) => routers.routersKnow(name),
+    routers,
     undecryptable: createUndecryptable(metrics),
     reconcileMetrics: createReconcileMetrics(metrics),
     buildMetrics: createBuildMetrics(metrics),
   };
   const terms = createTerms(() => beginTerm(dependencies));
-  const enqueueFunction = (name: string): void => terms.current()?.controllers.functions.enqueue(name);
-  const stopWatching = workloads.watch((_name, functionName) => {
-    routers.touchFunction(functionName);
-    enqueueFunction(functionName);
-  });
-  routers.onKnown((names) => names.forEach(enqueueFunction));
   let stopped = false;
 
   return {
@@ -127,7 +120,6 @@ export function buildOperator(options: OperatorOptions): Operator {
     stopLeading: () => terms.end(),
     async stop() {
       stopped = true;
-      stopWatching();
       observed.stop();
       keyRecords.stop();
       routers.stop();

@@ -1,43 +1,43 @@
 import { hostname } from 'node:os';
+import {
+  DNS_LABEL,
+  feedAddressVariable,
+  functionUrlVariable,
+  hostVariable,
+  instanceVariable,
+  lameDuckSecondsVariable,
+  logLevelVariable,
+  namespaceVariable,
+  pathVariable,
+  portVariable,
+  type LogLevel,
+} from '@wherry/service/config-variables.ts';
 import { loadConfig } from '@wherry/service/config.ts';
-import { isFeedAddress } from '@wherry/service/feed/feed-address.ts';
 import { z } from 'zod';
-
-const port = z.coerce
-  .number('must be a port number')
-  .int('must be a port number')
-  .min(0)
-  .max(65_535, 'must be at most 65535');
-const path = z.string().max(4096);
-const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-const namespace = z.string().regex(dnsLabel, 'must be the name of a namespace');
 
 /**
  * The variables that the operator reads as a program: `docs/reference/config.md` lists them, with the same defaults.
  */
 export const operatorEnvironment = z.object({
-  WHERRY_NAMESPACE: namespace.default('wherry-functions'),
-  WHERRY_SYSTEM_NAMESPACE: namespace.default('wherry-system'),
-  WHERRY_NAME: z.string().max(40).regex(dnsLabel, 'must be lowercase letters, digits and dashes').default('wherry'),
-  WHERRY_FUNCTION_URL: z.url({
-    protocol: /^https?$/,
-    error: 'must be the http or https URL where callers reach functions',
-  }),
+  WHERRY_NAMESPACE: namespaceVariable.default('wherry-functions'),
+  WHERRY_SYSTEM_NAMESPACE: namespaceVariable.default('wherry-system'),
+  WHERRY_NAME: z.string().max(40).regex(DNS_LABEL, 'must be lowercase letters, digits and dashes').default('wherry'),
+  WHERRY_FUNCTION_URL: functionUrlVariable,
   WHERRY_RUNTIME_IMAGE: z.string('must name the image of function pods').min(1).max(1024),
   WHERRY_RUNTIME_IMAGE_PULL_POLICY: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
-  WHERRY_FEED_PORT: port.default(9443),
-  WHERRY_FEED_HOST: z.string().max(255).optional(),
-  WHERRY_FEED_ADDRESS: z.string().refine(isFeedAddress, { message: 'must be host:port' }).optional(),
+  WHERRY_FEED_PORT: portVariable.default(9443),
+  WHERRY_FEED_HOST: hostVariable.optional(),
+  WHERRY_FEED_ADDRESS: feedAddressVariable.optional(),
   WHERRY_MANAGER_INTERNAL_URL: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
-  WHERRY_BUILDER_SOCKET: path.default('/run/wherry/builder.sock'),
-  WHERRY_CACHE_DIR: path.default('/var/cache/wherry'),
+  WHERRY_BUILDER_SOCKET: pathVariable.default('/run/wherry/builder.sock'),
+  WHERRY_CACHE_DIR: pathVariable.default('/var/cache/wherry'),
   WHERRY_CACHE_MIB: z.coerce.number('must be a number of MiB').min(1).max(1_048_576).default(1024),
-  WHERRY_LAME_DUCK_SECONDS: z.coerce.number('must be a number of seconds').min(0).max(600).default(5),
-  OPS_PORT: port.default(9464),
-  OPS_HOST: z.string().max(255).optional(),
-  WHERRY_INSTANCE: z.string().max(253).optional(),
-  WHERRY_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  KUBECONFIG: path.optional(),
+  WHERRY_LAME_DUCK_SECONDS: lameDuckSecondsVariable.default(5),
+  OPS_PORT: portVariable.default(9464),
+  OPS_HOST: hostVariable.optional(),
+  WHERRY_INSTANCE: instanceVariable.optional(),
+  WHERRY_LOG_LEVEL: logLevelVariable.default('info'),
+  KUBECONFIG: pathVariable.optional(),
 });
 
 /** The configuration of the operator as a program in a cluster. */
@@ -61,7 +61,7 @@ export interface OperatorConfig {
   ops: { port: number; host: string | undefined };
   /** Which replica it is. */
   instance: string;
-  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  logLevel: LogLevel;
   /** Undefined: the pod's own service account. */
   kubeconfig: string | undefined;
 }
@@ -74,7 +74,7 @@ export function operatorConfig(environment: Record<string, string | undefined> =
     namespace: set.WHERRY_NAMESPACE,
     systemNamespace: set.WHERRY_SYSTEM_NAMESPACE,
     name: set.WHERRY_NAME,
-    functionUrl: set.WHERRY_FUNCTION_URL.replace(/\/+$/, ''),
+    functionUrl: set.WHERRY_FUNCTION_URL,
     runtimeImage: set.WHERRY_RUNTIME_IMAGE,
     imagePullPolicy: set.WHERRY_RUNTIME_IMAGE_PULL_POLICY,
     feed: {

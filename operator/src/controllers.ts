@@ -1,15 +1,18 @@
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
-import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
+import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
-import { secretOwner, type Caches } from './caches/caches.ts';
-import type { TreeCache } from './content/tree-cache.ts';
+import { secretOwner, type Caches } from './informers/caches.ts';
+import { onHolderChange } from './informers/on-holder-change.ts';
+import type { TreeCache } from './content/trees.ts';
+import type { RouterFeed } from './feed/router-feed.ts';
 import { createFunctionReconciler, type FunctionDependencies } from './functions/reconcile-function.ts';
 import { reconcileGroup } from './keys/reconcile-group.ts';
 import type { KeyRecords } from './keys/key-records.ts';
 import { isThere, reconcileKey } from './keys/reconcile-key.ts';
-import { createController, type Controller, type ReconcileMetrics } from './queue/controller.ts';
+import { createController, type Controller, type ReconcileMetrics } from './controller/controller.ts';
 import { reconcileSettings } from './settings/reconcile-settings.ts';
+import { holderOf } from './secrets/secret-holder.ts';
 import { createSecretReconciler } from './secrets/reconcile-secret.ts';
 import type { Undecryptable } from './secrets/undecryptable.ts';
 import { reconcileSource } from './sources/reconcile-source.ts';
@@ -17,9 +20,10 @@ import { reconcileSource } from './sources/reconcile-source.ts';
 export interface ControllerDependencies extends FunctionDependencies {
   trees: TreeCache;
   reader: ConfidentialReader;
-  /** Those that the reader follows. */
+  /** The Secrets that the reader follows. */
   referencedSecrets: ReferencedSecrets;
   keyRecords: KeyRecords;
+  routers: RouterFeed;
   undecryptable: Undecryptable;
   logger: Logger;
   reconcileMetrics: ReconcileMetrics;
@@ -36,16 +40,13 @@ interface All {
 
 /** All controllers, each fed by what it depends on. */
 export interface Controllers extends All {
-  /** A build of this handler has ended. */
-  handlerBuilt(handler: string): void;
-  /** Begins with a look at every object of the caches, which are full. */
+  /** Begins with a reconcile of every object in the caches, which are filled. */
   start(): void;
   stop(): Promise<void>;
   idle(): Promise<void>;
 }
 
 export function createControllers(dependencies: ControllerDependencies): Controllers {
-  const { caches } = dependencies;
   const all = makeAll(dependencies);
   const list = Object.values(all) as Controller[];
   const watching = new DisposableStack();
@@ -53,7 +54,6 @@ export function createControllers(dependencies: ControllerDependencies): Control
     watching.defer(stop);
   return {
     ...all,
-    handlerBuilt: (handler) => caches.functionsByHandler.names(handler).forEach((name) => all.functions.enqueue(name)),
     start() {
       enqueueAll(dependencies, all);
       for (const controller of list) controller.start();
@@ -95,8 +95,8 @@ function makeAll(dependencies: ControllerDependencies): All {
       reconcile: (name) => reconcileGroup(dependencies, name),
       all: names(caches.groups),
     }),
-    // What they decide depends on the object, its group, its Secret and its expiry, which it waits for itself: a resync
-    // would find nothing else.
+    // What they decide depends on the object, its group, its Secret, other keys of its value and its expiry, which it waits
+    // for itself: a resync would find nothing else.
     keys: createController({
       ...shared,
       name: 'apikey',
@@ -118,7 +118,7 @@ function makeAll(dependencies: ControllerDependencies): All {
   };
 }
 
-/** What runs of a function that is gone is looked at too: it may have gone while nobody led. */
+/** Workloads of a deleted function are reconciled too: it may have been deleted while no operator led. */
 function enqueueAll({ caches, observed }: ControllerDependencies, all: All): void {
   for (const name of [...namesOf(caches.functions), ...observed.functionNames()]) all.functions.enqueue(name);
   namesOf(caches.sources).forEach(all.sources.enqueue);
@@ -128,8 +128,14 @@ function enqueueAll({ caches, observed }: ControllerDependencies, all: All): voi
   namesOf(caches.settings).forEach(all.settings.enqueue);
 }
 
-/** A function depends on its object, on who else wants its route, on sources, key groups, builds and workloads. */
-function enqueueFunctions({ caches, builds }: ControllerDependencies, functions: Controller): (() => void)[] {
+/**
+ * A function depends on its object, on other functions that claim its route, on sources, key groups, builds and
+ * workloads, and on what routers know of it.
+ */
+function enqueueFunctions(
+  { caches, builds, workloads, routers }: ControllerDependencies,
+  functions: Controller,
+): (() => void)[] {
   const before = new Map<string, CodeSourceResource>(
     caches.sources.list().map((source) => [source.metadata.name, source]),
   );
@@ -153,23 +159,44 @@ function enqueueFunctions({ caches, builds }: ControllerDependencies, functions:
       const last = before.get(name);
       if (source === undefined) before.delete(name);
       else before.set(name, source);
-      for (const changed of [last, source]) if (changed !== undefined) enqueueUsers(displayName(changed));
+      if (!hasOtherCode(last, source)) return;
+      const changed = [last, source].flatMap((one) => (one === undefined ? [] : displayName(one)));
+      for (const displayed of new Set(changed)) enqueueUsers(displayed);
     }),
+    builds.onFinished((handler) => caches.functionsByHandler.names(handler).forEach(functions.enqueue)),
+    workloads.watch((_name, functionName) => functions.enqueue(functionName)),
+    routers.onKnown((names) => names.forEach(functions.enqueue)),
   ];
 }
 
-/** Groups count their keys; what secrets have to say depends on their owner. */
+/**
+ * Whether functions may get other code from a source, or another reason why they get none: they are built from its active
+ * tree, and where it has none, its spec and its conditions say why.
+ */
+function hasOtherCode(last: CodeSourceResource | undefined, source: CodeSourceResource | undefined): boolean {
+  if (last === undefined || source === undefined || last.metadata.uid !== source.metadata.uid) return true;
+  const { tree } = source.status;
+  return tree === undefined || tree !== last.status.tree || displayName(source) !== displayName(last);
+}
+
+/**
+ * Groups count their keys; the status of secrets depends on their owner, and that of keys, secrets and sources on others
+ * of their value or name.
+ */
 function enqueueOthers(
-  { caches, referencedSecrets }: ControllerDependencies,
+  { caches, referencedSecrets, routers }: ControllerDependencies,
   { sources, groups, keys, secrets, settings }: All,
 ): (() => void)[] {
   const enqueue = (owner: string): void => caches.secretsByOwner.names(owner).forEach(secrets.enqueue);
   return [
     caches.sources.onChange(sources.enqueue),
+    onHolderChange(caches.sourcesByName, (name) => caches.sourceNamed(name)?.metadata.name, sources.enqueue),
     caches.groups.onChange(groups.enqueue),
     caches.keys.onChange(keys.enqueue),
+    routers.onKeyHolder((names) => names.forEach(keys.enqueue)),
     caches.keysByGroup.onChange((_name, before, after) => [...before, ...after].forEach(groups.enqueue)),
     caches.secrets.onChange(secrets.enqueue),
+    onHolderChange(caches.secretsByPlace, (place) => holderOf(caches, place)?.metadata.name, secrets.enqueue),
     caches.settings.onChange(settings.enqueue),
     onComingAndGoing(caches, (group) => caches.keysByGroup.names(group).forEach(keys.enqueue)),
     caches.functions.onChange((name) => enqueue(secretOwner({ scope: 'function', function: name }))),
@@ -183,8 +210,7 @@ function enqueueOthers(
 }
 
 /**
- * Calls back with the name of a key group that is there from now on, or is there no longer; other changes of it are
- * many.
+ * Calls back with the name of a key group that was created or deleted; it ignores the many other changes.
  */
 function onComingAndGoing({ groups }: Caches, callback: (group: string) => void): () => void {
   const there = new Set(

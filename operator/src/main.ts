@@ -6,23 +6,25 @@ import { STARTING } from '@wherry/service/ops/readiness.ts';
 import { runProgram, type RunningProgram } from '@wherry/service/run-program.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
-import type { ClusterPorts } from './cluster/cluster-ports.ts';
-import type { RunningOperator } from './cluster/run-operator.ts';
+import type { ClusterPorts } from './program/cluster-ports.ts';
+import type { RunningOperator } from './program/run-operator.ts';
 import { operatorConfig, type OperatorConfig } from './config.ts';
 
 /*
  * The operator as a program in a cluster. Log lines go to standard error.
  */
 
-/** Longer than any step of a shutdown takes when all is well; the kubelet kills later. */
+/** Longer than any step of a normal shutdown; the kubelet kills later. */
 const SHUTDOWN_MS = 25_000;
 
 async function start(): Promise<RunningProgram> {
   const config = operatorConfig();
   const logger = createLogger({ name: 'operator', level: config.logLevel });
   const { metrics, registry } = createProgramMetrics();
+  let ports: ClusterPorts | undefined = undefined;
   let running: RunningOperator | undefined = undefined;
-  const readyz = (): string | undefined => (running === undefined ? STARTING : running.readyz());
+  // Without a right it waits for ever, or goes on with what it knew.
+  const readyz = (): string | undefined => ports?.refusal() ?? (running === undefined ? STARTING : running.readyz());
   const ops = await startOpsListener({
     port: config.ops.port,
     ...(config.ops.host === undefined ? {} : { host: config.ops.host }),
@@ -31,8 +33,8 @@ async function start(): Promise<RunningProgram> {
     clock,
     logger,
   });
-  const { runOperator } = await import('./cluster/run-operator.ts');
-  const ports = await clusterPorts(config, logger, metrics);
+  const { runOperator } = await import('./program/run-operator.ts');
+  ports = await clusterPorts(config, logger, metrics);
   running = await runOperator({ config, ports, clock, logger, metrics });
   logger.info(
     { feedPort: running.feedPort, opsPort: ops.port, instance: config.instance },
@@ -41,7 +43,7 @@ async function start(): Promise<RunningProgram> {
   return running;
 }
 
-/** The Kubernetes client takes long to load: only here, and only when the configuration is good. */
+/** The Kubernetes client takes long to load: it is loaded only here, and only for a valid configuration. */
 async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Metrics): Promise<ClusterPorts> {
   const [{ connectCluster }, { createBuilderClient }] = await Promise.all([
     import('@wherry/kube/connect-cluster.ts'),
@@ -71,9 +73,10 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
     }),
     workloads: (options) => cluster.workloads({ settings, ...options }),
     builder: (content) => createBuilderClient({ path: config.builderSocket, content, clock, logger }),
+    refusal: () => cluster.refusal(),
     close: () => cluster.close(),
   };
 }
 
-// What is begun of a start is only read and created: it may end anywhere.
+// A start only reads and creates objects, so it may be interrupted anywhere.
 runProgram({ name: 'wherry operator', start, mayEndWhileStarting: true, stopWithinMs: SHUTDOWN_MS, clock });

@@ -2,9 +2,12 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { endAfterBody } from '@wherry/service/end-after-body.ts';
 import type { Call } from './call.ts';
-import { errorBody, type Refusal } from './refusal.ts';
+import { answerTo, type Refusal } from './refusal.ts';
 
-/** How long a caller may go on sending a body that nobody wants, so that it can read the answer before the end. */
+/**
+ * How long a caller may keep sending a body that is not needed, so that it can read the answer before the connection
+ * ends.
+ */
 const LINGER_MS = 1000;
 /** How long a caller may take to read an answer of the router's own. */
 const UNREAD_MS = 10_000;
@@ -16,33 +19,19 @@ export function answerRefusal(call: Call, refusal: Refusal, clock: Clock, header
     req.socket.destroy();
     return;
   }
-  const body = errorBody(refusal, call.id);
+  const answer = answerTo(refusal, call.id);
   // A caller that got no `100 Continue` may or may not send its body: only the end of the connection is clear.
   const ends = call.expectsContinue && !req.complete ? ['Connection', 'close'] : [];
-  res.writeHead(refusal.status, [
-    'Content-Type',
-    'application/json',
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-    'Cache-Control',
-    'no-store',
-    'X-Content-Type-Options',
-    'nosniff',
-    'X-Request-Id',
-    call.id,
-    ...refusal.headers,
-    ...headers,
-    ...ends,
-  ]);
-  endAfterBody(req, res, body);
+  res.writeHead(refusal.status, [...answer.headers, ...headers, ...ends]);
+  endAfterBody(req, res, answer.body);
   closeUnread(res, clock);
   discardBody(call, clock);
 }
 
 /**
  * Ends the connection whose caller does not read an answer that is complete: until it has been sent, the connection is
- * neither idle nor held to any other limit (R11, R12). An answer that waits behind others has its time from its turn
- * on.
+ * neither idle nor subject to any other limit (R11, R12). The time of an answer that waits behind others begins when it
+ * is its turn.
  */
 export function closeUnread(res: ServerResponse, clock: Clock, ms = UNREAD_MS): void {
   if (res.writableFinished) return;
@@ -57,7 +46,7 @@ export function closeUnread(res: ServerResponse, clock: Clock, ms = UNREAD_MS): 
   else watch();
 }
 
-/** Reads on what is left of a body, for a moment: a connection that was closed at once could lose the answer. */
+/** Keeps reading the rest of a body for a moment: if the connection were closed at once, the answer could be lost. */
 export function discardBody(call: Call, clock: Clock): void {
   const { req } = call;
   if (!call.body.present || req.complete) return;

@@ -23,28 +23,28 @@ import { RouterState } from './state/router-state.ts';
 import { CallRecorder } from './telemetry/call-recorder.ts';
 import { LogQueue } from './telemetry/log-queue.ts';
 
-/** Bytes that wait for an operator that lags; then log entries wait, and are dropped, before it. */
+/** Bytes that may wait for a slow operator; beyond that, log entries wait in the router and may be dropped. */
 const CONGESTED_BYTES = 1024 * 1024;
 
 export interface RouterOptions {
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
-  /** Addresses or CIDR blocks whose X-Forwarded-* are believed. */
+  /** Addresses or CIDR blocks whose X-Forwarded-* headers are trusted. */
   trustedProxies?: readonly string[];
   /** Equal ports: where the manager listens, for every path but `/run`. */
   managerAddress?: UpstreamAddress;
   front?: FrontOptions;
-  /** What it takes on at once; default: derived from what the process may have. */
+  /** How much it handles at once; by default, derived from the limits of the process. */
   capacity?: Capacity;
 }
 
 export interface Router {
   /** Call `listen` on it. */
   readonly server: Server;
-  /** Whether it has learned its functions (R8). */
+  /** Whether it has received its functions (R8). */
   isReady(): boolean;
-  /** The newest state that is applied: a connection's hello says it. */
+  /** The newest state that is applied; sent in a connection's hello. */
   known(): { resourceVersion: string; restores?: number };
   /** Follows one feed connection until it ends; the last known state stays active afterwards. */
   follow(channel: FeedChannel): Promise<void>;
@@ -52,7 +52,7 @@ export interface Router {
   drain(options: DrainOptions): Promise<void>;
 }
 
-/** Composes the data plane of the function port. @throws RangeError for a trusted proxy that is no network. */
+/** Composes the data plane of the function port. @throws RangeError for a trusted proxy that is not a network. */
 export function buildRouter(options: RouterOptions): Router {
   const { clock, logger, metrics } = options;
   const capacity = options.capacity ?? capacityOf(processResources());
@@ -92,7 +92,7 @@ export function buildRouter(options: RouterOptions): Router {
       logs.connect({ send, isCongested: () => (channel.queuedBytes?.() ?? 0) > CONGESTED_BYTES });
       demand.sayAgain();
       await followFeed(channel, state, logger);
-      // A newer connection may have taken its place.
+      // A newer connection may have replaced it.
       if (feed !== channel) return;
       feed = undefined;
       logs.connect(undefined);

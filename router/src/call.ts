@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouterKey } from '@wherry/core/feed/messages.ts';
 import type { Peer } from './headers/peer.ts';
-import type { BodyInfo } from './framing/check-size.ts';
+import type { BodyInfo } from './http-framing/check-size.ts';
 import type { RoutedFunction } from './state/routed-function.ts';
-import type { Target } from './target/parse-target.ts';
+import type { Target } from './request-target/parse-target.ts';
 
 /** A request on the function port. */
 export interface Call {
@@ -30,8 +30,10 @@ export interface RoutedCall extends Call {
 
 /** A call that may reach its function. */
 export interface AdmittedCall extends RoutedCall {
-  /** The key that let it in; undefined where none is required. */
+  /** The key that authenticated it; undefined where none is required. */
   readonly auth: { key: RouterKey } | undefined;
-  /** The values of all keys in its headers and its target: they go no further (R6). */
+  /** The values of all keys in its headers and its target: they are not forwarded (R6). */
   readonly keys: readonly string[];
+  /** Releases its slot among the calls that the router holds. */
+  readonly leave: () => void;
 }

@@ -9,17 +9,17 @@ import { heldKeys, keyLikeWords, MAX_WORDS } from './auth/held-keys.ts';
 import type { AdmittedCall, Call, RoutedCall } from './call.ts';
 import { corsHeaders, preflightHeaders, preflightMethod } from './cors/cors-rules.ts';
 import { forwardCall, type ForwardParts } from './forward/forward-call.ts';
-import { checkFraming, checkHeaderSize } from './framing/check-framing.ts';
+import { checkFraming, checkHeaderSize } from './http-framing/check-framing.ts';
 import { readPeer } from './headers/peer.ts';
 import { headerValue, headerValues } from './headers/raw-headers.ts';
 import type { CallBudget } from './limit/call-budget.ts';
-import { bodyInfo, checkSize } from './framing/check-size.ts';
+import { bodyInfo, checkSize } from './http-framing/check-size.ts';
 import { Refusal } from './refusal.ts';
 import type { RoutedFunction } from './state/routed-function.ts';
 import type { RouterState } from './state/router-state.ts';
 import { functionFor, methodsOf } from './table/match-method.ts';
 import type { RouteMatch } from './table/route-table.ts';
-import { isRunPath, parseTarget, type Target } from './target/parse-target.ts';
+import { isRunPath, parseTarget, type Target } from './request-target/parse-target.ts';
 
 interface ChainParts extends ForwardParts {
   clock: Clock;
@@ -28,7 +28,7 @@ interface ChainParts extends ForwardParts {
   authenticator: Authenticator;
   trusts: TrustedNetworks;
   budget: CallBudget;
-  /** Equal ports: what takes every path but `/run`. */
+  /** Equal ports: handles every path but `/run`. */
   pipeToManager: ((call: Call) => void) | undefined;
 }
 
@@ -44,7 +44,7 @@ export function createChain(parts: ChainParts): Chain {
     try {
       begin(call, parts);
     } catch (error) {
-      parts.logger.error({ err: error, requestId: call.id }, 'A call failed in the router');
+      parts.logger.error({ err: error, requestId: call.id }, 'a call failed in the router');
       answerRefusal(call, new Refusal('internal_error'), parts.clock);
     }
   };
@@ -57,7 +57,7 @@ function begin(call: Call, parts: ChainParts): void {
   else run(call, parts);
 }
 
-/** Whatever is a path and not the function port's; other forms of a target (`*`, `http://…`) are nobody's. */
+/** Any path outside the function port's; other forms of a target (`*`, `http://…`) are refused. */
 function isManagers(target: string): boolean {
   return target.startsWith('/') && !isRunPath(target);
 }
@@ -74,12 +74,12 @@ function run(call: Call, parts: ChainParts): void {
   else forwardCall(admitted, parts);
 }
 
-/** A function's call that it does not get. */
+/** A call that does not reach its function. */
 interface Rejection {
   refusal: Refusal;
   /** In metrics and log entries. */
   reason: string;
-  /** What was found of keys: they stand in no log entry. */
+  /** The keys that were found: they appear in no log entry. */
   keys: readonly string[];
 }
 
@@ -108,7 +108,9 @@ function chooseFunction(call: Call, target: Target, match: RouteMatch<RoutedFunc
   return { ...call, target, fn, cors: corsHeaders(fn.spec.cors, headerValue(call.req.rawHeaders, 'origin')) };
 }
 
-/** A preflight needs no key and never reaches a function that has CORS rules: those of the requested method count. */
+/**
+ * A preflight needs no key and never reaches a function that has CORS rules: the rules for the requested method apply.
+ */
 function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>, clock: Clock): boolean {
   const { rawHeaders, method } = call.req;
   if (method !== 'OPTIONS') return false;
@@ -118,7 +120,7 @@ function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>, clock: C
   const fn = functionFor(match, requestedMethod) ?? functionFor(match, 'OPTIONS');
   if (fn === undefined || fn.spec.cors === null) return false;
   const route = { methods: methodsOf(match), guarded: fn.keyGroups !== null };
-  // A body that was announced need not come.
+  // A body that was announced may never arrive.
   const ends = call.expectsContinue && !call.req.complete ? ['Connection', 'close'] : [];
   call.res.writeHead(204, ['X-Request-Id', call.id, ...preflightHeaders(fn.spec.cors, origin, route), ...ends]);
   call.res.end();
@@ -141,10 +143,10 @@ function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | Rejection {
   if (tooLarge !== undefined) return rejection(tooLarge, keys);
   const words = keyLikeWords({ rawHeaders, ...target });
   if (words === undefined) return rejection(TOO_MANY_WORDS, keys);
-  const noSlot = acquireSlots(call, parts.budget);
-  if (noSlot !== undefined) return rejection(noSlot, keys);
-  // Last, since it costs most: of calls that reach a handler alone.
-  return { ...call, auth, keys: heldKeys(words, auth?.value, known) };
+  const leave = acquireSlots(call, parts.budget);
+  if (leave instanceof Refusal) return rejection(leave, keys);
+  // Last, because it costs most: done only for calls that reach a handler.
+  return { ...call, auth, keys: heldKeys(words, auth?.value, known), leave };
 }
 
 const rejection = (refusal: Refusal, keys: readonly string[]): Rejection => ({ refusal, reason: refusal.code, keys });
@@ -157,15 +159,15 @@ const TOO_MANY_WORDS = new Refusal(
 
 /**
  * In the function's limit, until an instance has answered, and in the router's, until the caller has read it all (R12).
+ * @returns how to leave the latter.
  */
-function acquireSlots({ fn, peer, res }: RoutedCall, budget: CallBudget): Refusal | undefined {
+function acquireSlots({ fn, peer }: RoutedCall, budget: CallBudget): (() => void) | Refusal {
   const { limit } = fn.activity;
   if (!limit.hasCapacity(fn.spec.maxConcurrency)) return new Refusal('over_capacity', ['Retry-After', '1']);
   const release = budget.acquire(limit, peer.client);
   if (release === undefined) return new Refusal('overloaded', ['Retry-After', '1']);
   limit.enter();
-  res.once('close', release);
-  return undefined;
+  return release;
 }
 
 function newCall(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean, parts: ChainParts): Call {

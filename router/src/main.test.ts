@@ -47,7 +47,7 @@ describe('the router program', () => {
     const call = httpCall(port, '/run/hello');
     await arrived.promise;
     program.child.kill('SIGTERM');
-    await eventually(() => program.stderr.includes('The router stops'));
+    await eventually(() => program.stderr.includes('the router is stopping'));
     answer.resolve();
     expect((await call).body).toBe('done');
     expect(await program.exited).toBe(0);
@@ -85,7 +85,7 @@ describe('the router program', () => {
     const { port } = other.address() as AddressInfo;
     const program = start({ FUNCTION_PORT: String(port), FUNCTION_HOST: '127.0.0.1' });
     expect(await program.exited).toBe(1);
-    const message = `FUNCTION_PORT: cannot listen on 127.0.0.1:${port}: it is in use (EADDRINUSE). Stop what listens there, or set another port.`;
+    const message = `FUNCTION_PORT: cannot listen on 127.0.0.1:${port}: it is in use (EADDRINUSE). Stop the program that listens there, or set another port.`;
     expect(program.stderr).toBe('');
     await eventually(() => program.up.length > 0);
     expect(program.up).toEqual([{ type: 'failed', message }]);

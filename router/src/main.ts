@@ -20,7 +20,7 @@ async function start(): Promise<RunningProgram> {
   });
   const program: RouterProgram = { router, config, registry, clock, logger };
   if (config.WHERRY_FEED_ADDRESS === undefined) return runBesideService(program);
-  // What one machine does not need is not loaded there.
+  // Modules that are not needed on one machine are not loaded there.
   const { runInCluster } = await import('./program/run-in-cluster.ts');
   return runInCluster(program, config.WHERRY_FEED_ADDRESS);
 }

@@ -11,19 +11,19 @@ const REFUSALS = {
   request_timeout: [408, 'The request was not received in time.'],
   too_large: [413, 'The request body is larger than this function accepts.'],
   uri_too_long: [414, 'The request target is longer than 8192 bytes.'],
-  expectation_failed: [417, 'The only expectation that is met is 100-continue.'],
+  expectation_failed: [417, 'The only supported expectation is 100-continue.'],
   throttled: [429, 'Too many invalid API keys from this address. Try again later.'],
   over_capacity: [429, 'The function is at its limit of concurrent calls. Try again shortly.'],
-  headers_too_large: [431, 'The request headers are larger than 16384 bytes, or more than 255.'],
+  headers_too_large: [431, 'The request headers are larger than 16384 bytes, or there are more than 255 of them.'],
   handler_not_found: [404, 'The handler of this function does not exist.'],
   handler_syntax_error: [500, 'The handler of this function does not compile.'],
   handler_export_error: [500, 'The handler of this function does not export a function.'],
-  handler_load_error: [500, 'The handler of this function does not load.'],
-  internal_error: [500, 'The router failed on this call.'],
-  runtime_crashed: [502, 'The function ended before it had answered.'],
+  handler_load_error: [500, 'The handler of this function cannot be loaded.'],
+  internal_error: [500, 'The router failed to handle this call.'],
+  runtime_crashed: [502, 'The function ended before it answered.'],
   bad_response: [502, 'The function sent a response that is not valid HTTP.'],
   manager_unavailable: [502, 'The management service does not answer.'],
-  not_ready: [503, 'The router has not learned its functions yet. Try again shortly.'],
+  not_ready: [503, 'The router has not received its functions yet. Try again shortly.'],
   overloaded: [503, 'The router has no capacity for this call. Try again shortly.'],
   no_instance: [503, 'No instance of the function became ready in time.'],
   timeout: [504, 'The function did not finish in time.'],
@@ -32,7 +32,7 @@ const REFUSALS = {
 type RefusalCode = keyof typeof REFUSALS;
 export const REFUSAL_CODES = Object.keys(REFUSALS) as RefusalCode[];
 
-/** A call that ends in the router. A value, not an exception: an attacker makes many of them. */
+/** A call that ends in the router. A value, not an exception, because an attacker can cause many of them. */
 export class Refusal {
   readonly code: RefusalCode;
   readonly status: number;
@@ -48,7 +48,23 @@ export class Refusal {
   }
 }
 
-/** The error body of the REST contract. */
-export function errorBody(refusal: Refusal, requestId: string): string {
-  return JSON.stringify({ error: refusal.message, code: refusal.code, requestId });
+/** A refusal as it is answered: its head as a flat list of names and values, and the error body of the REST contract. */
+export function answerTo(refusal: Refusal, requestId: string): { headers: string[]; body: string } {
+  const body = JSON.stringify({ error: refusal.message, code: refusal.code, requestId });
+  return {
+    headers: [
+      'Content-Type',
+      'application/json',
+      'Content-Length',
+      String(Buffer.byteLength(body)),
+      'Cache-Control',
+      'no-store',
+      'X-Content-Type-Options',
+      'nosniff',
+      'X-Request-Id',
+      requestId,
+      ...refusal.headers,
+    ],
+    body,
+  };
 }

@@ -2,12 +2,11 @@ import type { Server } from 'node:http';
 import { runtimeDownSchema, type RuntimeDown, type RuntimeUp } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
-import { loadArtifact, type LoadResult } from './artifact/load-artifact.ts';
-import { isArtifactOf } from './artifact/verify-artifact.ts';
+import { isArtifactOf, loadArtifact, type LoadResult } from './artifact/load-artifact.ts';
 import { callListener } from './call/answer-call.ts';
 import { RunningCalls } from './call/running-calls.ts';
 import { giveHandlerEnvironment, type RuntimeConfig } from './config.ts';
-import { FunctionState } from './function-state.ts';
+import { FunctionState } from './call/function-state.ts';
 import { createCallServer, listen } from './http/call-server.ts';
 import { InvocationTokens } from './http/read-context.ts';
 import { installWebGlobals } from './http/web-globals.ts';
@@ -20,7 +19,9 @@ import { endOnCrash, type CrashHandling } from './process/end-on-crash.ts';
 import { hardenProcess, sharesMachine } from './process/harden-process.ts';
 import { giveOwnUser } from './process/own-user.ts';
 
-/** Bytes that wait for a feed that does not read; then log entries wait, and are dropped, before it. */
+/**
+ * Bytes that may wait for a feed that does not read; beyond that, log entries wait in the buffer and may be dropped.
+ */
 const CONGESTED_BYTES = 1024 * 1024;
 
 interface RuntimeParts {
@@ -29,29 +30,29 @@ interface RuntimeParts {
   /** Calls come only when this has resolved. Default: at once. */
   watched?: Promise<void>;
   /**
-   * Blocks until what was sent is with the other side, in bounded time; where the feed can do that without the event
-   * loop.
+   * Blocks, for a bounded time, until what was sent has reached the other side; present where the feed can do that
+   * without the event loop.
    */
   drainFeedSync?: () => void;
   /**
-   * Resolves, in bounded time, when what was sent is with the other side; for a crash where there is no
+   * Resolves, in bounded time, when what was sent has reached the other side; used in a crash where there is no
    * `drainFeedSync`.
    */
   closeFeed?: () => Promise<void>;
 }
 
 type Start = Extract<RuntimeDown, { type: 'start' }>;
-/** Why the code does not load. */
+/** Why the code cannot be loaded. */
 export type LoadFailure = Extract<LoadResult, { ok: false }>;
 
 /** One instance of a function: waits for its `start`, loads, serves, drains. */
 interface Runtime {
   /**
-   * Serves one connection of the feed until it ends; what it learned stays active. The first `start` loads the code. A
+   * Serves one connection of the feed until it ends; the last state stays active. The first `start` loads the code. A
    * later one, on another connection, brings what has changed meanwhile, and is answered with how the start had ended.
    */
   follow(channel: FeedChannel): Promise<void>;
-  /** Resolves when the code does not load, after that was reported; rejects where the instance cannot listen. */
+  /** Resolves when the code cannot be loaded, after that was reported; rejects where the instance cannot listen. */
   readonly failed: Promise<LoadFailure>;
   /** Resolves when the code is loaded and calls could be taken. */
   readonly loaded: Promise<void>;
@@ -73,7 +74,7 @@ export function buildRuntime({ clock, config, watched, drainFeedSync, closeFeed 
   let server: Server | undefined;
   let announced: RuntimeUp | undefined;
 
-  /** Not waited for: what follows on the feed, its end above all, is heard while the handler loads. */
+  /** Not awaited, so that later messages on the feed, above all its end, are handled while the handler loads. */
   async function start(message: Start, state: FunctionState): Promise<void> {
     takeOverProcess(message, config, { log, flush, cutCalls: () => cutCalls(server), drainFeedSync, closeFeed });
     const result = await load(message, config, clock);
@@ -90,7 +91,7 @@ export function buildRuntime({ clock, config, watched, drainFeedSync, closeFeed 
   }
 
   function onStart(message: Start): void {
-    // A process is one revision for life: another's operator has mistaken it.
+    // A process serves one revision for life: an operator that sends another one is mistaken.
     if (first !== undefined && first.message.revision !== message.revision) return;
     tokens.accept(message.invocationToken);
     if (first === undefined) {
@@ -115,7 +116,7 @@ export function buildRuntime({ clock, config, watched, drainFeedSync, closeFeed 
       channel = connection;
       for await (const raw of connection.messages()) {
         const message = runtimeDownSchema.safeParse(raw);
-        // What it does not understand changes nothing: it keeps serving what it last learned.
+        // A message that it does not understand changes nothing: it keeps serving the last state.
         if (message.success) onMessage(message.data);
       }
       if (channel === connection) channel = undefined;
@@ -128,7 +129,7 @@ export function buildRuntime({ clock, config, watched, drainFeedSync, closeFeed 
   };
 }
 
-/** Log entries: masked, kept while the feed is away or lags, sent up it in batches. */
+/** Log entries: masked, buffered while the feed is not available or slow, and sent in batches. */
 function collectLogs({
   clock,
   send,
@@ -144,7 +145,7 @@ function collectLogs({
   return { mask, log, flush: (): void => buffer.end() };
 }
 
-/** As the end of the process does. */
+/** As when the process ends. */
 function cutCalls(server: Server | undefined): void {
   server?.close();
   server?.closeAllConnections();

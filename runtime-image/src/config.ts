@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { issueMessage } from '@wherry/core/issue-message.ts';
 import { isFeedAddress } from '@wherry/service/feed/feed-address.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import * as z from 'zod/mini';
@@ -23,11 +24,9 @@ export const runtimeEnvironment = z.object({
   WHERRY_INSTANCE: z.optional(z.string()),
   /** In a pod: the port of `/livez` and `/startz`. */
   WHERRY_PROBE_PORT: z._default(z.coerce.number().check(z.int(), z.gte(0), z.lte(65_535)), 8081),
-  /** In a pod: where its status finds why its code does not load. */
-  WHERRY_TERMINATION_LOG: z._default(z.string(), '/dev/termination-log'),
 });
 
-/** What an instance knows that is a pod of its own. */
+/** The configuration of an instance that is a pod. */
 export interface PodConfig {
   feedAddress: string;
   feedDirectory: string;
@@ -35,7 +34,6 @@ export interface PodConfig {
   functionUid: string;
   instance: string;
   probePort: number;
-  terminationLog: string;
 }
 
 export interface RuntimeConfig {
@@ -50,7 +48,8 @@ export interface RuntimeConfig {
 export function loadRuntimeConfig(environment: Record<string, string | undefined> = process.env): RuntimeConfig {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const result = runtimeEnvironment.safeParse(set);
-  if (!result.success) return refuse(result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
+  if (!result.success)
+    return refuse(result.error.issues.map((issue) => `${issue.path.join('.')}: ${issueMessage(issue.message)}`));
   const { data } = result;
   return {
     loadTimeoutMs: data.WHERRY_LOAD_TIMEOUT_SECONDS * 1000,
@@ -69,14 +68,12 @@ function podConfig(data: z.infer<typeof runtimeEnvironment>): PodConfig | undefi
   } = data;
   if (feedAddress === undefined) return undefined;
   if (workload === undefined || functionUid === undefined || instance === undefined) {
-    return refuse(['WHERRY_WORKLOAD, WHERRY_FUNCTION_UID, WHERRY_INSTANCE: must be set beside WHERRY_FEED_ADDRESS']);
+    return refuse([
+      'WHERRY_WORKLOAD, WHERRY_FUNCTION_UID, WHERRY_INSTANCE: must be set together with WHERRY_FEED_ADDRESS',
+    ]);
   }
-  const {
-    WHERRY_FEED_DIRECTORY: feedDirectory,
-    WHERRY_PROBE_PORT: probePort,
-    WHERRY_TERMINATION_LOG: terminationLog,
-  } = data;
-  return { feedAddress, feedDirectory, workload, functionUid, instance, probePort, terminationLog };
+  const { WHERRY_FEED_DIRECTORY: feedDirectory, WHERRY_PROBE_PORT: probePort } = data;
+  return { feedAddress, feedDirectory, workload, functionUid, instance, probePort };
 }
 
 function refuse(problems: string[]): never {

@@ -8,7 +8,7 @@ import { runBesideService } from './program/run-beside-service.ts';
 async function main(): Promise<void> {
   const config = loadRuntimeConfig();
   if (config.pod === undefined) return runBesideService(config, clock);
-  // What one machine does not need is not loaded there: TLS costs each process memory.
+  // Modules that are not needed on one machine are not loaded there: TLS costs each process memory.
   const { runInPod } = await import('./program/run-in-pod.ts');
   await runInPod({ config, pod: config.pod, clock });
 }

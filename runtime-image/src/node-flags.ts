@@ -1,5 +1,5 @@
 interface RuntimeProcess {
-  /** The instance's share of memory in MiB; V8's heap gets what the rest of the process leaves. */
+  /** The instance's memory in MiB; V8's heap gets what the rest of the process leaves. */
   memoryMiB: number;
   /** The one folder that the handler may read and write: its `/tmp`. */
   temporaryDirectory?: string;
@@ -10,8 +10,8 @@ const OUTSIDE_HEAP_MIB = 32;
 
 /**
  * Node's options for an instance's process. The permission model allows nothing but the entry file and `/tmp`; it does
- * not stop `node:sqlite` from opening any file, so that module is switched off. Hygiene: the wall is the uid or the
- * pod.
+ * not stop `node:sqlite` from opening any file, so that module is disabled. This is hygiene: the boundary is the uid or
+ * the pod.
  */
 export function runtimeNodeFlags(instance: RuntimeProcess): string[] {
   const folder = instance.temporaryDirectory?.replace(/\/*$/, '/');

@@ -45,13 +45,19 @@ describe('R12: connections', () => {
     expect(addresses.count).toBe(4);
   });
 
+  it('of one address: a new one does not give way to the next where more are idle after a call', () => {
+    const [first, second, fresh] = [open('192.0.2.1').rest(), open('192.0.2.1').rest(), open('192.0.2.1')];
+    open('192.0.2.1');
+    expect([first.closed, second.closed, fresh.closed]).toEqual([true, false, false]);
+  });
+
   it('of one address: where all are busy, the next is refused', () => {
     for (let n = 0; n < 3; n++) open('192.0.2.1').work();
     expect(open('192.0.2.1').address).toBeUndefined();
     expect(addresses.count).toBe(3);
   });
 
-  it('of one address that do nothing have a limit of their own: beyond it the one that has done so longest goes, a fresh one first', () => {
+  it('of one address that do nothing have a limit of their own: beyond it the one that has done so longest goes, of the kind that there is more of', () => {
     addresses = new Addresses<Connection>(
       { connections: 12, connectionsPerAddress: 8, idlePerAddress: 2 },
       trustedNetworks(['10.0.0.0/8']),
@@ -62,7 +68,7 @@ describe('R12: connections', () => {
     const busy = [1, 2, 3].map(() => open('192.0.2.1').work());
     expect(states(fresh)).toEqual([true, true, false]);
     for (const connection of busy) connection.rest();
-    expect(states([...fresh, ...busy])).toEqual([true, true, true, true, false, false]);
+    expect(states([...fresh, ...busy])).toEqual([true, true, false, true, true, false]);
     expect(states([1, 2, 3].map(() => open('10.1.2.3')))).not.toContain(true);
     expect(states([open('192.0.2.2')])).toEqual([false]);
     expect(addresses.count).toBe(6);

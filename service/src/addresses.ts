@@ -11,9 +11,9 @@ export interface Address<T extends Closable> {
   readonly network: string;
   readonly isTrusted: boolean;
   count: number;
-  /** Those that never had a call. */
+  /** Connections that never had a call. */
   readonly fresh: Set<T>;
-  /** Those that had one, and have none now. */
+  /** Connections that had a call, and have none now. */
   readonly idle: Set<T>;
 }
 
@@ -22,14 +22,15 @@ interface AddressLimits {
   connections: number;
   /** Of one address that is no trusted proxy's. */
   connectionsPerAddress: number;
-  /** Of those, ones that do nothing: each may hold a head that never ends. Absent: all of them. */
+  /** Of those, idle connections: each may hold a head that never ends. If absent, all of them may be idle. */
   idlePerAddress?: number;
 }
 
 /**
- * Bounds connections, in all and from each address that is no trusted proxy's (R12). A new one takes the place of one
- * that does nothing, from the same address or from the one that has most: of those that never had a call first. So
- * nobody who shares an address with a crowd is shut out by it. Where all are busy, the new one is refused.
+ * Bounds connections, in all and from each address that is no trusted proxy's (R12). A new connection replaces an idle
+ * one from the same address, or from the address that has the most: one that never had a call, unless more are idle
+ * after a call. So a crowd behind one address does not shut out others at that address. Where all are busy, the new
+ * connection is refused.
  */
 export class Addresses<T extends Closable> {
   readonly #limits: AddressLimits;
@@ -47,8 +48,8 @@ export class Addresses<T extends Closable> {
   }
 
   /**
-   * Counts one more.
-   * @returns its address, to be given to `leave`; undefined: there is no room, and nobody who would make it.
+   * Counts one more connection.
+   * @returns its address, to be given to `leave`; undefined when there is no room and no idle connection to replace.
    */
   enter(remote: string | undefined): Address<T> | undefined {
     const plain = plainAddress(remote ?? '');
@@ -71,8 +72,8 @@ export class Addresses<T extends Closable> {
   }
 
   /**
-   * One of the address has no call any more; it, or one that has done nothing longer, is closed where there are too
-   * many.
+   * A connection of the address has become idle; it, or one that has been idle for longer, is closed where there are
+   * too many.
    */
   rest(address: Address<T>, connection: T): void {
     address.idle.add(connection);
@@ -85,13 +86,13 @@ export class Addresses<T extends Closable> {
     if (address.count === 0) this.#addresses.delete(address.network);
   }
 
-  /** Closes what does nothing beyond the limit. @param more connections that are about to do so too. */
+  /** Closes idle connections beyond the limit. @param more connections that are about to become idle too. */
   #bound(address: Address<T>, more: number): void {
     const { idlePerAddress = Infinity } = this.#limits;
     if (!address.isTrusted && address.fresh.size + address.idle.size + more > idlePerAddress) closeOne(address);
   }
 
-  /** The address with the most connections that do nothing; a trusted proxy where nobody else has any. */
+  /** The address with the most idle connections; a trusted proxy only where no other address has any. */
   #heaviest(): Address<T> | undefined {
     let heaviest: Address<T> | undefined;
     let most = 0;
@@ -103,11 +104,17 @@ export class Addresses<T extends Closable> {
   }
 }
 
-/** Closes the connection that has done nothing longest. @returns whether there was one. */
+/**
+ * Closes a connection of the kind that there is more of, the one that has been idle longest: a new one would otherwise
+ * give way to the next before its call is read, while others keep hundreds that had theirs.
+ * @returns whether there was one.
+ */
 function closeOne<T extends Closable>(address: Address<T> | undefined): boolean {
-  const set = address === undefined || address.fresh.size === 0 ? address?.idle : address.fresh;
-  for (const connection of set ?? []) {
-    set?.delete(connection);
+  if (address === undefined) return false;
+  const { fresh, idle } = address;
+  const set = fresh.size >= idle.size ? fresh : idle;
+  for (const connection of set) {
+    set.delete(connection);
     connection.close();
     return true;
   }

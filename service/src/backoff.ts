@@ -1,13 +1,16 @@
 interface BackoffLimits {
   firstMs: number;
   lastMs: number;
-  /** What held this long was well: its next failure counts as the first again. Without it, `reset` alone forgets. */
+  /**
+   * What worked for this long counts as healthy: its next failure is again the first. Without it, only `reset` clears
+   * the count.
+   */
   healthyMs?: number;
 }
 
 /**
- * How long to wait after so many failures in a row: doubled each time up to a limit, less a random part of up to half,
- * so that those who failed together do not come back together.
+ * How long to wait after this many failures in a row: doubled each time up to a limit, minus a random part of up to
+ * half, so that clients that failed together do not retry together.
  * @param failures from 1
  * @param random 0 to 1, as Math.random
  * @returns whole milliseconds

@@ -3,7 +3,7 @@ import { networkOf } from './network-of.ts';
 
 const WINDOW_MS = 60_000;
 const MAX_BAD_KEYS = 20;
-/** Addresses that are remembered; past it the one that began first is forgotten, so memory is bounded. */
+/** How many addresses are remembered; beyond it the oldest one is forgotten, so that memory is bounded. */
 const MAX_ADDRESSES = 50_000;
 
 interface Window {
@@ -11,7 +11,7 @@ interface Window {
   bad: number;
 }
 
-/** Counts bad keys by the caller's address (R10). It never says anything about a good key. */
+/** Counts invalid keys by the caller's address (R10). It never limits a valid key. */
 export class BadKeyThrottle {
   readonly #clock: Clock;
   readonly #windows = new Map<string, Window>();

@@ -13,7 +13,10 @@ interface BatchQueueOptions<T> {
   batch: Bounds;
   /** Bytes of an item as it is sent. */
   sizeOf: (item: T) => number;
-  /** Whose an item is: an owner with many items takes no room from one with few. Without it all are of one. */
+  /**
+   * The owner of an item: an owner with many items takes no room from one with few. Without it, all items have one
+   * owner.
+   */
   ownerOf?: (item: T) => string;
   onDropped?: (count: number) => void;
 }
@@ -25,13 +28,14 @@ interface Slot<T> {
 }
 
 /**
- * How much of a full queue is kept: an eighth makes room at once, so that not each new item looks through all of them.
+ * How much of a full queue is kept: an eighth is freed at once, so that not every new item requires a scan of all of
+ * them.
  */
 const KEPT = 7 / 8;
 
 /**
  * A queue for what is sent in batches, in order, bounded by count and by bytes. When it is full, the oldest items of
- * those owners that have more than their share go. An item that no batch can hold goes at once.
+ * the owners with more than their share are dropped. An item that fits no batch is dropped at once.
  */
 export class BatchQueue<T> {
   readonly #options: BatchQueueOptions<T>;

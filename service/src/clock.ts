@@ -2,13 +2,13 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
-/** Longest wait that Node's timers take; a longer one would fire at once. */
+/** Longest delay that Node's timers support; a longer one would fire at once. */
 const MAX_DELAY_MS = 2_147_483_647;
 
 /** How far the fine clock may be from the wall clock before it is set again. */
 const MAX_DRIFT_MS = 10;
 /**
- * Both are compared when they were read together: where the process was off its core between, the difference means
+ * Both are compared only when they were read together: if the process was descheduled in between, the difference means
  * nothing.
  */
 const TOGETHER_MS = 1;

@@ -1,3 +1,4 @@
+import { issueMessage } from '@wherry/core/issue-message.ts';
 import type { z } from 'zod';
 import { StartError } from './start-error.ts';
 
@@ -11,6 +12,6 @@ export function loadConfig<T>(schema: z.ZodType<T>, environment: Record<string, 
   );
   const result = schema.safeParse(set);
   if (result.success) return result.data;
-  const problems = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  const problems = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issueMessage(issue.message)}`);
   throw new StartError(`The configuration is not valid: ${problems.join('; ')}`);
 }

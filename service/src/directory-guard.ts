@@ -1,15 +1,15 @@
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-/** A database that nobody refers to is closed by the garbage collector, which would let the lock go. */
+/** A database that nothing refers to is closed by the garbage collector, which would release the lock. */
 const held = new Set<DatabaseSync>();
 
 /**
- * Takes a lock of the kernel, which SQLite holds on the file: it ends with the process however that dies, so that there
- * is no stale lock that two starters could take over at once, and a pid that means nothing in another container cannot
- * mislead. The file itself stays.
- * @returns how to let it go, harmless a second time; undefined where another process holds it.
- * @throws what the file system says where the file cannot be made, or has no locks.
+ * Takes a lock of the kernel, which SQLite holds on the file: the kernel releases it however the process dies. So there
+ * is no stale lock that two starting programs could take over at once, and no pid that means nothing in another
+ * container. The file itself stays.
+ * @returns a function that releases it, and may be called again; undefined where another process holds it.
+ * @throws the file system's error where the file cannot be created or locks are not supported.
  */
 export function guardDirectory(file: string): { release(): void } | undefined {
   let guard: DatabaseSync | undefined;

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import type { Server as NetServer } from 'node:net';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
 const LOOK_MS = 50;
@@ -7,17 +8,21 @@ interface DrainOptions {
   clock: Clock;
   /** Milliseconds after which requests that still run are cut. */
   boundMs: number;
+  /** Those that hand it connections of more sockets. */
+  acceptors?: readonly NetServer[];
 }
 
 /**
- * Takes no new connection, lets running requests finish for a while, and cuts what is left.
+ * Accepts no new connections, lets running requests finish for a while, and cuts the rest.
  * @returns once every connection is closed.
  */
 export async function drainServer(
   server: Pick<Server, 'close' | 'closeIdleConnections' | 'closeAllConnections'>,
-  { clock, boundMs }: DrainOptions,
+  { clock, boundMs, acceptors = [] }: DrainOptions,
 ): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const closed = Promise.all(
+    [server, ...acceptors].map((one) => new Promise<void>((resolve) => one.close(() => resolve()))),
+  );
   const cancelBound = clock.after(boundMs, () => server.closeAllConnections());
   let cancelLook = (): void => undefined;
   // Connections that are kept alive become idle one by one, as their requests end.

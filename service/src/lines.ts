@@ -1,7 +1,7 @@
 const NEWLINE = 0x0a;
 
 /**
- * The lines of a stream, without their ends; what comes after the last end is none.
+ * The lines of a stream, without their line ends; what follows the last line end is not a line.
  * @param limit bytes that are held of a line that has no end yet. @throws RangeError beyond them
  */
 export async function* lines(stream: AsyncIterable<Buffer>, limit: number): AsyncGenerator<Buffer, void> {

@@ -1,12 +1,13 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { Backoff } from './backoff.ts';
+import { Listeners } from './listeners.ts';
 
-/** While no list succeeds, the server is away: what was changed meanwhile waits little longer than for the server. */
+/** While no list succeeds, the server is not available: pending changes wait only a little longer than the outage. */
 const LIST_RETRY = { firstMs: 100, lastMs: 2000 };
-/** A watch that has stood for ten seconds works: the next fault starts with a short wait again. */
+/** A watch that has lasted ten seconds works: the next failure starts with a short wait again. */
 const WATCH_RETRY = { firstMs: 100, lastMs: 10_000, healthyMs: 10_000 };
-/** How long `reach` leaves it to the watch before it has all listed again. */
+/** How long `reach` waits for the watch before it lists everything again. */
 const REACH_PATIENCE_MS = 500;
 
 /** What distinguishes objects, and states of one object. */
@@ -21,7 +22,7 @@ export type ListWatchEvent<T extends Identified> =
 
 /** Where the objects come from. Both may reject at any time; a watch ends when its signal aborts. */
 interface ListWatchSource<T extends Identified> {
-  /** The newest state there is. */
+  /** The newest state. */
   list(signal: AbortSignal): Promise<{ items: T[]; resourceVersion: string }>;
   /** Every change after the resourceVersion; what ends it is followed by a new list. */
   watch(options: { resourceVersion: string; signal: AbortSignal }): AsyncIterable<ListWatchEvent<T>>;
@@ -35,8 +36,6 @@ interface ListWatchInformerOptions<T extends Identified> {
   logger: Logger;
 }
 
-type ObjectCallback<T> = (name: string, object: T | undefined) => void;
-
 interface Waiter {
   /** Undefined: only a list is enough. */
   target: bigint | undefined;
@@ -46,15 +45,15 @@ interface Waiter {
 }
 
 /**
- * A cache of all objects of a source, kept current by list and watch. It survives every error of either: it lists again
- * with backoff, and reports the differences as changes. Objects of the cache are shared: do not change them.
+ * A cache of all objects of a source, kept current by list and watch. It survives every error: it lists again with
+ * backoff, and reports the differences as changes. The cached objects are shared: do not change them.
  */
 export class ListWatchInformer<T extends Identified> {
   readonly #source: ListWatchSource<T>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #cache = new Map<string, T>();
-  readonly #callbacks = new Set<ObjectCallback<T>>();
+  readonly #listeners: Listeners<[name: string, object: T | undefined]>;
   readonly #waiters = new Set<Waiter>();
   readonly #synced = Promise.withResolvers<undefined>();
   readonly #stopping = new AbortController();
@@ -62,7 +61,7 @@ export class ListWatchInformer<T extends Identified> {
   readonly #listRetries = new Backoff(LIST_RETRY);
   readonly #watchRetries = new Backoff(WATCH_RETRY);
   #lists = 0;
-  /** Whether the last attempt came as far as a list. */
+  /** Whether the last attempt to list succeeded. */
   #hasListed = false;
   /** Somebody wants a list that is newer than the last one. */
   #relist = false;
@@ -73,6 +72,9 @@ export class ListWatchInformer<T extends Identified> {
     this.#source = source;
     this.#clock = clock;
     this.#logger = logger.child({ informer: name });
+    this.#listeners = new Listeners((error, [object]) =>
+      this.#logger.error({ err: error, object }, 'a change handler threw'),
+    );
   }
 
   /** Resolves once the cache holds a first list; keeps trying until then. */
@@ -81,12 +83,12 @@ export class ListWatchInformer<T extends Identified> {
     return this.#synced.promise;
   }
 
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when it has stopped completely. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#watching.abort();
     await this.#running;
-    // Whoever still waits for a list waits in vain.
+    // Nobody who still waits for a list will get one.
     this.#synced.resolve(undefined);
     for (const waiter of this.#waiters) waiter.resolve();
   }
@@ -105,8 +107,8 @@ export class ListWatchInformer<T extends Identified> {
   }
 
   /**
-   * Resolves when the cache reflects that state or a newer one. A watch that lags is left half a second, then all is
-   * listed again; what is listed then is the newest there is, and enough. Waits as long as no list succeeds.
+   * Resolves when the cache reflects that state or a newer one. A watch that lags gets half a second; then everything
+   * is listed again, and that list is the newest state and suffices. Waits as long as no list succeeds.
    */
   async reach(resourceVersion: string): Promise<void> {
     const target = BigInt(resourceVersion);
@@ -137,9 +139,8 @@ export class ListWatchInformer<T extends Identified> {
   }
 
   /** Calls back after each change of the cache, `undefined` for an object that is gone. Returns how to stop. */
-  onChange(callback: ObjectCallback<T>): () => void {
-    this.#callbacks.add(callback);
-    return () => this.#callbacks.delete(callback);
+  onChange(callback: (name: string, object: T | undefined) => void): () => void {
+    return this.#listeners.add(callback);
   }
 
   async #run(): Promise<void> {
@@ -197,7 +198,7 @@ export class ListWatchInformer<T extends Identified> {
   }
 
   /**
-   * Callbacks see the new version; who waits for it goes on after them all, since promises settle later.
+   * Callbacks see the new version first; whoever awaits it continues after them, because promises resolve later.
    * @param list the number of the list that brought it there, if one did
    */
   #moveTo(resourceVersion: string, list = 0): void {
@@ -210,14 +211,7 @@ export class ListWatchInformer<T extends Identified> {
   #set(name: string, object: T | undefined): void {
     if (object === undefined) this.#cache.delete(name);
     else this.#cache.set(name, object);
-    for (const callback of this.#callbacks) {
-      try {
-        callback(name, object);
-      } catch (error) {
-        // One handler's fault must not end the watch for all others.
-        this.#logger.error({ err: error, object: name }, 'a change handler threw');
-      }
-    }
+    this.#listeners.notify(name, object);
   }
 }
 

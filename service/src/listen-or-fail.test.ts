@@ -40,13 +40,13 @@ describe('listenOrFail', () => {
   it('names setting, address, reason and what to do where a port is in use', async () => {
     const port = await listen({ port: 0 });
     expect(await said({ port })).toBe(
-      `StartError: THE_PORT: cannot listen on port ${port}: it is in use (EADDRINUSE). Stop what listens there, or set another port.`,
+      `StartError: THE_PORT: cannot listen on port ${port}: it is in use (EADDRINUSE). Stop the program that listens there, or set another port.`,
     );
   });
 
   it('names the setting of the host where the machine does not have its address', async () => {
     expect(await said({ port: 0, host: '192.0.2.1' })).toBe(
-      'StartError: THE_HOST: cannot listen on 192.0.2.1:0: this machine does not have that address (EADDRNOTAVAIL). Set one that it has.',
+      'StartError: THE_HOST: cannot listen on 192.0.2.1:0: this machine does not have that address (EADDRNOTAVAIL). Set an address that it has.',
     );
   });
 
@@ -61,7 +61,7 @@ describe('listenOrFail', () => {
     const file = path.join(folder, 'x.sock');
     writeFileSync(file, 'precious');
     expect(await said({ path: file })).toBe(
-      `StartError: THE_PORT: cannot listen on ${file}: something is there already (EADDRINUSE). Remove it, or set another path.`,
+      `StartError: THE_PORT: cannot listen on ${file}: something else is at that path (EADDRINUSE). Remove it, or set another path.`,
     );
     expect(statSync(file).size).toBe('precious'.length);
   });

@@ -21,18 +21,18 @@ export interface PathAddress {
 type Fault = readonly [reason: string, whatToDo: string];
 
 const PORT_FAULTS: Readonly<Record<string, Fault>> = {
-  EADDRINUSE: ['it is in use', 'Stop what listens there, or set another port.'],
+  EADDRINUSE: ['it is in use', 'Stop the program that listens there, or set another port.'],
   EACCES: ['this user may not open it', 'Set a port above 1023.'],
 };
-const NO_SUCH_HOST: Fault = ['this machine does not have that address', 'Set one that it has.'];
+const NO_SUCH_HOST: Fault = ['this machine does not have that address', 'Set an address that it has.'];
 const HOST_FAULTS: Readonly<Record<string, Fault>> = {
   EADDRNOTAVAIL: NO_SUCH_HOST,
   ENOTFOUND: NO_SUCH_HOST,
   EAI_AGAIN: NO_SUCH_HOST,
 };
 const PATH_FAULTS: Readonly<Record<string, Fault>> = {
-  EADDRINUSE: ['something is there already', 'Remove it, or set another path.'],
-  // What libuv makes of ENOENT, too.
+  EADDRINUSE: ['something else is at that path', 'Remove it, or set another path.'],
+  // libuv also reports ENOENT as this.
   EACCES: [
     'its folder does not exist, or this user may not write to it',
     'Create the folder or correct its permissions, or set another path.',
@@ -40,7 +40,7 @@ const PATH_FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 /**
- * Has the server listen.
+ * Makes the server listen.
  * @param setting the setting that names the port or the path, for the error
  * @param hostSetting the one that names the host, where there is one
  * @returns the port in use; 0 for a path
@@ -64,14 +64,15 @@ export async function listenOrFail(
   return 'path' in address ? 0 : (server.address() as AddressInfo).port;
 }
 
-function listenError(
+/** One line for a person who set the address. */
+export function listenError(
   error: NodeJS.ErrnoException,
   address: PortAddress | PathAddress,
   names: { setting: string; hostSetting: string },
 ): StartError {
   const code = error.code ?? '';
   const known = 'path' in address ? PATH_FAULTS[code] : (HOST_FAULTS[code] ?? PORT_FAULTS[code]);
-  const [reason, whatToDo] = known ?? ['the system refuses it', 'Set another one.'];
+  const [reason, whatToDo] = known ?? ['the system does not allow it', 'Set another one.'];
   const setting = code in HOST_FAULTS ? names.hostSetting : names.setting;
   return new StartError(
     `${setting}: cannot listen on ${nameOf(address)}: ${reason} (${error.code ?? error.message}). ${whatToDo}`,

@@ -1,11 +1,12 @@
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { pino, type DestinationStream } from 'pino';
+import type { LogLevel } from './config-variables.ts';
 
 interface LoggerOptions {
   /** The program's name, in each line. */
   name: string;
-  level?: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Where the lines go; standard error by default, so that standard output stays a person's. */
+  level?: LogLevel;
+  /** Where the lines go; standard error by default, so that standard output stays free for people. */
   destination?: DestinationStream;
 }
 

@@ -6,7 +6,7 @@ const SLICE = 20;
 
 /**
  * What `/metrics` prints: the metrics that are always there, then groups of series that come and go. The text is made
- * in slices, so that a scrape of a thousand functions holds up no call.
+ * in slices, so that a scrape of a thousand functions delays no call.
  */
 export class MetricsRegistry {
   /** Of those that are always there. */
@@ -18,7 +18,7 @@ export class MetricsRegistry {
     this.#groups.add(group);
   }
 
-  /** What is recorded in it afterwards is in no text any more. */
+  /** What is recorded in it afterwards no longer appears in any text. */
   remove(group: Registry): void {
     this.#groups.delete(group);
   }
@@ -30,7 +30,7 @@ export class MetricsRegistry {
     let written = 0;
     for (const group of [...this.#groups]) {
       if (written++ % SLICE === 0) await setImmediate();
-      // Removed meanwhile.
+      // It was removed meanwhile.
       if (this.#groups.has(group)) addTo(families, await group.metrics());
     }
     for (const [head, lines] of families) texts.push(`${head}\n${lines.join('\n')}\n`);

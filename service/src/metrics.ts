@@ -31,7 +31,7 @@ export function createMetrics(): { metrics: Metrics; registry: MetricsRegistry }
  */
 export function createProgramMetrics(): ReturnType<typeof createMetrics> {
   const made = createMetrics();
-  // It looks every 100 ms: as often as the default would cost more than an idle router.
+  // It samples every 100 ms: the default rate would cost more than an idle router.
   prometheus.collectDefaultMetrics({ register: made.registry.common, eventLoopMonitoringPrecision: 100 });
   return made;
 }

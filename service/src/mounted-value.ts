@@ -1,11 +1,13 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import { Listeners } from './listeners.ts';
 
-/** The kubelet swaps a symlink up to a minute after the Secret: nothing is gained by looking more often. */
+/** The kubelet swaps a symlink up to a minute after the Secret: nothing is gained by checking more often. */
 const POLL_MS = 5000;
 
 /** What the files of a mounted Secret say, kept current. */
 export interface MountedValue<T> {
-  /** What was last found whole. */
+  /** The last complete value. */
   current(): T;
   /** Calls back after each change. Returns how to stop. */
   onChange(callback: (value: T) => void): () => void;
@@ -14,13 +16,14 @@ export interface MountedValue<T> {
 
 interface MountedValueOptions<T> {
   first: T;
-  /** What is there now. @throws Error for a state that is not whole, or that must not follow the active one. */
+  /** Reads the current value. @throws Error for a state that is incomplete, or that must not follow the active one. */
   read: (current: T) => Promise<T>;
   isSame: (a: T, b: T) => boolean;
   onNews: (value: T) => void;
-  /** Called once for each: the last good state stays active. */
+  /** Called once for each problem; the last good state stays active. */
   onProblem: (problem: string) => void;
   clock: Clock;
+  logger: Logger;
 }
 
 export function watchMountedValue<T>({
@@ -30,8 +33,9 @@ export function watchMountedValue<T>({
   onNews,
   onProblem,
   clock,
+  logger,
 }: MountedValueOptions<T>): MountedValue<T> {
-  const callbacks = new Set<(value: T) => void>();
+  const listeners = new Listeners<[value: T]>((error) => logger.error({ err: error }, 'a change handler threw'));
   let current = first;
   let stopped = false;
   let reported = '';
@@ -44,7 +48,7 @@ export function watchMountedValue<T>({
       if (stopped || isSame(next, current)) return;
       current = next;
       onNews(next);
-      for (const callback of callbacks) callback(next);
+      listeners.notify(next);
     } catch (error) {
       const problem = (error as Error).message;
       if (problem !== reported) onProblem(problem);
@@ -59,10 +63,7 @@ export function watchMountedValue<T>({
   lookLater();
   return {
     current: () => current,
-    onChange(callback) {
-      callbacks.add(callback);
-      return () => void callbacks.delete(callback);
-    },
+    onChange: (callback) => listeners.add(callback),
     stop() {
       stopped = true;
       cancel();

@@ -8,8 +8,8 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 const SAME_REQUEST_MS = 1000;
 
 /**
- * The first SIGTERM or SIGINT stops the program. Who signals again, later than a second after it, does not want to
- * wait: the program ends at once, with exit code 1.
+ * The first SIGTERM or SIGINT stops the program. A second signal, more than a second later, means that the sender does
+ * not want to wait: the program exits at once, with exit code 1.
  * @param stop called once
  */
 export function onStopSignal(clock: Clock, stop: (signal: NodeJS.Signals) => void): void {

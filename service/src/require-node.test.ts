@@ -16,7 +16,7 @@ describe('requireNode24', () => {
   it.each(['20.19.0', '25.0.0', '240.0.0'])('ends it on %s, with one line that says what to do', (version) => {
     const { status, stdout, stderr } = start(version);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(/^wherry router: Node\.js 24 is needed, this is [\d.]+\. Run .*\n$/);
+    expect(stderr).toMatch(/^wherry router: Node\.js 24 is required, but this is [\d.]+\. Run .*\n$/);
     expect(stderr).toContain(version);
   });
 });

@@ -8,7 +8,7 @@ import { fatalMessage } from './start-error.ts';
 export interface RunningProgram {
   /** @param reason the signal, or that it ended by itself */
   stop(reason: string): Promise<void>;
-  /** Resolves with the reason where it is to be stopped without a signal. */
+  /** Resolves with the reason when it must stop without a signal. */
   ended?: Promise<string>;
 }
 
@@ -16,7 +16,7 @@ interface ProgramOptions {
   /** The prefix of its fatal message: `wherry router`. */
   name: string;
   start: () => Promise<RunningProgram>;
-  /** What is begun of its start may end anywhere: who stops it meanwhile does not wait for the start. */
+  /** An unfinished start may be abandoned anywhere: a stop meanwhile does not wait for it. */
   mayEndWhileStarting?: boolean;
   /** A stop that takes longer ends the program with exit code 1. */
   stopWithinMs?: number;

@@ -1,4 +1,4 @@
-/** Lets only so many in at once; the others wait in the order in which they came. */
+/** Admits a limited number at once; the others wait in order of arrival. */
 export interface Semaphore {
   /**
    * Resolves when there is room, with how to release it (once). Rejects with the signal's reason when it aborts first.

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 
 /**
- * Starts a program as `spawn` does, with pipes to it. Where no file descriptor is left, Node makes none of the pipes
- * that its types promise, and emits an `error` that ends the whole process where nobody listens; here that is an
+ * Starts a program as `spawn` does, with pipes to it. When no file descriptor is left, Node creates none of the pipes
+ * that its types promise, and emits an `error` that ends the whole process if nobody listens; here that becomes an
  * exception.
  * @throws Error when this process, or the machine, has no file descriptor left. Other failures are the child's `error`
  * event.

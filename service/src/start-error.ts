@@ -6,14 +6,14 @@ export class StartError extends Error {
   }
 }
 
-/** Whether the error is a StartError; by name, since a class has an identity a realm. */
+/** Whether the error is a StartError; by name, because each realm has its own copy of a class. */
 export function isStartError(error: unknown): error is StartError {
   return error instanceof Error && error.name === 'StartError';
 }
 
 /**
- * What a program that an error ends prints of it: a StartError's one line; of others, which are our own mistakes, the
- * stack.
+ * What a program prints about the error that ends it: the one line of a StartError; the stack of any other error, which
+ * is a bug of ours.
  */
 export function fatalMessage(error: unknown): string {
   if (isStartError(error)) return error.message;

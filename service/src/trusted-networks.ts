@@ -19,9 +19,20 @@ export function trustedNetworks(networks: readonly string[]): TrustedNetworks {
   };
 }
 
-/** IPv4 inside IPv6 as IPv4. */
+/** IPv4 inside IPv6 as IPv4, in whichever way it is written. */
 export function plainAddress(address: string): string {
-  return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address;
+  if (!address.includes(':')) return address;
+  // As sockets give it.
+  if (/^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address)) return address.slice(7);
+  const [, last] = /^[0:]*:ffff:([0-9a-f]{1,4}:[0-9a-f]{1,4}|[\d.]+)$/i.exec(address) ?? [];
+  if (last === undefined || isIP(address) !== 6) return address;
+  return last.includes('.') ? last : dotted(last);
+}
+
+function dotted(groups: string): string {
+  const bytes = Buffer.alloc(4);
+  for (const [at, group] of groups.split(':').entries()) bytes.writeUInt16BE(parseInt(group, 16), 2 * at);
+  return bytes.join('.');
 }
 
 /** The variable `TRUSTED_PROXIES`: networks, comma-separated. */
@@ -44,7 +55,7 @@ function add(list: BlockList, network: string): void {
   const most = version === 6 ? 128 : 32;
   const prefix = bits === undefined ? most : Number(bits);
   if (version === 0 || rest.length > 0 || !/^\d{1,3}$/.test(bits ?? '0') || prefix > most) {
-    throw new RangeError(`${network} is not an address or network (10.0.0.0/8)`);
+    throw new RangeError(`${network} is not an IP address or a network such as 10.0.0.0/8`);
   }
   list.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4');
 }

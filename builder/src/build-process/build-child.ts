@@ -4,27 +4,23 @@ import type { Duplex } from 'node:stream';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { spawnChild } from '@wherry/service/spawn-child.ts';
+import type { BuildIdentity } from '../build-identity.ts';
 import type { BuildProgram } from './build-program.ts';
 import { groupLeader, type GroupLeader, type ProcessExit } from './group-leader.ts';
-
-export interface BuildIdentity {
-  uid: number;
-  gid: number;
-}
 
 interface ChildOptions {
   memoryBytes: number;
   identity?: BuildIdentity | undefined;
 }
 
-/** How Node's process ended, and the last words of esbuild's, which may complain that its reader is gone. */
+/** How Node's process ended, and the final output of esbuild's, which may complain that its reader is gone. */
 export interface BuildExit extends ProcessExit {
   esbuildStderr: string;
 }
 
 /**
- * What does one build: a Node process and beside it esbuild's. Both are our own children, so that we reap both however
- * they end (`docs/adr/0023-every-process-has-a-parent.md`).
+ * The processes of one build: Node's and esbuild's. Both are our own children, so that we reap both however they end
+ * (`docs/adr/0023-every-process-has-a-parent.md`).
  */
 export interface BuildChild {
   /** Node's and esbuild's: each leads a process group. */
@@ -41,10 +37,10 @@ export interface BuildChild {
 export async function startBuildChild(program: BuildProgram, options: ChildOptions): Promise<BuildChild> {
   const esbuildProcess = spawnEsbuild(program, options);
   const esbuildStarts = groupLeader(esbuildProcess);
-  // Then there is nothing to hand to Node.
+  // Then there is nothing to pass to Node.
   if (esbuildProcess.pid === undefined) await esbuildStarts;
   try {
-    // In the same turn of the event loop, so that we read nothing of what esbuild says.
+    // In the same turn of the event loop, so that we read nothing of esbuild's output.
     const nodeProcess = spawnNode(program, options, esbuildProcess);
     const node = await groupLeader(nodeProcess);
     const esbuild = await esbuildStarts;
@@ -89,8 +85,8 @@ const apart = ({ identity }: ChildOptions) => ({ cwd: '/', detached: true, ...id
 function spawnEsbuild({ esbuildBinary, esbuildArguments }: BuildProgram, options: ChildOptions): ChildProcess {
   return spawnChild(esbuildBinary, esbuildArguments, {
     ...apart(options),
-    // It collects garbage seldom, for most builds end before it would help, and from its half of the memory on more
-    // often.
+    // It rarely collects garbage, because most builds end before it would help; beyond its half of the memory it
+    // collects more often.
     env: { GOGC: '400', GOMEMLIMIT: `${Math.floor(options.memoryBytes * 0.45)}` },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -111,15 +107,15 @@ function spawnNode(program: BuildProgram, options: ChildOptions, esbuild: ChildP
 
 /**
  * The permission model keeps Node's own file calls to the two packages, and it may start no process. esbuild is a
- * program, so that it cannot be kept. The wall is that no file is ever requested (`sources-plugin.ts`), and the other
- * uid.
+ * native program, which this model cannot restrict. The real boundaries are that no file is ever requested
+ * (`sources-plugin.ts`), and the separate uid.
  */
 function nodeFlags({ readable }: BuildProgram, memoryBytes: number): string[] {
   return [
     '--permission',
     ...readable.map((folder) => `--allow-fs-read=${folder}`),
     '--disable-sigusr1',
-    // Packages come in large strings that live a moment.
+    // Packages arrive in large, short-lived strings.
     '--min-semi-space-size=16',
     '--max-semi-space-size=32',
     // esbuild's own process needs the other half.

@@ -21,12 +21,12 @@ interface Installation {
 }
 
 /**
- * The program as one script: types stripped and modules loaded at each start would cost each build 100 ms.
- * It goes to the process over its standard input, so that no file of it lies anywhere.
+ * The program as one script: types stripped and modules loaded at each start would cost each build 100 ms. It is passed
+ * to the process over its standard input, so that no file contains it.
  */
 export async function makeBuildProgram(): Promise<BuildProgram> {
   const { esbuildFile, honoFolder } = installation();
-  const code = await processScript(fileURLToPath(new URL('build-process.ts', import.meta.url)));
+  const code = await processScript(fileURLToPath(new URL('../bundling/build-process.ts', import.meta.url)));
   const binary = esbuildBinary();
   const esbuildFolder = path.dirname(path.dirname(esbuildFile));
   const { version } = JSON.parse(await readFile(path.join(esbuildFolder, 'package.json'), 'utf8')) as {
@@ -42,7 +42,7 @@ export async function makeBuildProgram(): Promise<BuildProgram> {
   };
 }
 
-/** Where the packages lie that a build uses. */
+/** The folders of the packages that a build uses. */
 export function installation(): Installation {
   const esbuildFile = createRequire(import.meta.url).resolve('esbuild');
   const honoFolder = path.resolve(fileURLToPath(import.meta.resolve('hono/jsx/jsx-runtime')), '../../..');

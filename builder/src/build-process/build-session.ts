@@ -1,6 +1,6 @@
 import type { BuildInput, BuildRequest, UsedLock } from '@wherry/core/ports/builder.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
-import { BlobResponder } from '../blobs/blob-responder.ts';
+import { BlobResponder } from '../blob-exchange/blob-responder.ts';
 import type { BuildChild } from './build-child.ts';
 import {
   PackageError,
@@ -16,7 +16,7 @@ import { resolvePackages } from '../packages/resolve-packages.ts';
 export type FinalReport = Extract<BuildReport, { type: 'built' | 'failed' }>;
 type Question = Exclude<BuildReport, FinalReport>;
 
-/** How a session ended; undefined: without a report, and how the process exits says why. */
+/** How a session ended; undefined if without a report, in which case the exit of the process says why. */
 export type BuildSessionEnd =
   { by: 'report'; report: FinalReport } | { by: 'nonsense' } | { by: 'packages'; failure: PackageFailure } | undefined;
 
@@ -34,14 +34,14 @@ export class BuildSession {
   readonly inputs = new Map<string, BuildInput>();
   /** By source. */
   locks = new Map<string, UsedLock>();
-  /** The packages that it got, once it has requested some. */
+  /** The packages that it received, once it has requested some. */
   packages: UsedPackages | undefined;
   readonly #child: BuildChild;
   readonly #request: BuildRequest;
   readonly #context: BuildSessionContext;
-  /** Whoever took the process over gets nothing that the request does not hold anyway. */
+  /** An attacker who took the process over gets nothing that the request does not contain anyway. */
   readonly #blobs: BlobResponder;
-  /** What the layouts say of each tarball, by integrity. */
+  /** What the layouts say about each tarball, by integrity. */
   readonly #tarballs = new Map<string, { source: string; locked: LockedPackage }>();
   #requirements: Record<string, RequiredSpecifier[]> = {};
   #requestedPackages = false;
@@ -55,7 +55,7 @@ export class BuildSession {
       this.#blobs.allow(digest, () => this.#readFile(digest, files));
   }
 
-  /** @throws what the content store or the signal says. */
+  /** @throws the error of the content store or the signal. */
   async run(maxBytes: number): Promise<BuildSessionEnd> {
     const ended = Promise.withResolvers<BuildSessionEnd>();
     this.#child.channel.send(orderOf(this.#request, maxBytes));
@@ -65,7 +65,7 @@ export class BuildSession {
 
   async #listen(end: (end: BuildSessionEnd) => void): Promise<void> {
     const failed = Promise.withResolvers<never>();
-    // Answers are made side by side; what goes wrong with one of them is raised here.
+    // Answers are prepared concurrently; an error in one of them is raised here.
     failed.promise.catch(() => undefined);
     const messages = this.#child.channel.messages()[Symbol.asyncIterator]();
     for (;;) {

@@ -1,10 +1,11 @@
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Builder } from '@wherry/core/ports/builder.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
-import { startBuildChild, type BuildChild, type BuildIdentity } from './build-child.ts';
+import type { BuildIdentity } from '../build-identity.ts';
+import { startBuildChild, type BuildChild } from './build-child.ts';
 import { makeBuildProgram, type BuildProgram } from './build-program.ts';
 import type { PackageRegistry } from '../packages/package-registry.ts';
 import type { WarmUp } from './protocol.ts';
@@ -32,13 +33,13 @@ export interface ProcessBuilderOptions {
   logger: Logger;
   metrics: Metrics;
   limits?: Partial<BuildLimits>;
-  /** Keeps a started process at hand after a build, for the next one. Default: yes. */
+  /** Keeps a started process ready after a build, for the next one. Default: yes. */
   spare?: boolean;
   /** The user that builds run as: only root can give one. It must be able to read the installation. */
   identity?: BuildIdentity;
 }
 
-/** A builder that has each build done by a process of its own, away from every key and credential (B1, B2). */
+/** A builder that runs each build in a process of its own, away from every key and credential (B1, B2). */
 export function createProcessBuilder(options: ProcessBuilderOptions): Builder & { stop(): Promise<void> } {
   const { clock, logger, identity } = options;
   const limits = { ...LIMITS, ...options.limits };

@@ -7,7 +7,7 @@ const STDERR_CHARACTERS = 4000;
 export interface ProcessExit {
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** The last that it wrote to its standard error: for the log, never for people. */
+  /** The end of its standard error output: for the log, never for people. */
   stderr: string;
 }
 
@@ -68,7 +68,7 @@ function closeOf(child: ChildProcess): Promise<ProcessExit> {
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-STDERR_CHARACTERS);
   });
-  // `close` comes after `exit`, when nobody holds its standard error any more.
+  // `close` comes after `exit`, when no process holds its standard error any more.
   child.once('close', (code, signal) => resolve({ code, signal, stderr }));
   return promise;
 }

@@ -2,17 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PackageLayout, PackageRegistry } from '../packages/package-registry.ts';
 import type { WarmPackages } from './protocol.ts';
 
-/** More than this is not unpacked before it is requested. In bytes of tarballs. */
+/** At most this many bytes of tarballs are unpacked before they are requested. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** What a build got of packages. */
+/** The packages that a build received. */
 export interface UsedPackages {
   layouts: Record<string, PackageLayout>;
   /** The lock that names each requested tarball, by integrity. */
   tarballs: Map<string, string>;
 }
 
-/** The packages of the last build that had some, for the process that stands ready for the next one. */
+/** The packages of the last build that had some, for the spare process of the next build. */
 export class PackagesOfLastBuild {
   readonly #registry: () => Promise<PackageRegistry>;
   #last: UsedPackages | undefined;
@@ -22,12 +22,12 @@ export class PackagesOfLastBuild {
   }
 
   remember(used: UsedPackages): void {
-    // A process that stood ready with tarballs did not request them.
+    // A spare process that was given tarballs did not request them.
     const before = isDeepStrictEqual(used.layouts, this.#last?.layouts) ? this.#last?.tarballs : undefined;
     this.#last = { layouts: used.layouts, tarballs: new Map([...(before ?? []), ...used.tarballs]) };
   }
 
-  /** Undefined where there is nothing to make ready. @throws PackageError for a tarball that cannot be used. */
+  /** Undefined where there is nothing to prepare. @throws PackageError for a tarball that cannot be used. */
   async toWarmUp(maxBytes: number, signal: AbortSignal): Promise<WarmPackages | undefined> {
     if (this.#last === undefined) return undefined;
     const { layouts, tarballs } = this.#last;

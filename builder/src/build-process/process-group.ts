@@ -3,7 +3,7 @@ import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const PAGE_BYTES = 4096;
-/** How often it is looked whether a group that was killed has ended: most have at the first look. */
+/** How often to check whether a killed group has ended: most have at the first check. */
 const END_POLL_MS = 2;
 
 /** Ends a process and all that it started. Nothing happens when they are gone already. */
@@ -17,7 +17,7 @@ export function killGroup(leader: number): void {
 
 /**
  * Resolves when no process of a group that was killed runs any more. A process closes its pipes before it has ended,
- * and one whose parent was killed ends under another, so that neither event says so.
+ * and one whose parent was killed ends under another, so neither event proves it.
  */
 export async function untilGroupEnded(leader: number): Promise<void> {
   while (hasGroup(leader) && (await membersOf([leader])).length > 0) await delay(END_POLL_MS);
@@ -28,7 +28,7 @@ export async function groupMemory(leaders: readonly number[]): Promise<number> {
   return (await membersOf(leaders)).reduce((sum, { pages }) => sum + pages * PAGE_BYTES, 0);
 }
 
-/** Without a look at every process of the machine. Those that ended count as long as nobody has reaped them. */
+/** It avoids reading every process of the machine. Ended processes count until they are reaped. */
 function hasGroup(leader: number): boolean {
   try {
     return process.kill(-leader, 0);
@@ -49,7 +49,7 @@ async function membersOf(leaders: readonly number[]): Promise<Member[]> {
 }
 
 async function memberOf(id: string, leaders: readonly number[]): Promise<Member | undefined> {
-  // One that ended since the folder was read.
+  // A process that ended since the folder was read.
   const stat = await readFile(`/proc/${id}/stat`, 'latin1').catch(() => '');
   // The name, in parentheses, may hold anything; then: state, parent, group, … the threads as the 18th and the resident
   // pages as the 22nd.

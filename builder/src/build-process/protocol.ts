@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { BuildFailureReason, BuildInput, SourceLocation } from '@wherry/core/ports/builder.ts';
 import { digestSchema, type Digest } from '@wherry/core/resources/meta.ts';
-import { blobRequestSchema, type BlobAnswer } from '../blobs/blob-protocol.ts';
+import { blobRequestSchema, type BlobAnswer } from '../blob-exchange/blob-protocol.ts';
 import type { RequiredSpecifier, PackageLayout } from '../packages/package-registry.ts';
 
 /** What the service sends the process that builds, over its one pipe. */
@@ -11,10 +11,10 @@ export interface BuildOrder {
   path: string;
   /** By source and path in it: digest and size of each file. Names, not contents. */
   trees: Record<string, Record<string, [digest: Digest, size: number]>>;
-  /** Bytes that the artifact may have, and a single file that is read. */
+  /** Maximum bytes of the artifact, and of a single file that is read. */
   maxBytes: number;
 }
-/** What the service sends a process whose order may come later: to get ready. It is not answered. */
+/** What the service sends a process whose order may come later, so that it prepares. It is not answered. */
 export interface WarmUp {
   type: 'warm';
   /** The packages of the last build that had some: the next one is likely to require the same. */
@@ -48,7 +48,7 @@ const REASONS = [
   'PackageTooLarge',
 ] as const satisfies readonly BuildFailureReason[];
 
-/** What the process itself can say of a failure; the rest is seen from outside alone. */
+/** The failures that the process itself can report; the others are visible only from outside. */
 export interface BuildFailureReport {
   reason: (typeof REASONS)[number];
   message: string;
@@ -65,11 +65,11 @@ const inputs: z.ZodType<BuildInput[]> = z.array(
   z.object({ source: z.string(), path: z.string(), digest: digestSchema }),
 );
 
-/** What the build process says. It runs untrusted code, so that each line is checked. */
+/** What the build process sends. It runs untrusted code, so each line is checked. */
 export const buildReportSchema = z.discriminatedUnion('type', [
   /** A file of the order's trees, or a tarball of a layout that was sent before. */
   blobRequestSchema,
-  /** Once a build: by source, the `npm:` specifiers that it reaches; what package.json requires goes without saying. */
+  /** Once a build: by source, the `npm:` specifiers that it reaches; those of package.json are not repeated. */
   z.object({ type: z.literal('packages'), sources: z.record(z.string(), z.array(requiredSpecifier)) }),
   z.object({ type: z.literal('built'), artifact: z.string(), inputs }),
   z.object({

@@ -10,14 +10,14 @@ import { groupMemory } from './process-group.ts';
 import type { UsedPackages } from './packages-of-last-build.ts';
 import { createTimeBudgets, type TimeBudgets } from './time-budgets.ts';
 
-/** How often the memory of its processes is looked at. Small builds have ended before the first look. */
+/** How often the memory of its processes is checked. Small builds have ended before the first check. */
 const MEMORY_POLL_MS = 100;
 const MIB = 1024 * 1024;
 
 /** B1. */
 export interface BuildLimits {
   timeoutMs: number;
-  /** In which packages must have come; it does not count as the build's time. */
+  /** The time in which packages must arrive; it does not count as the build's time. */
   packagesTimeoutMs: number;
   /** Of all its processes. */
   memoryBytes: number;
@@ -33,7 +33,7 @@ interface RunBuildOptions {
   clock: Clock;
   logger: Logger;
   limits: BuildLimits;
-  /** Called with the packages of a build that went well. */
+  /** Called with the packages of a successful build. */
   onPackages?: (used: UsedPackages) => void;
 }
 
@@ -44,7 +44,7 @@ type Ending =
 
 /**
  * One build in one process, which is dead with all that it started when this resolves.
- * @throws what the content store or the signal says: then the build was not tried.
+ * @throws the error of the content store or the signal: then the build did not run.
  */
 export async function runBuild(
   child: BuildChild,
@@ -88,7 +88,7 @@ function watchLimits(
   let stopPoll = (): void => undefined;
   let stopped = false;
   const poll = async (): Promise<void> => {
-    // Without /proc nothing is known; the heap's own limit remains.
+    // Without /proc the memory is unknown; the limit of the heap remains.
     const bytes = await groupMemory(child.pids).catch(() => 0);
     if (stopped) return;
     if (bytes > limits.memoryBytes) end({ by: 'memory' });
@@ -137,7 +137,7 @@ function resultOf(
   if (ending.by === 'packagesTimeout')
     return failed(
       'InstallTimeout',
-      `The packages took longer than ${seconds(limits.packagesTimeoutMs)} to come.`,
+      `The packages took longer than ${seconds(limits.packagesTimeoutMs)} to arrive.`,
       true,
     );
   if (ending.by === 'memory' || (ending.by === 'exit' && ranOutOfMemory(exit))) {
@@ -172,7 +172,7 @@ function reported(report: FinalReport, limits: BuildLimits): BuildResult {
   };
 }
 
-/** V8 says so before it aborts, Go before it exits; the kernel kills without a word. */
+/** V8 prints it before it aborts, Go before it exits; the kernel kills without any output. */
 const ranOutOfMemory = ({ signal, stderr, esbuildStderr }: BuildExit): boolean =>
   /heap out of memory|runtime: out of memory|cannot allocate memory/.test(stderr + esbuildStderr) ||
   (signal === 'SIGKILL' && stderr === '');

@@ -2,16 +2,16 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { BuildChild } from './build-child.ts';
 
-/** After an edit the machine first starts the function; the next edit is hardly as soon. */
+/** After an edit the machine first starts the function; the next edit is unlikely to come that soon. */
 const DELAY_MS = 150;
 /** An author who edits comes back within this time; else the spare's memory is freed. */
 const IDLE_MS = 10 * 60_000;
 
-/** At most one process that stands ready for the next build. */
+/** At most one spare process, ready for the next build. */
 export interface SpareProcess {
-  /** The process, if one stands ready; it is the caller's from now on. */
+  /** The spare process, if there is one; from now on it belongs to the caller. */
   take(): BuildChild | undefined;
-  /** Has one ready soon, and for a while. */
+  /** Starts one soon, and keeps it for a while. */
   prepare(): void;
   stop(): Promise<void>;
 }

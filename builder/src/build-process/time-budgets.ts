@@ -1,8 +1,8 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
 /**
- * The two times of a build, of which one passes at a time: that of the process, and that in which it waits for
- * packages.
+ * The two time budgets of a build, of which one is running at any time: the one of the process, and the one for waiting
+ * for packages.
  */
 export interface TimeBudgets {
   /** The process waits for packages from now until the returned function is called; waits may overlap. */
@@ -41,7 +41,7 @@ export function createTimeBudgets(
     },
     stop() {
       stopTimer();
-      // A wait that ends later starts nothing any more.
+      // A wait that ends later must not start the clock again.
       waits = Number.POSITIVE_INFINITY;
     },
   };

@@ -5,7 +5,7 @@ import type { PluginInput } from './sources-plugin.ts';
 
 const PACKAGE = 'package:';
 
-/** Of an error in a package's file: the author's import that leads there. Undefined for every other error. */
+/** For an error in a package's file: the author's import that leads there. Undefined for every other error. */
 export async function authorLocation(
   error: Message | undefined,
   { importedBy, files, packages }: PluginInput,
@@ -25,7 +25,7 @@ export async function authorLocation(
   return files.has(file) ? placeIn(file, (await files.read(file)).toString('utf8'), specifier) : undefined;
 }
 
-/** Where a specifier first stands in quotes; what JSX imports stands nowhere. */
+/** Where a specifier first appears in quotes; what JSX imports appears nowhere. */
 function placeIn(file: string, code: string, specifier: string): SourceLocation {
   const index = Math.max(0, ...[`'`, `"`, '`'].map((quote) => code.indexOf(quote + specifier + quote)));
   const before = code.slice(0, index).split('\n');

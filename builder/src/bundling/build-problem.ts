@@ -4,10 +4,10 @@ import type { BuildFailureReport } from '../build-process/protocol.ts';
 
 export type FailureReason = BuildFailureReport['reason'];
 
-/** An error that says its own reason; esbuild hands `detail` through and adds the place of the import. */
+/** An error that carries its own reason; esbuild passes `detail` through and adds the location of the import. */
 export const refusal = (reason: FailureReason, text: string): PartialMessage => ({ text, detail: { reason } });
 
-/** Thrown in answers to esbuild, which makes an error of it and hands it on as `detail`. */
+/** Thrown in answers to esbuild, which turns it into an error and passes it on as `detail`. */
 export class BuildProblem extends Error {
   override readonly name = 'BuildProblem';
   readonly reason: FailureReason;
@@ -25,7 +25,7 @@ export interface Detail {
   requirement?: { source: string; specifier: string | undefined; name: string };
 }
 
-/** An import that has no answer yet: with `npm:`, else by what the source's package.json says. */
+/** An import that cannot be resolved yet: with `npm:`, otherwise by the source's package.json. */
 export const packageRequirement = (requirement: NonNullable<Detail['requirement']>, text: string): PartialMessage => {
   const detail: Detail = { reason: 'ImportNotFound', requirement };
   return { text, detail };

@@ -4,13 +4,13 @@ import { exportAdvice } from './describe-errors.ts';
 import { fileOf } from './module-kind.ts';
 import { sourcesPlugin, type PluginInput } from './sources-plugin.ts';
 
-/** What one run of esbuild came to. */
+/** The result of one run of esbuild. */
 type PassOutcome = { artifact: string } | { failure: BuildFailureReport } | { errors: Message[] };
 
 const OPTIONS = {
   entryPoints: ['handler'],
   outfile: '/app/handler.mjs',
-  // Never the folder in which the process happens to run: its name would be in messages and in the output.
+  // Never the working folder of the process: its name would appear in messages and in the output.
   absWorkingDir: '/',
   bundle: true,
   write: false,
@@ -46,10 +46,10 @@ function outcomeOf(handler: string, result: BuildResult<typeof OPTIONS>, maxByte
     return { failure: { reason: 'ExportError', message: exportAdvice(handler) } };
   const text = (name: string): string => result.outputFiles.find(({ path }) => path.endsWith(name))?.text ?? '';
   const size = result.outputFiles.reduce((sum, { contents }) => sum + contents.byteLength, 0);
-  // The map grows by a third when it goes in; the service checks the exact size.
+  // The map grows by a third when it is inlined; the service checks the exact size.
   const artifact = size > maxBytes ? undefined : finishArtifact(text('.mjs'), text('.mjs.map'));
   if (artifact !== undefined && Buffer.byteLength(artifact) <= maxBytes) return { artifact };
-  const message = `The handler and what it imports make more than ${maxBytes} bytes of code. Import less, or fetch large data when it is needed.`;
+  const message = `The handler and what it imports amount to more than ${maxBytes} bytes of code. Import less, or fetch large data when it is needed.`;
   return { failure: { reason: 'BuildTooLarge', message } };
 }
 

@@ -54,7 +54,7 @@ async function attempt(input: PluginInput, onPackages?: (input: PluginInput) => 
   const first = await runBundlePass(input);
   if (!('errors' in first)) return first;
   const requirements = await collectRequirements(first.errors, input.settingsOf);
-  // What else is wrong needs no packages.
+  // Other errors do not depend on packages.
   if (requirements === undefined)
     return { failure: describeErrors(first.errors.filter((error) => !isRequirement(error))) };
   const layouts = Object.keys(requirements).length === 0 ? {} : await tools.packages.layouts(requirements);
@@ -106,7 +106,7 @@ function makeInput(
 async function withPackages(input: PluginInput, layouts: Record<string, PackageLayout>): Promise<PluginInput> {
   const { files, tools, language, maxBytes } = input;
   const isPrepared = tools.prepared?.key === preparedKey(layouts, language, maxBytes);
-  // Under way, it is done sooner than the same work begun beside it.
+  // If it is running already, it finishes sooner than the same work started again.
   const prepared = isPrepared ? await tools.prepared?.ready : undefined;
   const packages = prepared?.packages ?? packageFiles(layouts, (locked) => unpack(locked, tools));
   const loaded = new Map([...input.loaded, ...(prepared?.loaded ?? [])]);
@@ -128,7 +128,7 @@ function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): Build
   }
   if (!files.has(`${source}/${path}`)) {
     const similar = files.otherCase(`${source}/${path}`);
-    const hint = similar === undefined ? '' : ` There is ${similar}: upper and lower case count.`;
+    const hint = similar === undefined ? '' : ` There is ${similar}: names are case-sensitive.`;
     return { reason: 'HandlerNotFound', message: `Source ${source} has no file ${path}.${hint}` };
   }
   if (isHandlerFile(path)) return undefined;

@@ -10,7 +10,7 @@ export interface BundlerTools {
   /** Folder of the package `hono`, whose JSX runtime the platform serves. */
   honoFolder: string;
   packages: PackageService;
-  /** What was made ready before the order came, or still is. */
+  /** What was prepared before the order arrived, or is still being prepared. */
   prepared?: Preparation | undefined;
   /** Frees esbuild's memory: it is called once all is bundled, before the artifact is put together. */
   release?: () => void;
@@ -33,15 +33,15 @@ export interface PreparedPackages {
   loaded: ReadonlyMap<string, Promise<OnLoadResult>>;
 }
 
-/** Packages that are being made ready. */
+/** Packages that are being prepared. */
 export interface Preparation {
   /** Of `preparedKey`: they serve an order of the same. */
   key: string;
-  /** Undefined where it did not go well: then the order does all itself. */
+  /** Undefined where preparing failed: then the build does everything itself. */
   ready: Promise<PreparedPackages | undefined>;
 }
 
-/** Everything that decides what the files of packages become. */
+/** Everything that determines how the files of packages are compiled. */
 export const preparedKey = (
   layouts: Record<string, PackageLayout>,
   language: LanguageOptions,

@@ -8,12 +8,12 @@ import { withoutSuffixes } from './module-kind.ts';
 const NAMESPACE = /\b(?:app|entry|hono|package|throws):(?=[^\s"]*)/g;
 const MAX_LENGTH = 1000;
 
-/** What esbuild calls its findings, and what they are here. */
+/** The ids of esbuild's messages, and what they mean here. */
 const COMPUTED = new Set(['unsupported-dynamic-import', 'unsupported-require-call']);
 export const COMPUTED_ADVICE =
-  'import() and require() take only a path that is written out, since the function is one module. Import each file that may be needed by name, and choose among them';
+  'import() and require() accept only a literal path, because the function is bundled into one module. Import each file that may be needed by name, and choose among them';
 
-/** The failure that a build ends in: its first error, where it is, and how many more there are. */
+/** The failure of a build: its first error, its location, and how many more there are. */
 export function describeErrors(errors: readonly Message[]): BuildFailureReport {
   const [first] = errors;
   if (first === undefined) return { reason: 'BuildFailed', message: 'The code could not be built.' };
@@ -37,7 +37,7 @@ function classify(error: Message): { reason: FailureReason; text: string } {
   return { reason: error.location === null ? 'BuildFailed' : 'SyntaxError', text };
 }
 
-/** The one import of packages that is left without an answer: see `sources-plugin.ts`. */
+/** The one import in packages that is left unresolved: see `sources-plugin.ts`. */
 function nativeAddOn({ text, location }: Message): string | undefined {
   const [, name] = /^package:.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(location?.file ?? '') ?? [];
   if (name === undefined || !text.startsWith('Could not resolve ')) return undefined;
@@ -47,7 +47,7 @@ function nativeAddOn({ text, location }: Message): string | undefined {
 export const nativeAddOnText = (name: string): string =>
   `The package ${name} is a native add-on, which cannot run here. Use a WebAssembly or JavaScript version of it.`;
 
-/** esbuild says it of the import of the handler that we write ourselves. */
+/** esbuild reports it for the import of the handler, which we write ourselves. */
 function noDefaultExport(text: string): ReturnType<typeof classify> {
   return { reason: 'ExportError', text: exportAdvice(/"app:([^"]*)"/.exec(text)?.[1] ?? 'The handler') };
 }

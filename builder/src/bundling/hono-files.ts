@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** What JSX needs of Hono, served by the platform: by specifier, the file in Hono's package. Nothing else of it. */
+/**
+ * The parts of Hono that JSX needs, which the platform serves: by specifier, the file in Hono's package. Nothing else
+ * of Hono is served.
+ */
 const ENTRIES: Record<string, string> = {
   'hono/jsx': 'dist/jsx/index.js',
   'hono/jsx/jsx-runtime': 'dist/jsx/jsx-runtime.js',

@@ -10,7 +10,7 @@ export interface PackageLoadContext extends LoadContext {
   packages: PackageFiles;
 }
 
-/** A file of a package, made safe to bundle. A kind that nobody knows is JavaScript, as Node takes it for `require`. */
+/** A file of a package, made safe to bundle. An unknown file type is JavaScript, as for Node's `require`. */
 export async function loadPackageFile(
   path: string,
   attributes: Record<string, string>,
@@ -27,12 +27,14 @@ export async function loadPackageFile(
   return addOn === undefined ? { contents: safe.code, loader } : { errors: [addOn] };
 }
 
-/** A string that ends in the name of a native add-on's file, whole or put together; `process.versions.node` is none. */
+/**
+ * A string that ends in the name of a native add-on's file, literal or computed; `process.versions.node` is not one.
+ */
 const ADD_ON_FILE = /(?<=[\w}-])(?<!versions|engines)\.node['"`]/;
 
 /**
- * Of code that loads what it finds when it runs: that it is after a native add-on, as many are that choose one by the
- * platform. Undefined for an optional package, without which the others do.
+ * For code that loads something chosen at run time: whether it looks for a native add-on, as many packages do that
+ * choose one by platform. Undefined for an optional package, which the others can do without.
  */
 function addOnOf({ path, code }: { path: string; code: string }, packages: PackageFiles): PartialMessage | undefined {
   const locked = packages.locked(packages.folderOf(path) ?? '');

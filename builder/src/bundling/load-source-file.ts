@@ -16,10 +16,9 @@ export interface LoadContext {
   maxBytes: number;
 }
 
-const SOURCE_MAP =
-  'A source map cannot be read from a file. Remove this comment, or put the map into it as a data: URL.';
+const SOURCE_MAP = 'A source map cannot be read from a file. Remove this comment, or inline the map as a data: URL.';
 
-/** A file of an author's. What it may not do is an error at its place. */
+/** An author's file. What it may not do is an error at that place. */
 export async function loadSourceFile(
   path: string,
   attributes: Record<string, string>,
@@ -41,7 +40,7 @@ export const tooLarge = (path: string, maxBytes: number): OnLoadResult => ({
 
 type Code = Parameters<typeof computedImports>[0];
 
-/** What would make esbuild read the disk by itself, or the function look for files that it will not have. */
+/** Code that would make esbuild read the disk by itself, or make the function look for files that it will not have. */
 async function unsupported(file: Code, { tools, language }: LoadContext): Promise<NonNullable<OnLoadResult['errors']>> {
   const map = fileSourceMap(file.code);
   const found = map === null ? runtimeFileRead(file.code) : { index: map.index, text: SOURCE_MAP };

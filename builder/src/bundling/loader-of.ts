@@ -30,13 +30,13 @@ export function loaderOf(file: string, attributes: Record<string, string>): { lo
   if (type !== undefined) {
     const loader = Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
     return loader === undefined
-      ? { problem: `the type ${JSON.stringify(type)} is not one of json, text and bytes` }
+      ? { problem: `the type ${JSON.stringify(type)} is not supported. Use json, text or bytes` }
       : { loader };
   }
   const extension = /\.([^./]+)$/.exec(file)?.[1]?.toLowerCase() ?? '';
   const loader = Object.hasOwn(BY_EXTENSION, extension) ? BY_EXTENSION[extension] : undefined;
   return loader === undefined
-    ? { problem: `${file} is of no known kind. Import it with { type: "text" } or with { type: "bytes" }` }
+    ? { problem: `${file} has an unknown file type. Import it with { type: "text" } or { type: "bytes" }` }
     : { loader };
 }
 

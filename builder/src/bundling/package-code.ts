@@ -5,9 +5,8 @@ import type { LanguageOptions } from './ts-config.ts';
 
 /**
  * A package's code, made such that esbuild opens no file of the disk for it (B2): names of source maps are taken away,
- * and calls of `import()` and `require()` with a path that is put together become calls that esbuild leaves alone. Such
- * a call works as far as Node's own modules go, and else throws: that it is there is no mistake, for it may never be
- * reached.
+ * and calls of `import()` and `require()` with a computed path become calls that esbuild leaves alone. Such a call
+ * works for Node's own modules and otherwise throws. Its presence is not an error, because it may never be reached.
  * @returns the code, and whether it has such calls.
  */
 export async function packageCode(
@@ -24,7 +23,10 @@ export async function packageCode(
     : { code: withoutComputedImports(code, found), computed: true };
 }
 
-/** Comments that esbuild would follow: data, which would name strange files in stack traces, and `file:` URLs. */
+/**
+ * Comments that esbuild would follow: data URLs, which would put foreign file names into stack traces, and `file:`
+ * URLs.
+ */
 const MAP_COMMENT = /(^[^'"`\n]*\/[/*])[#@](?= sourceMappingURL=)|(\/[/*])[#@](?= sourceMappingURL=\s*file:)/gim;
 const withoutSourceMaps = (code: string): string =>
   code.includes('sourceMappingURL=')
@@ -32,8 +34,8 @@ const withoutSourceMaps = (code: string): string =>
     : code;
 
 /**
- * What in JavaScript may follow the two words where no path is put together: one string without escapes or one name,
- * and the end of the call; or what makes it no call. Everything else is for esbuild to judge.
+ * What may follow the two words in JavaScript when no path is computed: one string without escapes or one name, and the
+ * end of the call; or something that makes it not a call. esbuild decides about everything else.
  */
 const ARGUMENT = String.raw`\s*\(\s*(?:'[^'\\\n]*'|"[^"\\\n]*"|[\w$]+(?:\.[\w$]+)*)\s*\)`;
 const NO_CALL = String.raw`[\w$,;:=&|?}\-+>]`;
@@ -50,7 +52,7 @@ const mayExpand = (code: string, loader: Loader): boolean =>
 function withoutComputedImports(code: string, found: PartialMessage[]): string {
   // Line by line, with their ends between them, and in bytes: as esbuild counts.
   const lines = Buffer.from(code).toString('latin1').split(LINE_END);
-  // From the end on, so that places stay right.
+  // From the end backwards, so that earlier positions stay valid.
   for (const { location, id } of found.toReversed()) {
     const { line = 1, column = 0, length = 0 } = location ?? {};
     const index = 2 * (line - 1);

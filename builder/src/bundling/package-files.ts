@@ -1,15 +1,15 @@
 import type { LockedPackage, PackageLayout } from '../packages/package-registry.ts';
 import { matchesGlob } from 'node:path';
 
-/** What of a package.json steers how its files are read. */
+/** The parts of a package.json that control how its files are read. */
 interface PackageManifest {
   type?: unknown;
   sideEffects?: unknown;
 }
 
 /**
- * The virtual node_modules of all sources: paths are `<source>/node_modules/…`. Tarballs come when they are first
- * touched.
+ * The virtual node_modules of all sources: paths are `<source>/node_modules/…`. Tarballs are fetched when they are
+ * first accessed.
  */
 export interface PackageFiles {
   /** Whether the source has a node_modules. */
@@ -103,7 +103,7 @@ export function packageFiles(layouts: Record<string, PackageLayout>, load: Load)
   };
 }
 
-/** The answer that is known, or a new one. A failure is forgotten: another time it may go well. */
+/** The known answer, or a new one. A failure is forgotten, because a retry may succeed. */
 function remember<T>(known: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
   const before = known.get(key);
   if (before !== undefined) return before;

@@ -7,7 +7,7 @@ import type { ImportStyle, PackageResolver } from './package-resolver.ts';
 type PackageResolution =
   | { file: string }
   | { builtin: string }
-  /** Nowhere, but only who gets there finds out: a module that throws this when it is loaded. */
+  /** Nowhere, but that matters only at run time: a module that throws this when it is loaded. */
   | { throws: string }
   /** A native add-on: an error, but for a `require` whose failure the package handles. */
   | 'native'
@@ -43,7 +43,7 @@ export async function resolveInPackage(
   { specifier, importer, kind }: { specifier: string; importer: string; kind: ImportKind },
   context: PackageImportContext,
 ): Promise<PackageResolution> {
-  // What Node would answer when the code runs, it answers then.
+  // What Node would resolve at run time is left to run time.
   if (isBuiltin(specifier) || kind === 'require-resolve') return { builtin: specifier };
   const found = await find(specifier, importer, styleOf(kind), context);
   const native = nativeAddOn(specifier, found);
@@ -86,13 +86,13 @@ export async function findPackage(
   const name = packageName(specifier) ?? specifier;
   const target = ownName(name, folder, packages) ?? packages.find(name, folder);
   if (target === undefined) return { problem: `there is no package ${name}` };
-  // A tarball that cannot be used says so here; to the resolver it would be a file that is not there.
+  // An unusable tarball is reported here; the resolver would only see a missing file.
   await packages.kindOf(`${target}/package.json`);
   const found = await resolver.resolve(specifier, folder, style);
   if ('file' in found)
     return packages.folderOf(found.file) === target
       ? found
-      : { problem: `${describe(packages, target)} leads out of its own files` };
+      : { problem: `${describe(packages, target)} points outside its own files` };
   return { problem: `${describe(packages, target)}: ${found.problem}` };
 }
 
@@ -110,7 +110,7 @@ async function findRelative(
 ): Promise<{ file: string } | { problem: string }> {
   const path = join(folder, specifier);
   // Not even its neighbour in node_modules, nor the code of the author.
-  if (path !== own && !path.startsWith(`${own}/`)) return { problem: 'it leads out of the package' };
+  if (path !== own && !path.startsWith(`${own}/`)) return { problem: 'it points outside the package' };
   if (!specifier.endsWith('/')) {
     for (const file of [path, `${path}.js`, `${path}.json`])
       if ((await packages.kindOf(file)) === 'file') return sameOwner(file, own, packages);
@@ -120,10 +120,10 @@ async function findRelative(
 }
 
 const sameOwner = (file: string, own: string, packages: PackageFiles): { file: string } | { problem: string } =>
-  packages.folderOf(file) === own ? { file } : { problem: 'it leads out of the package' };
+  packages.folderOf(file) === own ? { file } : { problem: 'it points outside the package' };
 
 const within = (found: { file: string } | { problem: string }, packages: PackageFiles): typeof found =>
-  'file' in found && packages.folderOf(found.file) === undefined ? { problem: 'it leads out of the package' } : found;
+  'file' in found && packages.folderOf(found.file) === undefined ? { problem: 'it points outside the package' } : found;
 
 function join(folder: string, specifier: string): string {
   const segments = folder.split('/');

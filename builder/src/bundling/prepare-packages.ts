@@ -10,9 +10,9 @@ import { languageOptions } from './ts-config.ts';
 const TOP_FOLDER = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/;
 
 /**
- * Bundles something made up of each package whose tarball is at hand, so that an order of the same packages finds them
- * unpacked, read and looked through.
- * @param tools whose `tarball` rejects for those that are not at hand.
+ * Bundles made-up code with each package whose tarball is available, so that an order with the same packages finds them
+ * unpacked, read and analyzed.
+ * @param tools whose `tarball` rejects for those that are not available.
  */
 export function preparePackages(given: WarmPackages, tools: BundlerTools): Preparation {
   // Sources with language options of their own are few: their packages are read again.

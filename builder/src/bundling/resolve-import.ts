@@ -24,7 +24,7 @@ const WRITTEN_AS: Record<string, string[]> = {
   '.cjs': ['.cts'],
 };
 
-/** Kinds of specifier that no build takes, and what to do instead. The first that matches counts. */
+/** Kinds of specifier that builds do not support, and what to do instead. The first that matches counts. */
 const UNSUPPORTED: [kind: RegExp, advice: string][] = [
   [
     /^(?:https?|jsr):/i,
@@ -32,16 +32,16 @@ const UNSUPPORTED: [kind: RegExp, advice: string][] = [
   ],
   [
     /^(?:[a-z]:[\\/]|[\\/]|file:)/i,
-    'files are imported by relative paths that begin with ./ or ../, sources lying side by side',
+    'import files by a relative path that begins with ./ or ../; a source is a folder beside the other sources',
   ],
   [/^[a-z][a-z0-9+.-]*:/i, 'imports of this kind are not supported. Import a file by a relative path'],
-  [/\\/, 'write / in place of \\'],
+  [/\\/, 'use / instead of \\'],
   [/\.node$/i, 'native add-ons cannot run here. Use a WebAssembly or JavaScript version'],
 ];
 
 /**
- * Where an import leads: a file of the sources, a module of Node's, or nowhere. It looks at names in the trees alone,
- * so that no spelling reaches anything else (B2).
+ * Where an import leads: a file of the sources, a module of Node's, or nowhere. It uses only names in the trees, so
+ * that no spelling reaches anything else (B2).
  * @param importer `<source>/<path>` of the file that imports.
  */
 export function resolveImport(specifier: string, importer: string, files: Files): Resolution {
@@ -52,7 +52,7 @@ export function resolveImport(specifier: string, importer: string, files: Files)
   if (unsupported !== undefined) return refuse('ImportNotSupported', specifier, unsupported[1]);
   if (!/^\.\.?(?:\/|$)/.test(specifier)) return { bare: specifier };
   const path = join(importer, specifier);
-  if (path === undefined) return refuse('ImportNotSupported', specifier, 'it leads out of the sources');
+  if (path === undefined) return refuse('ImportNotSupported', specifier, 'it points outside the sources');
   const found = candidates(path, /(?:^|\/)\.{0,2}$/.test(specifier)).find((file) => files.has(file));
   return found === undefined ? missing(specifier, path, files) : { file: found };
 }
@@ -91,14 +91,15 @@ function candidates(path: string, isFolder: boolean): string[] {
 
 function missing(specifier: string, path: string, files: Files): Resolution {
   const [source = '', ...rest] = path.split('/');
-  if (source === '') return refuse('ImportNotFound', specifier, 'it leads to the folder of all sources, not to a file');
+  if (source === '')
+    return refuse('ImportNotFound', specifier, 'it points to the folder of all sources, not to a file');
   if (!files.hasSource(source))
     return refuse('ImportNotFound', specifier, `there is no source ${source}, or it has no code yet`);
   const file = rest.join('/') || 'index.ts';
   const similar = candidates(path, false)
     .map((name) => files.otherCase(name))
     .find((name) => name !== undefined);
-  const hint = similar === undefined ? '' : ` (there is ${similar}: upper and lower case count)`;
+  const hint = similar === undefined ? '' : ` (there is ${similar}: names are case-sensitive)`;
   const tried = /\.[^/]*$/.test(file) ? file : `${file}, with any extension`;
   return refuse('ImportNotFound', specifier, `source ${source} has no file ${tried}${hint}`);
 }

@@ -35,7 +35,7 @@ export async function resolveInSource(
   if ('errors' in found) return found;
   if ('builtin' in found) return { path: found.builtin, external: true };
   if ('hono' in found) return { path: found.hono, namespace: 'hono', sideEffects: false };
-  // Said here, where esbuild adds the place of the import.
+  // Reported here, where esbuild adds the location of the import.
   const kind = context.files.has(found.file) ? loaderOf(found.file, requested.with) : undefined;
   if (kind !== undefined && 'problem' in kind) return refused(requested, kind.problem);
   return found;
@@ -56,7 +56,7 @@ async function findNpm(requested: SourceImport, npm: NpmSpecifier, context: Sour
   const source = sourceOf(requested.importer);
   if (!context.packagesKnown) return requirementOf(requested, npm.name, requested.specifier);
   const folder = context.packages.folderFor(source, npm.spec);
-  if (folder === undefined) return notFound(requested, `the packages of source ${source} do not have it`);
+  if (folder === undefined) return notFound(requested, `it is not among the packages of source ${source}`);
   return inPackage(requested, npm.subpath === '' ? folder : `${folder}/${npm.subpath}`, context);
 }
 
@@ -68,7 +68,7 @@ async function findBare(requested: SourceImport, context: SourceImportContext): 
   if (mapped !== undefined) return mapped;
   if (specifier.startsWith('#')) return findPrivate(requested, settings, context);
   const name = packageName(specifier);
-  if (name === undefined) return notFound(requested, 'files are imported by relative paths that begin with ./ or ../');
+  if (name === undefined) return notFound(requested, 'import files by a relative path that begins with ./ or ../');
   const hono = honoEntry(specifier);
   // The platform's, unless the source has a Hono of its own.
   if (
@@ -88,8 +88,8 @@ async function inMapping(
   settings: SourceSettings,
   files: SourceFiles,
 ): Promise<{ file: string } | undefined> {
-  for (const place of mappedPaths(specifier, settings.mapping)) {
-    const file = sourceFile(`${source}/${place}`, files);
+  for (const candidate of mappedPaths(specifier, settings.mapping)) {
+    const file = sourceFile(`${source}/${candidate}`, files);
     if (file !== undefined) return { file };
   }
   return undefined;
@@ -103,11 +103,11 @@ async function findPrivate(
 ): Promise<Found> {
   const source = sourceOf(requested.importer);
   if (!settings.hasManifest)
-    return notFound(requested, `source ${source} has no package.json whose imports could name it`);
+    return notFound(requested, `source ${source} has no package.json with an imports entry for it`);
   const found = await context.resolver.resolve(requested.specifier, source, styleOf(requested.kind));
   if ('file' in found && isOf(source, found.file, context)) return found;
   return context.packagesKnown
-    ? notFound(requested, 'problem' in found ? found.problem : 'it leads out of the source')
+    ? notFound(requested, 'problem' in found ? found.problem : 'it points outside the source')
     : requirementOf(requested, requested.specifier, undefined);
 }
 

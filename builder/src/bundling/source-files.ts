@@ -8,11 +8,11 @@ export interface SourceFiles {
   has(file: string): boolean;
   /** Whether a source, or a folder of one, has this path. */
   hasFolder(path: string): boolean;
-  /** A file of the same spelling but for upper and lower case. */
+  /** A file whose path differs only in case. */
   otherCase(file: string): string | undefined;
   /** Bytes, from the manifest. */
   sizeOf(file: string): number;
-  /** Requests the file of the service, and counts it among the inputs. */
+  /** Requests the file from the service, and records it as an input. */
   read(file: string): Promise<Buffer>;
   /** The files that were read so far, in order of their names. */
   inputs(): BuildInput[];

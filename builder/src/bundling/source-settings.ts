@@ -13,7 +13,7 @@ export interface SourceSettings {
 
 const FIELDS = ['dependencies', 'optionalDependencies', 'peerDependencies', 'devDependencies'];
 
-/** Gives a source's settings, read once. An invalid file is no error here, but where it is needed. */
+/** Gives a source's settings, read once. An invalid file is not an error here, but where it is needed. */
 export function sourceSettings(files: SourceFiles): (source: string) => Promise<SourceSettings> {
   const known = new Map<string, Promise<SourceSettings>>();
   return (source) => {

@@ -11,7 +11,7 @@ import { sideEffectsOf } from './package-files.ts';
 export interface PluginInput extends SourceImportContext, PackageLoadContext {
   /** `<source>/<path>`. */
   handler: string;
-  /** What a file became, kept for the next pass. */
+  /** How a file was compiled, kept for the next pass. */
   loaded: Map<string, Promise<OnLoadResult>>;
   /** Who imported a file of a package first: its name for esbuild, and the specifier. */
   importedBy: Map<string, { importer: string; specifier: string }>;
@@ -42,7 +42,7 @@ export function sourcesPlugin(input: PluginInput): Plugin {
         contents: await readHonoFile(input.tools.honoFolder, path),
         loader: 'js',
       }));
-      // Whatever came past the namespaces above would be read from the disk.
+      // Anything outside the namespaces above would be read from the disk.
       build.onLoad({ filter: /.*/ }, () => ({
         errors: [refusal('BuildFailed', 'A file outside the sources was requested.')],
       }));
@@ -53,7 +53,7 @@ export function sourcesPlugin(input: PluginInput): Plugin {
 /** Through an import, so that `module.exports` and `exports.default` of CommonJS become the default export too. */
 const entryModule = (handler: string): string => `export { default } from ${JSON.stringify(handler)};`;
 
-/** As an answer, an error has the place of the import; thrown, it would have one in our code. */
+/** Returned, an error has the location of the import; thrown, it would have one in our code. */
 function asErrors(error: unknown): { errors: PartialMessage[] } {
   if (error instanceof BuildProblem) return { errors: [refusal(error.reason, error.message)] };
   throw error;

@@ -26,7 +26,7 @@ export function languageOptions(text: string | undefined): LanguageOptions {
 export interface PathMapping {
   /** Below the source's root, without a slash at its end; undefined when it is not set. */
   baseUrl: string | undefined;
-  /** By pattern, with at most one `*`, the places below the source's root where it may be. */
+  /** By pattern, with at most one `*`, the paths below the source's root where it may be. */
   paths: Record<string, string[]>;
 }
 
@@ -34,8 +34,8 @@ export interface PathMapping {
 export function pathMapping(text: string | undefined): PathMapping {
   const options = compilerOptions(text);
   const baseUrl = typeof options['baseUrl'] === 'string' ? below('', options['baseUrl']) : undefined;
-  const paths = Object.entries(asRecord(options['paths'])).flatMap(([pattern, places]) => {
-    const inside = strings(places).flatMap((place) => below(baseUrl ?? '', place) ?? []);
+  const paths = Object.entries(asRecord(options['paths'])).flatMap(([pattern, targets]) => {
+    const inside = strings(targets).flatMap((target) => below(baseUrl ?? '', target) ?? []);
     return pattern.split('*').length > 2 ? [] : [[pattern, inside] as const];
   });
   return { baseUrl, paths: Object.fromEntries(paths) };
@@ -63,7 +63,7 @@ function fromPattern(specifier: string, paths: PathMapping['paths']): string[] {
   if (found === undefined) return [];
   const [start = '', end = ''] = found.parts;
   const star = specifier.slice(start.length, specifier.length - end.length);
-  return (paths[found.pattern] ?? []).map((place) => place.replace('*', () => star));
+  return (paths[found.pattern] ?? []).map((target) => target.replace('*', () => star));
 }
 
 /** Joins below the root; undefined for what leads above it. */

@@ -5,7 +5,7 @@ import type { LanguageOptions } from './ts-config.ts';
 /**
  * Two things in code make esbuild read the disk by itself, past every plugin; both are found before it bundles (B2).
  *
- * 1. `import()` and `require()` of a path that is put together: it expands them as globs. Whether code has one is
+ * 1. `import()` and `require()` of a computed path: it expands them as globs. Whether code has one is
  *    esbuild's to say (it reports it when it does not bundle); this only says whether esbuild must be called. No spelling passes:
  *    `import` is a keyword, so it has no escapes, and what follows it in code without such calls is listed.
  */
@@ -15,14 +15,14 @@ export const mayComputeImports = (code: string): boolean => /require|\\u|import(
 export const fileSourceMap = (code: string): RegExpExecArray | null =>
   /\/[/*][#@] sourceMappingURL=\s*file:/i.exec(code);
 
-/** esbuild's names for an `import()` and a `require()` whose path is not written out. */
+/** esbuild's names for an `import()` and a `require()` whose path is computed. */
 const COMPUTED = ['unsupported-dynamic-import', 'unsupported-require-call'];
 /** Of the same name, but about any `require()`, because without `bundle` it stays in an ES module. */
 const ANY_REQUIRE = /^Converting "require" to "esm"/;
 
 /**
- * The imports of a file whose path is put together, as esbuild sees them. It is called without `bundle`, when it
- * neither resolves anything nor expands such paths as globs on the disk. Other errors are left to the bundling.
+ * The imports of a file whose path is computed, as esbuild sees them. It is called without `bundle`, when it neither
+ * resolves anything nor expands such paths as globs on the disk. Other errors are left to the bundling.
  */
 export async function computedImports(
   file: { path: string; code: string; loader: Loader },
@@ -67,9 +67,9 @@ const MAY_CALL = /module|\\u/;
 const CALL = /\bmodule\.require\((?!"[^"\\]*"\)|'[^'\\]*'\)|`[^`\\$]*`\))/g;
 
 /**
- * The code without `module.require()` of a path that is put together; undefined when it has none. esbuild takes such a
- * call for `require()` when it bundles, and only then: it does not report it beforehand. So it is looked for in the
- * code as esbuild itself writes it, without comments, parentheses and escapes that could hide it.
+ * The code without `module.require()` of a computed path; undefined when it has none. esbuild takes such a call for
+ * `require()` when it bundles, and only then: it does not report it beforehand. So it is looked for in the code as
+ * esbuild itself writes it, without comments, parentheses and escapes that could hide it.
  */
 export async function withoutModuleRequire(
   file: { code: string; loader: Loader },

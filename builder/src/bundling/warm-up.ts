@@ -12,8 +12,8 @@ const FOLDER = 'node_modules/warm';
 const LOCKED = { name: 'warm', version: '1.0.0', integrity: 'warm' };
 
 /**
- * Builds something made up, of all that builds are made of: a process that waits for its order has then done once what
- * the order requests, and needs half the time.
+ * Builds made-up code that uses everything that builds use: a process that waits for its order has then done once what
+ * the order requires, and needs half the time.
  * @param wanted whether there is still time; called between the rounds.
  */
 export async function warmUp(

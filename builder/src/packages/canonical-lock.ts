@@ -38,10 +38,10 @@ export function packagesOf(lock: string): Record<string, LockEntry> {
   }
 }
 
-/** @throws SyntaxError when the text is no lock of ours. */
+/** @throws SyntaxError when the text is not a lock of ours. */
 export function layoutOf(lock: string): PackageLayout {
   const parsed = lockSchema.safeParse(JSON.parse(lock));
-  if (!parsed.success) throw new SyntaxError('the text is no lock that was made here');
+  if (!parsed.success) throw new SyntaxError('the text is not a lock that this service made');
   const { packages, wherry } = parsed.data;
   const layout: PackageLayout = { packages: {}, folders: {} };
   for (const [folder, { name, version = '', integrity = '', optional }] of Object.entries(packages)) {
@@ -58,7 +58,7 @@ export function layoutOf(lock: string): PackageLayout {
 }
 
 /**
- * Two ranges that came to one version share one folder, so that the package exists once; unless each has packages of
+ * Two ranges that resolved to one version share a folder, so that the package exists once, unless each has packages of
  * its own below.
  */
 function folderOf(folder: string, packages: PackageLayout['packages']): string {

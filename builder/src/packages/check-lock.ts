@@ -1,6 +1,7 @@
+import { issueMessage } from '@wherry/core/issue-message.ts';
 import { z } from 'zod';
 import { parseJson } from './check-manifest.ts';
-import { strongestIntegrity } from './integrity.ts';
+import { strongestIntegrity } from '../blob-exchange/integrity.ts';
 import { specProblem } from './npm-specifier.ts';
 import { packageFailure, placeOfKey } from './package-failure.ts';
 import type { PackageFailure } from './package-registry.ts';
@@ -92,7 +93,7 @@ function readLock(
     return {
       failure: packageFailure(
         'ManifestInvalid',
-        `${file}: ${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}.`,
+        `${file}: ${issue?.path.join('.') || 'the file'} ${issueMessage(issue?.message ?? '')}.`,
       ),
     };
   }
@@ -101,7 +102,7 @@ function readLock(
   return {
     failure: packageFailure(
       'ManifestInvalid',
-      `${file} is of version ${lockfileVersion}. Regenerate it with npm 7 or later (npm install --package-lock-only).`,
+      `${file} has lockfileVersion ${lockfileVersion}. Regenerate it with npm 7 or later (npm install --package-lock-only).`,
     ),
   };
 }
@@ -126,9 +127,9 @@ function addressProblem(resolved: ForeignEntry['resolved']): string | undefined 
 
 function integrityProblem(integrity: string | undefined): string | undefined {
   if (integrity === undefined || integrity === '')
-    return 'the lock has no integrity for it. Regenerate the lock (npm install --package-lock-only)';
+    return 'the lock has no integrity hash for it. Regenerate the lock (npm install --package-lock-only)';
   if (strongestIntegrity(integrity) !== undefined) return undefined;
-  return 'its integrity is not SHA-512. Regenerate the lock (npm install --package-lock-only)';
+  return 'its integrity hash is not SHA-512. Regenerate the lock (npm install --package-lock-only)';
 }
 
 function dependencyProblem({

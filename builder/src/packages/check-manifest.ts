@@ -1,3 +1,4 @@
+import { issueMessage } from '@wherry/core/issue-message.ts';
 import { z } from 'zod';
 import { specProblem } from './npm-specifier.ts';
 import { packageFailure, placeOfKey } from './package-failure.ts';
@@ -16,7 +17,7 @@ const manifestSchema = z.object({
   workspaces: z.unknown().optional(),
 });
 
-/** What of a package.json decides which packages are had. Development's own are not among them. */
+/** The parts of a package.json that determine the packages. Development dependencies are not included. */
 export type SourceManifest = Omit<z.infer<typeof manifestSchema>, 'workspaces'>;
 
 export const NO_MANIFEST: SourceManifest = {
@@ -41,7 +42,7 @@ export function checkManifest(file: string, text: string): { manifest: SourceMan
     return {
       failure: packageFailure(
         'ManifestInvalid',
-        `${file}: ${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}.`,
+        `${file}: ${issue?.path.join('.') || 'the file'} ${issueMessage(issue?.message ?? '')}.`,
         placeOfKey(file, text, key),
       ),
     };
@@ -80,7 +81,7 @@ function refusedIn(manifest: SourceManifest, workspaces: unknown): { key: string
   if (workspaces !== undefined) {
     return {
       key: 'workspaces',
-      text: '"workspaces" cannot be used. Make each a source of its own and import it by a relative path',
+      text: '"workspaces" is not supported. Make each workspace a source of its own and import it by a relative path',
     };
   }
   for (const kind of ['dependencies', 'optionalDependencies', 'peerDependencies'] as const) {
@@ -112,7 +113,7 @@ function overrideProblem(key: string, spec: string, parent: string): string | un
   return problem && `${name} in overrides cannot be used: ${problem}`;
 }
 
-/** `$name` may speak of a development dependency, which is not installed: what it requires takes its place. */
+/** `$name` may refer to a development dependency, which is not installed: its range is used instead. */
 function withoutReferences(value: unknown, development: unknown): unknown {
   if (typeof value === 'string') {
     const spec: unknown = value.startsWith('$')

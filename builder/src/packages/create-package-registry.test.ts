@@ -75,7 +75,7 @@ describe('createPackageRegistry, with a real registry', () => {
       reason: 'PackageConflict',
       retry: false,
       message:
-        'api/package.json: plugin@1.0.0 needs host@^1.0.0 beside it, and other-plugin@1.0.0 needs host@2.0.0. Choose versions that fit.',
+        'api/package.json: plugin@1.0.0 needs host@^1.0.0 beside it, but other-plugin@1.0.0 needs host@2.0.0. Choose compatible versions.',
     });
   });
 
@@ -270,7 +270,7 @@ describe('createPackageRegistry, with a real registry', () => {
         lock,
         NEVER,
       );
-      await expect(unpackTarball(bytes)).rejects.toThrow('leaves the package');
+      await expect(unpackTarball(bytes)).rejects.toThrow('outside the package');
     });
   });
 
@@ -312,19 +312,9 @@ describe('createPackageRegistry, with a real registry', () => {
     expect(await bench.resolve(undefined, { specifiers: ['npm:host', 'npm:alone@^7'] })).toEqual({
       ok: false,
       reason: 'PackageNotFound',
-      message: 'api/main.ts: The registry has no version of alone that fits "^7". The latest is 2.0.0.',
+      message: 'api/main.ts: The registry has no version of alone that satisfies "^7". The latest is 2.0.0.',
       location: { file: 'api/main.ts', line: 2, column: 8 },
       retry: false,
-    });
-  });
-
-  it('limits how many packages a source has', async () => {
-    await bench.stop();
-    bench = await registryBench({ registry: { url: registry.url }, limits: { packages: 2 } });
-    expect(await bench.resolve({ dependencies: { '@scope/inner': '3.x' } })).toMatchObject({
-      ok: false,
-      reason: 'PackageTooLarge',
-      message: expect.stringContaining('3 packages'),
     });
   });
 
@@ -339,14 +329,13 @@ describe('createPackageRegistry, with a real registry', () => {
     expect(await Promise.all(manifests.map((manifest) => bench.lock(manifest)))).toEqual(together);
   });
 
-  it('fails what is under way when the install process is killed, and starts another for the next', async () => {
+  it('does again what was under way when the install process was killed', async () => {
     await bench.lock({ dependencies: { host: '1' } });
     const [first] = installProcesses();
     process.kill(first!, 'SIGSTOP');
     const stuck = bench.resolve({ dependencies: { alone: '1' } });
     process.kill(first!, 'SIGKILL');
-    expect(await stuck).toMatchObject({ ok: false, reason: 'InstallFailed', retry: true });
-    expect(bench.versions(await bench.lock({ dependencies: { alone: '1' } }))).toEqual({ alone: 'alone@1.1.0' });
+    expect(await stuck).toMatchObject({ ok: true });
     expect(installProcesses()).not.toContain(first);
   });
 

@@ -1,14 +1,15 @@
 import path from 'node:path';
 import defaults from 'npm-registry-fetch/lib/default-opts.js';
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { SourceLocation } from '@wherry/core/ports/builder.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
-import type { BuildIdentity } from '../build-process/build-child.ts';
+import type { BuildIdentity } from '../build-identity.ts';
 import { requirementsDigest, readRequirements } from './requirements.ts';
+import { countProblem } from './count-problem.ts';
 import { canonicalLock, layoutOf, packagesOf } from './canonical-lock.ts';
-import { connectInstaller } from '../socket/connect-installer.ts';
+import { connectInstaller } from './npm/connect-installer.ts';
 import { startConfiguredChild } from './npm/install-child.ts';
 import { createInstaller, type Installer } from './npm/installer.ts';
 import { packageFailure, placeOfKey } from './package-failure.ts';
@@ -28,14 +29,18 @@ const MIB = 1024 * 1024;
 interface PackageLimits {
   /** A resolution, and the fetching of one tarball. */
   timeoutMs: number;
-  /** Packages that one source may have, those that its packages need included. */
+  /** How many packages one source may have, including transitive ones. */
   packages: number;
+  /** How many packages a resolution may consider: those for other platforms, which are left out, are included. */
+  candidates: number;
   /** Of one tarball, packed. */
   tarballBytes: number;
   /** Of what the registry says about one package: all its versions. */
   metadataBytes: number;
-  /** A connection to the registry that says nothing for so long has failed. */
+  /** A connection to the registry that is silent for this long has failed. */
   silenceMs: number;
+  /** Memory of the process that talks to the registry. */
+  heapMiB: number;
   /** Of all tarballs that are kept. */
   cacheBytes: number;
 }
@@ -43,13 +48,15 @@ interface PackageLimits {
 const LIMITS: PackageLimits = {
   timeoutMs: 60_000,
   packages: 1000,
+  candidates: 4000,
   tarballBytes: 64 * MIB,
   metadataBytes: 64 * MIB,
   silenceMs: 20_000,
+  heapMiB: 512,
   cacheBytes: 1024 * MIB,
 };
 
-/** Without a URL it is the registry of npm's own client. */
+/** Without a URL, it is the default registry of npm's client. */
 export type RegistrySettings = Omit<RegistryOptions, 'url'> & { url?: string | undefined };
 
 export interface PackageRegistryOptions {
@@ -65,7 +72,7 @@ export interface PackageRegistryOptions {
   identity?: BuildIdentity;
 }
 
-/** What alone talks to a registry: a process of its own, with the token (B1). */
+/** The only thing that talks to a registry: a process of its own, with the token (B1). */
 export function createRegistryInstaller(options: {
   registry: RegistrySettings;
   limits?: Partial<PackageLimits>;
@@ -78,6 +85,7 @@ export function createRegistryInstaller(options: {
   return createInstaller({
     ...options,
     timeoutMs: limits.timeoutMs,
+    retriesAlone: true,
     start: () => startConfiguredChild({ ...options, registry, limits }),
   });
 }
@@ -88,13 +96,14 @@ function installerOf(options: PackageRegistryOptions, timeoutMs: number): Instal
   return createInstaller({
     ...rest,
     timeoutMs,
+    // The program at the other end does it, and the connection may end for other reasons.
+    retriesAlone: false,
     start: (signal) => connectInstaller({ ...rest, path: registry.socket }, signal),
   });
 }
 
 /**
- * Packages from one registry, kept as tarballs. A process of its own talks to the registry and puts the tree together
- * (B3).
+ * Packages from one registry, kept as tarballs. A process of its own talks to the registry and builds the tree (B3).
  */
 export function createPackageRegistry(options: PackageRegistryOptions): PackageRegistry & { stop(): Promise<void> } {
   const { clock, logger, metrics } = options;
@@ -115,6 +124,9 @@ export function createPackageRegistry(options: PackageRegistryOptions): PackageR
     const requirements = readRequirements(request);
     if ('failure' in requirements) return { ok: false, ...requirements.failure };
     const { plan, lock } = requirements;
+    const tooMany = countProblem(requirements, limits);
+    if (tooMany !== undefined)
+      return { ok: false, ...placed(packageFailure('PackageTooLarge', tooMany, placeOf([], request))) };
     const base = request.base === undefined ? {} : packagesOf(request.base);
     const answer = await installer.request(
       { type: 'resolve', own: plan.own, root: plan.root, ...(lock && { lock }), base },
@@ -138,7 +150,7 @@ export function createPackageRegistry(options: PackageRegistryOptions): PackageR
       signal.throwIfAborted();
       const wanted = Object.values(layoutOf(lock).packages).find((one) => one.integrity === integrity);
       if (wanted === undefined)
-        throw new PackageError(packageFailure('PackageRefused', 'The lock names no tarball of this integrity.'));
+        throw new PackageError(packageFailure('PackageRefused', 'The lock has no tarball with this integrity hash.'));
       return tarballs.get(wanted, signal);
     },
     async stop() {
@@ -151,7 +163,7 @@ export function createPackageRegistry(options: PackageRegistryOptions): PackageR
 
 const NONSENSE = {
   reason: 'InstallFailed',
-  message: 'The install process gave an answer of another kind than requested.',
+  message: 'The install process returned a result of the wrong kind.',
   packages: [] as string[],
 } as const;
 
@@ -174,6 +186,6 @@ function placeOf(
   return first && { file: first.file, line: first.line, column: first.column };
 }
 
-/** The file stands in the message too, for readers who see nothing else. */
+/** The message contains the file too, for readers who see nothing else. */
 const placed = <T extends { message: string; location?: SourceLocation }>(failure: T): T =>
   failure.location === undefined ? failure : { ...failure, message: `${failure.location.file}: ${failure.message}` };

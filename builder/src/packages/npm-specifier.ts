@@ -25,17 +25,17 @@ export function npmSpecifier(specifier: string): NpmSpecifier | { problem: strin
 }
 
 /**
- * Why a dependency is none that a registry answers, or undefined when it is one (B3).
+ * Why a dependency cannot come from a registry, or undefined when it can (B3).
  * @param spec as in a manifest: a range, version, tag, or `npm:other@range`.
  */
 export function specProblem(name: string, spec: string): string | undefined {
   try {
     const parsed = npa.resolve(name, spec, '/');
     if (parsed.registry) return undefined;
-    return `${JSON.stringify(spec)} is ${KINDS[parsed.type] ?? 'no version'}, and only packages from the registry are accepted`;
+    return `${JSON.stringify(spec)} is ${KINDS[parsed.type] ?? 'not a version'}, and only packages from the registry are accepted`;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EUNSUPPORTEDPROTOCOL') return (error as Error).message;
-    return `${JSON.stringify(spec)} is a protocol that only other package managers know, and only packages from the registry are accepted`;
+    return `${JSON.stringify(spec)} uses a protocol that only other package managers support, and only packages from the registry are accepted`;
   }
 }
 

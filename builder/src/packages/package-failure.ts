@@ -18,7 +18,7 @@ export function packageFailure(
 }
 
 /**
- * Where a JSON text first has a key: for messages, so that a miss costs nothing. The start of the file when it has
+ * Where a JSON text first has a key: for messages, so a wrong result does no harm. The start of the file when it has
  * none.
  */
 export function placeOfKey(file: string, text: string, key: string): SourceLocation {

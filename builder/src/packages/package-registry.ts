@@ -1,3 +1,4 @@
+import type { PACKAGE_FAILURE_REASONS } from '@wherry/core/resources/conditions.ts';
 import type { SourceLocation } from '@wherry/core/ports/builder.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
 
@@ -21,26 +22,7 @@ export interface ResolveRequest {
   base?: string;
 }
 
-/** Why packages could not be resolved or fetched; messages name the package, and the file that requires it. */
-export type PackageFailureReason =
-  /** package.json, the lock or an `npm:` specifier cannot be read. */
-  | 'ManifestInvalid'
-  /** B3: not a registry tarball with integrity. */
-  | 'PackageRefused'
-  /** package.json and the lock do not agree. */
-  | 'LockOutdated'
-  /** The registry has no such package, or no version that fits. */
-  | 'PackageNotFound'
-  /** Packages require versions of each other that conflict. */
-  | 'PackageConflict'
-  /** Offline, DNS, TLS, 401, 403, 429, 5xx: it may be better later. */
-  | 'RegistryUnavailable'
-  /** What came is not what was promised (integrity), or not a tarball. */
-  | 'PackageCorrupt'
-  | 'PackageTooLarge'
-  | 'InstallTimeout'
-  /** The install process died or failed in an unforeseen way. */
-  | 'InstallFailed';
+export type PackageFailureReason = (typeof PACKAGE_FAILURE_REASONS)[number];
 
 export interface PackageFailure {
   reason: PackageFailureReason;
@@ -70,7 +52,7 @@ export interface LockedPackage {
   optional?: boolean;
 }
 
-/** What lies where in the virtual node_modules of a source. JSON, so that it can cross a pipe. */
+/** The content of the virtual node_modules of a source. JSON, so that it can cross a pipe. */
 export interface PackageLayout {
   /**
    * By virtual folder: `node_modules/a`, `node_modules/a/node_modules/@s/b`. Bundled dependencies lie inside their
@@ -106,7 +88,7 @@ export interface PackageRegistry {
   resolve(request: ResolveRequest, signal: AbortSignal): Promise<ResolveResult>;
   /** The digest that `resolve` would give; cheap, and does nothing else. */
   requirementsDigest(request: ResolveRequest): Digest;
-  /** Pure. @throws SyntaxError when the text is no lock of ours. */
+  /** Pure. @throws SyntaxError when the text is not a lock of ours. */
   layout(lock: string): PackageLayout;
   /**
    * The bytes of a tarball (gzip) that the lock names, from the cache or the registry.
@@ -117,7 +99,7 @@ export interface PackageRegistry {
 
 export interface RegistryOptions {
   url: string;
-  /** Bearer token. It goes to the registry's own scheme, host and port alone. */
+  /** Bearer token. It is sent only to the registry's own scheme, host and port. */
   token?: string | undefined;
   /** Certificates (PEM) to trust beside those of the system. */
   ca?: string | undefined;

@@ -16,8 +16,8 @@ export interface InstallPlan {
 }
 
 /**
- * Makes dependencies of `npm:` specifiers. A package that is required in one way lies in the folder of its name;
- * of several ways, the manifest's own or else the first has that folder, and the others have folders made up for them.
+ * Turns `npm:` specifiers into dependencies. A package that is required in one way lies in the folder of its name; of
+ * several ways, the manifest's own or else the first has that folder, and the others get folders with generated names.
  * A specifier without a version takes whichever is there. What the author's lock has in a folder stays there.
  */
 export function planInstall(

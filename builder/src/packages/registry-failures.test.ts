@@ -33,20 +33,20 @@ describe('createPackageRegistry, when the registry fails', () => {
   }
 
   it.each<[string, MeddlingProxy['meddle'], string]>([
-    ['fails', (_request, response) => (response.writeHead(500).end(), true), 'it answered 500'],
-    ['is overloaded', (_request, response) => (response.writeHead(429).end(), true), 'it answered 429'],
-    ['does not answer', () => true, 'it does not answer in time'],
+    ['fails', (_request, response) => (response.writeHead(500).end(), true), 'it answered with status 500'],
+    ['is overloaded', (_request, response) => (response.writeHead(429).end(), true), 'it answered with status 429'],
+    ['does not answer', () => true, 'it did not answer in time'],
     [
       'stops in the middle',
       (_request, response) => (response.write('{"versions'), true),
       'it stopped in the middle of its answer',
     ],
-    ['cuts the connection', (_request, response) => (response.destroy(), true), 'it cut the connection'],
+    ['cuts the connection', (_request, response) => (response.destroy(), true), 'it closed the connection'],
     ['speaks of something else', (_request, response) => (response.end('<html>'), true), 'its answer is not JSON'],
     [
       'goes in circles',
       (request, response) => (response.writeHead(302, { location: request.url }).end(), true),
-      'it redirects in circles',
+      'it redirects in a loop',
     ],
     [
       'goes to a file',
@@ -76,7 +76,7 @@ describe('createPackageRegistry, when the registry fails', () => {
   });
 
   it.each([
-    ['http://registry.invalid/', 'its name '],
+    ['http://registry.invalid/', 'its host name '],
     [undefined, 'it refuses connections (ECONNREFUSED)'],
   ])('says so when there is none at %s', async (url, why) => {
     const offline = await registryBench({ registry: { url: url ?? (await closedPort()) } });

@@ -28,8 +28,8 @@ describe('readAsks', () => {
       'evil in optionalDependencies cannot be used: "https://example.com/evil.tgz" is a URL',
     ],
     [{ peerDependencies: { evil: 'github:owner/evil' } }, 'evil in peerDependencies'],
-    [{ dependencies: { evil: 'link:../evil' } }, 'a protocol that only other package managers know'],
-    [{ dependencies: { evil: 'workspace:*' } }, 'a protocol that only other package managers know'],
+    [{ dependencies: { evil: 'link:../evil' } }, 'a protocol that only other package managers support'],
+    [{ dependencies: { evil: 'workspace:*' } }, 'a protocol that only other package managers support'],
     [{ dependencies: { evil: 'npm:x@file:../y' } }, 'aliases only work for registry deps'],
     [{ dependencies: { a: '1' }, overrides: { a: { evil: 'file:x' } } }, 'evil in overrides cannot be used'],
     [
@@ -37,7 +37,7 @@ describe('readAsks', () => {
       'evil in overrides cannot be used',
     ],
     [{ devDependencies: { evil: 'file:x' }, overrides: { evil: '$evil' } }, 'evil in overrides cannot be used'],
-    [{ workspaces: ['packages/*'] }, '"workspaces" cannot be used'],
+    [{ workspaces: ['packages/*'] }, '"workspaces" is not supported'],
   ])('B3: refuses the manifest %j by name', (manifest, message) => {
     expect(readRequirements(requestOf(manifest))).toEqual({
       failure: {
@@ -50,13 +50,13 @@ describe('readAsks', () => {
   });
 
   it.each([
-    ['node_modules/evil', { version: '1.0.0' }, 'the lock has no integrity for it'],
+    ['node_modules/evil', { version: '1.0.0' }, 'the lock has no integrity hash for it'],
     [
       'node_modules/evil',
       { version: '1.0.0', integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' },
-      'its integrity is not SHA-512',
+      'its integrity hash is not SHA-512',
     ],
-    ['node_modules/evil', { version: '1.0.0', integrity: 'sha512-short' }, 'its integrity is not SHA-512'],
+    ['node_modules/evil', { version: '1.0.0', integrity: 'sha512-short' }, 'its integrity hash is not SHA-512'],
     [
       'node_modules/evil',
       { version: '1.0.0', integrity: INTEGRITY, resolved: 'git+ssh://git@github.com/a/b.git#1234' },
@@ -90,8 +90,8 @@ describe('readAsks', () => {
 
   it.each([
     ['{ "dependencies": ', 'api/package.json is not JSON'],
-    ['{ "dependencies": { "a": 1 } }', 'dependencies.a is not valid'],
-    ['[]', 'is not valid'],
+    ['{ "dependencies": { "a": 1 } }', 'dependencies.a must be a string, not a number'],
+    ['[]', 'the file must be an object, not a list'],
   ])('says what is wrong with the manifest %s', (manifest, message) => {
     expect(readRequirements({ ...requestOf({}), manifest })).toMatchObject({
       failure: { reason: 'ManifestInvalid', message: expect.stringContaining(message) },
@@ -100,7 +100,7 @@ describe('readAsks', () => {
 
   it('says which lock is too old', () => {
     expect(readRequirements(requestOf({}, { lockfileVersion: 1, dependencies: {} }))).toMatchObject({
-      failure: { reason: 'ManifestInvalid', message: expect.stringContaining('of version 1') },
+      failure: { reason: 'ManifestInvalid', message: expect.stringContaining('has lockfileVersion 1') },
     });
   });
 

@@ -20,7 +20,7 @@ export function readRequirements(
       ? { manifest: NO_MANIFEST }
       : checkManifest(`${source}/package.json`, request.manifest);
   if ('failure' in manifest) return manifest;
-  // A lock says nothing without the manifest that it belongs to.
+  // A lock means nothing without the manifest that it belongs to.
   const lock =
     request.lock === undefined || request.manifest === undefined
       ? { packages: undefined }
@@ -35,7 +35,10 @@ export function readRequirements(
   return lock.packages === undefined ? { plan } : { plan, lock: lock.packages };
 }
 
-/** Where the import stands does not count, nor what of package.json has no part in it: its scripts, its version. */
+/**
+ * The location of an import does not count, nor do irrelevant parts of package.json, such as its scripts and its
+ * version.
+ */
 export function requirementsDigest(request: ResolveRequest): Digest {
   const { source, manifest, lock, specifiers } = request;
   const checked = manifest === undefined ? undefined : checkManifest(`${source}/package.json`, manifest);

@@ -31,7 +31,7 @@ const LOCK_FILES = ['npm-shrinkwrap.json', 'package-lock.json'] as const;
  * Resolves the packages of each source that requires some: by the lock that answered the same before, else by a request
  * to the registry.
  * @param requirements by source, the `npm:` specifiers that the handler reaches.
- * @throws what the content store or the signal says.
+ * @throws the error of the content store or the signal.
  */
 export async function resolvePackages(
   requirements: Record<string, RequiredSpecifier[]>,
@@ -92,7 +92,7 @@ async function lockFor(
   return { asks: resolved.requirementsDigest, lock: resolved.lock, layout: packages.layout(resolved.lock) };
 }
 
-/** Undefined for a lock that is not stored any more, or that no version of ours reads: it is resolved again. */
+/** Undefined for a lock that is no longer stored, or that this version cannot read: it is resolved again. */
 async function readLock(
   digest: Digest | undefined,
   { content, packages }: ResolutionContext,

@@ -3,19 +3,19 @@ import { mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'n
 import path from 'node:path';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { matchesIntegrity } from './integrity.ts';
+import { matchesIntegrity } from '../blob-exchange/integrity.ts';
 
-/** What a process that died left half written. */
+/** A file that a dead process left half written. */
 const STALE_MS = 60 * 60_000;
 /** A sweep frees more than needed, so that not every write has to sweep. */
 const FULL_SHARE = 0.9;
 
 /**
- * Tarballs on the disk by their integrity. A file is written beside its place and then renamed, so that any number of
- * processes may share the folder; what is read is verified, so that nobody needs to trust it.
+ * Tarballs on the disk by their integrity. A file is written under a temporary name and then renamed, so that any
+ * number of processes may share the folder; what is read is verified, so that nobody needs to trust it.
  */
 export interface TarballCache {
-  /** Undefined when it is not there, or not whole any more. */
+  /** Undefined when it is missing or damaged. */
   read(integrity: string): Promise<Buffer | undefined>;
   /** Never fails: a tarball that cannot be kept is fetched again. */
   write(integrity: string, bytes: Buffer): Promise<void>;
@@ -29,7 +29,7 @@ export function createTarballCache(options: {
 }): TarballCache {
   const { directory, maxBytes, clock, logger } = options;
   let sweeping: Promise<void> | undefined;
-  /** Written since the folder was last looked through; at first, it was never. */
+  /** Bytes written since the last sweep of the folder; initially, there was none. */
   let unswept = maxBytes;
 
   async function sweep(): Promise<void> {
@@ -53,12 +53,12 @@ export function createTarballCache(options: {
       const bytes = await readFile(file).catch(() => undefined);
       if (bytes === undefined) return undefined;
       if (!matchesIntegrity(bytes, integrity)) {
-        logger.warn({ integrity }, 'a package in the cache is damaged and is fetched again');
+        logger.warn({ integrity }, 'a package in the cache is damaged; fetching it again');
         await rm(file, { force: true }).catch(() => undefined);
         return undefined;
       }
       const now = clock.now() / 1000;
-      // Only the order of eviction hangs on it.
+      // Only the order of eviction depends on it.
       await utimes(file, now, now).catch(() => undefined);
       return bytes;
     },
@@ -72,7 +72,7 @@ export function createTarballCache(options: {
         if (unswept > maxBytes / 16) sweeping ??= sweep().finally(() => (sweeping = undefined));
         await sweeping;
       } catch (err) {
-        logger.warn({ err }, 'a package could not be kept in the cache');
+        logger.warn({ err }, 'a package could not be added to the cache');
         await rm(beside, { force: true }).catch(() => undefined);
       }
     },
@@ -89,7 +89,7 @@ interface CachedFile {
 async function filesOf(directory: string): Promise<CachedFile[]> {
   const names = await readdir(directory);
   const files = names.map(async (name) => {
-    // One that another process removed since.
+    // Another process has removed it since.
     const found = await stat(path.join(directory, name)).catch(() => undefined);
     return found === undefined ? [] : [{ name, size: found.size, usedAt: found.mtimeMs }];
   });

@@ -1,7 +1,7 @@
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { Installer } from './npm/installer.ts';
-import { matchesIntegrity } from './integrity.ts';
+import { matchesIntegrity } from '../blob-exchange/integrity.ts';
 import { packageFailure } from './package-failure.ts';
 import { PackageError, type LockedPackage } from './package-registry.ts';
 import type { TarballCache } from './tarball-cache.ts';
@@ -32,17 +32,17 @@ export function createTarballs({
     if (kept !== undefined) return kept;
     const answer = await installer.request({ type: 'tarball', name, version, integrity }, stopping.signal);
     if ('failure' in answer) throw new PackageError(packageFailure(answer.failure.reason, answer.failure.message));
-    // The process that fetched it has looked already, but handles untrusted input.
+    // The process that fetched it has checked it already, but handles untrusted input.
     if (!('bytes' in answer) || !matchesIntegrity(answer.bytes, integrity)) {
       throw new PackageError(
-        packageFailure('PackageCorrupt', `${name}@${version} does not have the integrity ${integrity}.`),
+        packageFailure('PackageCorrupt', `${name}@${version} does not match the integrity hash ${integrity}.`),
       );
     }
     await cache.write(integrity, answer.bytes);
     return answer.bytes;
   }
 
-  /** One fetch for all who wait for the same tarball; it goes on when one of them leaves. */
+  /** One fetch for everyone who waits for the same tarball; it continues when one of them leaves. */
   function fetchOnce(wanted: LockedPackage): Promise<Buffer> {
     const { integrity } = wanted;
     const fetched = running.get(integrity) ?? fetch(wanted).finally(() => running.delete(integrity));

@@ -26,7 +26,7 @@ const LIMITS: UnpackLimits = { files: 20_000, bytes: 256 * MIB };
 /** What is wrong with a tarball, as the end of a sentence that begins with its package: `its tarball …`. */
 export class TarballError extends Error {
   override readonly name = 'TarballError';
-  /** Nothing else need be wrong with it. */
+  /** The tarball may be valid otherwise. */
   readonly isTooLarge: boolean;
 
   constructor(message: string, { isTooLarge = false } = {}) {
@@ -37,9 +37,10 @@ export class TarballError extends Error {
 
 /**
  * The files of a package by their path in it, unpacked in memory. As npm does, it takes the first folder off each name,
- * whatever that is called, and leaves links and devices out; of entries of one name, the last holds. The files are
- * views of one buffer: a build reads few of them, and begins again each time. It is decompressed in another thread.
- * @throws TarballError when an entry would leave the package, when a limit is passed, or when the bytes are no tarball.
+ * whatever that is called, and leaves links and devices out; of entries with one name, the last one counts. The files
+ * are views of one buffer: a build reads few of them, and begins again each time. It is decompressed in another thread.
+ * @throws TarballError when an entry would leave the package, when a limit is passed, or when the bytes are not a
+ *   tarball.
  */
 export async function unpackTarball(
   bytes: Uint8Array,
@@ -52,7 +53,7 @@ export async function unpackTarball(
     files.set(path, entry.body);
     if (files.size > limits.files) throw new TarballError(`its tarball has more than ${limits.files} files`);
   }
-  if (files.size === 0) throw new TarballError('its tarball is damaged: it holds no file');
+  if (files.size === 0) throw new TarballError('its tarball is damaged: it contains no files');
   return files;
 }
 
@@ -68,7 +69,7 @@ function* entries(tar: Buffer): Generator<Entry> {
   for (let offset = 0; offset + BLOCK <= tar.length;) {
     const entry = entryAt(tar, offset, next);
     offset += BLOCK + Math.ceil((entry?.body.length ?? 0) / BLOCK) * BLOCK;
-    // Two empty blocks end an archive; what comes after them is passed over, as by npm.
+    // Two empty blocks end an archive; what follows them is ignored, as in npm.
     if (entry === undefined) continue;
     if (EXTRA.has(entry.type)) {
       next = extra(entry, next);
@@ -113,11 +114,11 @@ async function decompressed(bytes: Uint8Array, limit: number): Promise<Buffer> {
   }
 }
 
-/** Undefined for what a package does not get from a tarball. */
+/** Undefined for entries that are not extracted from a tarball. */
 function pathOf({ type, path }: Entry): string | undefined {
   if (!FILES.has(type)) return undefined;
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.');
   if (path.startsWith('/') || segments.includes('..') || path.includes('\0'))
-    throw new TarballError(`its tarball has an entry that leaves the package, ${JSON.stringify(path)}`);
+    throw new TarballError(`its tarball has an entry outside the package: ${JSON.stringify(path)}`);
   return segments.length < 2 || path.endsWith('/') ? undefined : segments.slice(1).join('/');
 }

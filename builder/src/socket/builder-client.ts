@@ -7,9 +7,9 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
-import { blobsOf } from '../blobs/blob-protocol.ts';
-import { BlobResponder } from '../blobs/blob-responder.ts';
-import { connectWithRetry } from './connect-with-retry.ts';
+import { blobsOf } from '../blob-exchange/blob-protocol.ts';
+import { BlobResponder } from '../blob-exchange/blob-responder.ts';
+import { connectWithRetry } from '../connect-with-retry.ts';
 import {
   MAX_ARTIFACT_BYTES,
   MAX_REPORT_BYTES,
@@ -21,19 +21,19 @@ import {
 interface BuilderClientOptions {
   /** Of the builder's Unix socket. */
   path: string;
-  /** Where the requests' blobs are. The builder gets those that its request names, and no other. */
+  /** Where the requests' blobs are. The builder gets only those that its request names. */
   content: ContentStore;
   clock: Clock;
   logger: Logger;
 }
 
-/** Above what the builder's own limits allow, waiting for its turn included: a builder that hangs is left. */
+/** More than the builder's own limits allow, including waiting in its queue: a builder that hangs is given up. */
 const LONGEST_MS = 15 * 60_000;
 
 /**
- * Has builds done by the builder in the container beside, over its Unix socket, a connection a build. The builder is
- * not trusted: what it says is checked, and the artifact's digest is computed here (B4). A build rejects with
- * `unavailable` when the builder cannot be reached or goes away meanwhile: then it was not tried.
+ * Delegates builds to the builder in the neighbouring container, over its Unix socket, with one connection per build.
+ * The builder is not trusted: what it sends is checked, and the artifact's digest is computed here (B4). A build
+ * rejects with `unavailable` when the builder cannot be reached or disconnects meanwhile: then it did not run.
  */
 export function createBuilderClient(options: BuilderClientOptions): Builder & { stop(): Promise<void> } {
   const stopping = new AbortController();
@@ -68,7 +68,7 @@ export function createBuilderClient(options: BuilderClientOptions): Builder & { 
   };
 }
 
-/** @throws DomainError `unavailable` when nobody listens, or the signal's reason. */
+/** @throws DomainError `unavailable` when nothing listens, or the signal's reason. */
 async function connected(options: BuilderClientOptions, signal: AbortSignal): Promise<Socket> {
   try {
     return await connectWithRetry(options, signal);
@@ -100,7 +100,7 @@ class RemoteBuild {
   async run(): Promise<BuildResult> {
     const { source, path, trees, locks } = this.#request;
     const cancel = this.#options.clock.after(LONGEST_MS, () => this.#socket.destroy());
-    // What goes wrong with a blob is raised beside the reading of messages.
+    // An error with a blob is raised concurrently with reading messages.
     const failed = Promise.withResolvers<never>();
     failed.promise.catch(() => undefined);
     try {
@@ -123,10 +123,11 @@ class RemoteBuild {
       const message = builderMessageSchema.safeParse(value);
       if (!message.success) throw this.#nonsense('sent an invalid message');
       if (message.data.type !== 'blob') return this.#resultOf(message.data);
-      if (!this.#blobs.mayRequest(message.data.hash)) throw this.#nonsense("requested a blob that is not its build's");
+      if (!this.#blobs.mayRequest(message.data.hash))
+        throw this.#nonsense('requested a blob that is not part of its build');
       this.#blobs.answer(message.data.hash).catch(fail);
     }
-    throw gone('went away in the middle of the build');
+    throw gone('disconnected in the middle of the build');
   }
 
   #resultOf(end: FinalMessage): BuildResult {
@@ -151,7 +152,7 @@ class RemoteBuild {
     return { ok: true, artifact, revision: sha256(artifact), inputs, ...locks };
   }
 
-  /** What a build rests on decides when it is done again: so that is believed of its own files alone. */
+  /** The inputs of a build decide when it runs again, so they are accepted only if they are its own files. */
   #check({ inputs, locks = [] }: Extract<FinalMessage, { type: 'built' | 'failed' }>): void {
     const { trees } = this.#request;
     const sources = new Set(inputs.map(({ source }) => source));
@@ -168,10 +169,10 @@ class RemoteBuild {
     this.#channel.send(message);
   }
 
-  /** Somebody may have taken the builder over: a person should know, and nothing of the build counts. */
+  /** The builder may have been compromised: a person should know, and the result of the build is discarded. */
   #nonsense(what: string): DomainError {
     const { source, path } = this.#request;
-    this.#options.logger.error({ source, path, what }, 'the builder violated the protocol: its connection is closed');
+    this.#options.logger.error({ source, path, what }, 'the builder violated the protocol; closing its connection');
     return gone(what);
   }
 }
@@ -186,5 +187,5 @@ async function findBlob(content: ContentStore, digest: string): Promise<Buffer |
 }
 
 function gone(why: string): DomainError {
-  return new DomainError('unavailable', `The build could not be tried: the builder ${why}.`);
+  return new DomainError('unavailable', `The build could not run: the builder ${why}.`);
 }

@@ -1,12 +1,14 @@
-import type { BuildFailureReason, BuildInput, KnownLock, UsedLock } from '@wherry/core/ports/builder.ts';
+import { BUILD_FAILURE_REASONS } from '@wherry/core/resources/conditions.ts';
+import type { BuildInput, KnownLock, UsedLock } from '@wherry/core/ports/builder.ts';
 import { digestSchema } from '@wherry/core/resources/meta.ts';
 import { treeManifestSchema } from '@wherry/core/trees/tree.ts';
 import { z } from 'zod';
-import { blobAnswerSchemas, blobRequestSchema } from '../blobs/blob-protocol.ts';
+import { blobAnswerSchemas, blobRequestSchema } from '../blob-exchange/blob-protocol.ts';
 
 /*
  * Between the operator and the builder beside it: JSON lines over a Unix socket, one connection a build. The operator
- * sends one `build`, answers the questions for blobs, and gets one `result` or `untried`. Who closes it has ended it.
+ * sends one `build`, answers the questions for blobs, and gets one `result` or `untried`. Closing the connection ends
+ * the build.
  */
 
 const MIB = 1024 * 1024;
@@ -18,30 +20,6 @@ const MAX_LOCK_CHARACTERS = 32 * MIB;
 const MAX_MESSAGE_CHARACTERS = 64 * 1024;
 const MAX_SOURCES = 1000;
 const MAX_INPUTS = 100_000;
-
-/** Every reason, so that the schema takes what a builder may say; a new one that is missing here does not compile. */
-const REASONS = {
-  SourceNotFound: true,
-  HandlerNotFound: true,
-  SyntaxError: true,
-  ImportNotFound: true,
-  ImportNotSupported: true,
-  ExportError: true,
-  BuildTimeout: true,
-  BuildOutOfMemory: true,
-  BuildTooLarge: true,
-  BuildFailed: true,
-  ManifestInvalid: true,
-  LockOutdated: true,
-  PackageNotFound: true,
-  PackageRefused: true,
-  PackageConflict: true,
-  PackageCorrupt: true,
-  PackageTooLarge: true,
-  RegistryUnavailable: true,
-  InstallTimeout: true,
-  InstallFailed: true,
-} as const satisfies Record<BuildFailureReason, true>;
 
 const text = z.string().max(4096);
 const knownLock: z.ZodType<KnownLock> = z.strictObject({ asks: digestSchema, lock: digestSchema });
@@ -68,20 +46,20 @@ export type BuildMessage = Extract<OperatorMessage, { type: 'build' }>;
 
 const ended = { inputs, locks: bySource(usedLock).exactOptional() };
 
-/** From the builder, which nobody trusts: it runs untrusted code. */
+/** From the builder, which is not trusted: it runs untrusted code. */
 export const builderMessageSchema = z.discriminatedUnion('type', [
   blobRequestSchema,
   /** The artifact is text: one ES module. Its digest is not sent: the client computes it (B4). */
   z.strictObject({ type: z.literal('built'), artifact: z.string().max(MAX_ARTIFACT_BYTES), ...ended }),
   z.strictObject({
     type: z.literal('failed'),
-    reason: z.enum(Object.keys(REASONS) as BuildFailureReason[]),
+    reason: z.enum(BUILD_FAILURE_REASONS),
     message: z.string().max(MAX_MESSAGE_CHARACTERS),
     location: z.strictObject({ file: text, line: z.int().min(1), column: z.int().min(1) }).exactOptional(),
     retry: z.boolean().exactOptional(),
     ...ended,
   }),
-  /** It could not be tried: it is tried again. */
+  /** The build could not run: it is retried. */
   z.strictObject({ type: z.literal('untried'), message: z.string().max(MAX_MESSAGE_CHARACTERS) }),
 ]);
 export type BuilderMessage = z.infer<typeof builderMessageSchema>;

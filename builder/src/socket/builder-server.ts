@@ -9,8 +9,8 @@ import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
-import { blobsOf } from '../blobs/blob-protocol.ts';
-import { BlobRequests, MAX_LINE_BYTES } from '../blobs/blob-requests.ts';
+import { blobsOf } from '../blob-exchange/blob-protocol.ts';
+import { BlobRequests, MAX_LINE_BYTES } from '../blob-exchange/blob-requests.ts';
 import {
   operatorMessageSchema,
   type BuilderMessage,
@@ -32,7 +32,7 @@ export interface BuilderServer {
   stop(): Promise<void>;
 }
 
-/** A connection says what is to be built within this time. */
+/** A connection must send its order within this time. */
 const ORDER_MS = 30_000;
 const DRAIN_MS = 10_000;
 /** Builds that run or wait for their turn. */
@@ -44,8 +44,8 @@ const MAX_CONNECTIONS = 1000;
  */
 export async function startBuilderServer(options: BuilderServerOptions): Promise<BuilderServer> {
   const { clock, logger } = options;
-  // One builder for all connections, for they share its processes; which connection's blobs a build reads, its context
-  // says.
+  // One builder for all connections, because they share its processes; its async context determines whose blobs a build
+  // reads.
   const requestsOfBuild = new AsyncLocalStorage<BlobRequests>();
   const builder = options.makeBuilder(contentOf(requestsOfBuild));
   const running = new Set<Promise<void>>();
@@ -74,7 +74,7 @@ export async function startBuilderServer(options: BuilderServerOptions): Promise
       }
     }
     cancel();
-    gone.abort(new Error('the client of the build is gone'));
+    gone.abort(new Error('the client of the build has disconnected'));
     requests.end();
     channel.close();
     await building;
@@ -112,25 +112,25 @@ async function build(
     channel.send(endOf(await builder.build(request, signal)));
   } catch (err) {
     if (signal.aborted) return;
-    logger.warn({ err, source: request.source, path: request.path }, 'a build could not be tried');
+    logger.warn({ err, source: request.source, path: request.path }, 'a build could not run');
     channel.send(untried(err));
   }
 }
 
 const untried = (error: unknown): FinalMessage => ({
   type: 'untried',
-  message: error instanceof DomainError ? error.message : 'The builder could not try the build: its log says why.',
+  message: error instanceof DomainError ? error.message : 'The builder could not run the build: its log says why.',
 });
 
-/** All that a build may do with content is to read blobs of its request. */
+/** A build may only read blobs of its request. */
 function contentOf(requestsOfBuild: AsyncLocalStorage<BlobRequests>): ContentStore {
   const refuse = async (): Promise<never> => {
-    throw new DomainError('forbidden', 'A build only reads blobs.');
+    throw new DomainError('forbidden', 'A build may only read blobs.');
   };
   return {
     async get(digest) {
       const requests = requestsOfBuild.getStore();
-      if (requests === undefined) throw new DomainError('internal_error', 'A blob was requested by no build.');
+      if (requests === undefined) throw new DomainError('internal_error', 'A blob was requested outside a build.');
       return requests.request(digest);
     },
     put: refuse,

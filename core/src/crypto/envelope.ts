@@ -12,8 +12,8 @@ import { EnvelopeError } from './envelope-error.ts';
  *   ciphertext    as long as the plaintext in UTF-8
  *   tag          16 bytes
  *
- * AES-256-GCM under a record key of its own: HKDF-SHA256(master key of that version, salt, purpose). So the random
- * nonce never meets the same key twice, however many records there are.
+ * AES-256-GCM under a record key of its own: HKDF-SHA256(master key of that version, salt, purpose). So a random nonce
+ * is never used twice with the same key, however many records there are.
  */
 const FORMAT = 1;
 const PREFIX = `wherry${FORMAT}.`;
@@ -25,7 +25,7 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = VERSION_BYTES + SALT_BYTES + NONCE_BYTES;
 const KEY_BYTES = 32;
 
-/** Where an envelope belongs; anywhere else it does not open (E2). */
+/** Where an envelope belongs; anywhere else it cannot be decrypted (E2). */
 export interface EnvelopeBinding {
   kind: string;
   namespace: string;
@@ -36,8 +36,8 @@ export interface EnvelopeBinding {
 }
 
 /**
- * Encrypts a confidential value for one place, under the ring's current key.
- * @throws DomainError `validation_failed` for a lone surrogate: UTF-8 cannot give such a string back as it was.
+ * Encrypts a confidential value for one field, under the ring's current key.
+ * @throws DomainError `validation_failed` for a lone surrogate: UTF-8 cannot represent such a string.
  */
 export function seal(keyRing: KeyRing, binding: EnvelopeBinding, plaintext: string): string {
   if (!plaintext.isWellFormed()) throw invalid('The value must be well-formed Unicode.');
@@ -53,8 +53,8 @@ export function seal(keyRing: KeyRing, binding: EnvelopeBinding, plaintext: stri
 }
 
 /**
- * Decrypts what `seal` made for this very place.
- * @throws EnvelopeError, and then not one byte of the plaintext (E3).
+ * Decrypts what `seal` made for this field.
+ * @throws EnvelopeError, without revealing a byte of the plaintext (E3).
  */
 export function open(keyRing: KeyRing, binding: EnvelopeBinding, envelope: string): string {
   const bytes = decode(envelope);
@@ -62,7 +62,7 @@ export function open(keyRing: KeyRing, binding: EnvelopeBinding, envelope: strin
   const version = head.readUInt32BE();
   const key = keyRing.get(version);
   if (key === undefined)
-    throw new EnvelopeError('unknown_key', `needs encryption key version ${version}, which the key ring lacks`);
+    throw new EnvelopeError('unknown_key', `needs encryption key version ${version}, which is not in the key ring`);
   const decipher = createDecipheriv('aes-256-gcm', recordKey(key, head), nonceOf(head), { authTagLength: TAG_BYTES });
   decipher.setAAD(additionalData(binding, version));
   decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
@@ -81,14 +81,15 @@ function decode(envelope: string): Buffer {
     const known = /^wherry\d+\./.test(envelope);
     throw new EnvelopeError(
       known ? 'unknown_format' : 'malformed',
-      known ? 'has a format that this version does not know' : 'is not an envelope',
+      known ? 'has a format that this version does not support' : 'is not an envelope',
     );
   }
   const text = envelope.slice(PREFIX.length);
   const bytes = Buffer.from(text, 'base64url');
-  // Buffer.from skips what is not base64url and the last character's spare bits: one text only for the same bytes.
+  // Buffer.from ignores invalid characters and the last character's spare bits: accept only one text for the same
+  // bytes.
   if (bytes.toString('base64url') !== text) throw new EnvelopeError('malformed', 'is not base64url');
-  if (bytes.length < HEAD_BYTES + TAG_BYTES) throw new EnvelopeError('malformed', 'is cut short');
+  if (bytes.length < HEAD_BYTES + TAG_BYTES) throw new EnvelopeError('malformed', 'is truncated');
   return bytes;
 }
 

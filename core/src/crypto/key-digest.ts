@@ -6,12 +6,12 @@ const DIGEST_KEY_BYTES = 32;
 /** Bytes of a block of SHA-256, to which HMAC pads a key (RFC 2104), and of its result. */
 const BLOCK_BYTES = 64;
 const HASH_BYTES = 32;
-/** Most bytes of a value that is hashed where the key already stands: more than any key has. */
+/** Values of up to this many bytes are hashed in the buffer that holds the key already: longer than any API key. */
 const ROOM_BYTES = 1024;
-/** Most bytes that UTF-8 takes for one UTF-16 code unit. */
+/** The most bytes that UTF-8 needs for one UTF-16 code unit. */
 const UTF8_BYTES = 3;
 
-/** What HMAC hashes under one key: the key's pads, each before room for what follows it. */
+/** What HMAC hashes for one key: the key's pads, each followed by room for the message. */
 interface Pads {
   readonly inner: Buffer;
   readonly outer: Buffer;
@@ -32,9 +32,9 @@ export function createDigestKey(secret: Uint8Array): KeyObject {
 }
 
 /**
- * HMAC-SHA256 of a key's value, base64url. By two one-shot hashes, since routers compute it of every word of a call
- * that could be a key: `createHmac` makes an object outside of the heap each time, and costs several times as much,
- * most of it in the garbage collector.
+ * HMAC-SHA256 of a key's value, base64url. It uses two one-shot hashes, because routers compute it for every word of a
+ * call that could be a key: `createHmac` allocates an object outside the heap each time and costs several times as
+ * much, most of it in the garbage collector.
  */
 export function keyDigest(digestKey: KeyObject, value: string): string {
   const { inner, outer } = padsOf(digestKey);
@@ -56,7 +56,7 @@ function innerHash(inner: Buffer, value: string): string {
   }
   const end = BLOCK_BYTES + inner.write(value, BLOCK_BYTES);
   const digest = hash('sha256', inner.subarray(0, end), 'binary');
-  // No key's value stays in memory for longer than its call.
+  // No API key stays in memory for longer than its call.
   inner.fill(0, BLOCK_BYTES, end);
   return digest;
 }

@@ -32,7 +32,7 @@ describe('createKeyRing', () => {
         { version: 1, secret: secret(1) },
         { version: 1, secret: secret(2) },
       ],
-      'version 1 must be given once',
+      'version 1 must appear only once',
     ],
     ['version 0', [{ version: 0, secret: secret(1) }], 'from 1'],
     ['half a version', [{ version: 1.5, secret: secret(1) }], 'whole number'],

@@ -14,9 +14,11 @@ export function createKeyRing(keys: { version: number; secret: Uint8Array }[]): 
   const byVersion = new Map<number, KeyObject>();
   for (const { version, secret } of keys) {
     if (!Number.isInteger(version) || version < 1 || version > MAX_VERSION) {
-      throw new RangeError(`encryption key version ${version} must be a whole number from 1 to ${MAX_VERSION}`);
+      throw new RangeError(
+        `the version of an encryption key (${version}) must be a whole number from 1 to ${MAX_VERSION}`,
+      );
     }
-    if (byVersion.has(version)) throw new RangeError(`encryption key version ${version} must be given once`);
+    if (byVersion.has(version)) throw new RangeError(`encryption key version ${version} must appear only once`);
     if (secret.byteLength !== MASTER_KEY_BYTES) {
       throw new RangeError(
         `encryption key version ${version} must be ${MASTER_KEY_BYTES} bytes (it has ${secret.byteLength})`,

@@ -1,11 +1,12 @@
 import * as z from 'zod/mini';
 
 /*
- * The feed: lines of JSON, two ways, between the operator and each router and runtime. A snapshot first, then changes,
- * then heartbeats, down; reports up. zod/mini, because the runtime reads them and full zod costs it 13 MiB.
+ * The feed: lines of JSON, two ways, between the operator and each router and runtime. The operator sends a snapshot,
+ * then changes and heartbeats; the others send reports. zod/mini, because the runtime reads them and full zod costs it
+ * 13 MiB.
  */
 
-/** Seconds between heartbeats; a client that hears nothing for three of them reconnects. */
+/** Seconds between heartbeats; a client that receives nothing for three of them reconnects. */
 export const HEARTBEAT_SECONDS = 2;
 
 const address = z.union([z.strictObject({ path: z.string() }), z.strictObject({ host: z.string(), port: z.int() })]);
@@ -43,23 +44,23 @@ export const routerFunctionSchema = z.strictObject({
   timeoutMs: z.int(),
   maxRequestBytes: z.int(),
   maxConcurrency: z.nullable(z.int()),
-  /** The revision that answers; null while there never was a good one. */
+  /** The revision that answers calls; null if no revision ever worked. */
   revision: z.nullable(z.string()),
   instances: z.array(routerInstanceSchema),
-  /** Why a function that never had a good revision has none: the answer to its calls. */
+  /** Why no revision of the function ever worked: the answer to its calls. */
   failure: z.nullable(
     z.strictObject({
       code: z.enum(['handler_not_found', 'handler_syntax_error', 'handler_export_error', 'handler_load_error']),
-      /** For callers; empty where they get no more than the code. */
+      /** The message for callers; empty where they get only the code. */
       message: z.string(),
     }),
   ),
 });
 export type RouterFunction = z.infer<typeof routerFunctionSchema>;
 
-/** An API key; one that lets nobody in, too: its value reaches no handler (R6). */
+/** An API key, including one that is not valid at present: its value must reach no handler (R6). */
 const routerKeySchema = z.strictObject({
-  /** HMAC-SHA256 of the value under the digest key, base64url. The router never holds the value. */
+  /** HMAC-SHA256 of the value under the digest key, base64url. The router never has the value. */
   digest: z.string(),
   id: z.string(),
   /** The key's display name. */
@@ -72,9 +73,9 @@ const routerKeySchema = z.strictObject({
 export type RouterKey = z.infer<typeof routerKeySchema>;
 
 /**
- * First up a connection that was made over the network: who speaks. A router has proved itself by its client
- * certificate; a runtime proves by its token which function it is, and the operator knows the rest from the pod.
- * On one machine a connection is inherited, and nothing is said.
+ * The first message on a connection that was made over the network: who the client is. A router authenticates with its
+ * client certificate; a runtime authenticates as a function with its token, and the operator takes the rest from the
+ * pod. On one machine a connection is inherited, and no such message is sent.
  */
 export const helloSchema = z.discriminatedUnion('role', [
   z.strictObject({
@@ -83,10 +84,11 @@ export const helloSchema = z.discriminatedUnion('role', [
     /** Name of its pod. */
     instance: z.string(),
     /**
-     * Of the newest state that it has applied, "0" for none: it is never sent an older one. An integer: it is compared.
+     * Version of the newest state that it has applied, "0" for none: it is never sent an older one. An integer, so that
+     * it can be compared.
      */
     resourceVersion: z.string().check(z.regex(/^\d{1,40}$/)),
-    /** How often the store had been restored by then; absent: never. */
+    /** How often the store had been restored by then; absent means never. */
     restores: z.optional(z.int()),
   }),
   z.strictObject({
@@ -112,8 +114,8 @@ export const routerDownSchema = z.discriminatedUnion('type', [
     /** The newest resourceVersion that the state reflects. */
     resourceVersion: z.string(),
     /**
-     * How often the store was restored from a backup; absent: never. resourceVersions compare within one count: a state
-     * of a higher one is newer, whatever its resourceVersion.
+     * How often the store was restored from a backup; absent means never. resourceVersions compare within one count: a
+     * state of a higher one is newer, whatever its resourceVersion.
      */
     restores: z.optional(z.int()),
     /** base64url; HMAC key of the keys' digests. */
@@ -156,10 +158,13 @@ const logEntry = z.strictObject({
 
 /** Up from a router. */
 export const routerUpSchema = z.discriminatedUnion('type', [
-  /** Embedded only, first: it listens on the function port, or why it cannot; then it ends itself with exit code 1. */
+  /**
+   * On one machine only, the first message: that it listens on the function port, or why it cannot, after which it
+   * exits with code 1.
+   */
   z.strictObject({ type: z.literal('listening'), port: z.int() }),
   z.strictObject({ type: z.literal('failed'), message: z.string() }),
-  /** It has applied this version; also its answer to each heartbeat, by which the operator knows that it is there. */
+  /** It has applied this version; also its answer to each heartbeat, which shows the operator that it is alive. */
   z.strictObject({ type: z.literal('applied'), version: z.int() }),
   /** Calls in flight and waiting by function; at once when a call begins to wait, else each second when it differs. */
   z.strictObject({
@@ -185,7 +190,7 @@ const runtimeFunctionSchema = z.strictObject({
 });
 export type RuntimeFunction = z.infer<typeof runtimeFunctionSchema>;
 
-/** A secret that this function may see: its scope, and whose it is for scopes group and key. */
+/** A secret that this function may read: its scope, and for scopes group and key, its owner. */
 const runtimeSecretSchema = z.strictObject({
   name: z.string(),
   value: z.string(),
@@ -228,16 +233,16 @@ export type RuntimeDown = z.infer<typeof runtimeDownSchema>;
 export const runtimeUpSchema = z.discriminatedUnion('type', [
   /** It takes calls at this address. */
   z.strictObject({ type: z.literal('loaded'), address }),
-  /** Its code does not load; it ends itself after this. */
+  /** Its code cannot be loaded; it exits after this message. */
   z.strictObject({ type: z.literal('failed'), reason: z.enum(['ExportError', 'LoadError']), message: z.string() }),
-  /** Its answer to each heartbeat: a runtime whose event loop is blocked gives none, and is killed for it (S3). */
+  /** Its answer to each heartbeat: a runtime whose event loop is blocked does not answer, and is killed (S3). */
   z.strictObject({ type: z.literal('alive') }),
   z.strictObject({
     type: z.literal('logs'),
     entries: z.array(logEntry),
-    /** Since the last message of these. */
+    /** Since the last message of this kind. */
     dropped: droppedEntries,
-    /** Once a process ends: how many entries follow on this connection. Those of them that do not arrive were lost. */
+    /** Once a process ends: how many entries follow on this connection. Those that do not arrive were lost. */
     following: z.optional(z.int().check(z.gte(0), z.lte(MAX_FOLLOWING))),
   }),
 ]);

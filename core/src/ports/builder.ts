@@ -1,4 +1,4 @@
-import type { Reason } from '../conditions.ts';
+import type { BUILD_FAILURE_REASONS } from '../resources/conditions.ts';
 import type { Digest } from '../resources/meta.ts';
 import type { TreeManifest } from '../trees/tree.ts';
 
@@ -12,7 +12,7 @@ export interface BuildRequest {
   locks?: ReadonlyMap<string, readonly KnownLock[]>;
 }
 
-/** The packages of a source that satisfied the requirements once, and satisfy them again. */
+/** A lock that satisfied the requirements before and is used again. */
 export interface KnownLock {
   /**
    * Digest of the requirements: the dependencies of package.json, its lock, the `npm:` specifiers that a handler
@@ -46,40 +46,12 @@ export interface SourceLocation {
   column: number;
 }
 
-export type BuildFailureReason = Extract<
-  Reason,
-  | 'SourceNotFound'
-  | 'HandlerNotFound'
-  | 'SyntaxError'
-  | 'ImportNotFound'
-  | 'ImportNotSupported'
-  | 'ExportError'
-  | 'BuildTimeout'
-  | 'BuildOutOfMemory'
-  | 'BuildTooLarge'
-  | 'BuildFailed'
-  | PackageFailureReason
->;
-
-/** Why npm packages could not be fetched. */
-type PackageFailureReason = Extract<
-  Reason,
-  | 'ManifestInvalid'
-  | 'LockOutdated'
-  | 'PackageNotFound'
-  | 'PackageRefused'
-  | 'PackageConflict'
-  | 'PackageCorrupt'
-  | 'PackageTooLarge'
-  | 'RegistryUnavailable'
-  | 'InstallTimeout'
-  | 'InstallFailed'
->;
+export type BuildFailureReason = (typeof BUILD_FAILURE_REASONS)[number];
 
 /**
- * A build ends in one of these two; it rejects only when the build could not be tried (then it is tried again).
- * `locks`: by source, what the packages of the sources that require some were taken from. Whoever requested the build
- * keeps them and names them in later requests, so that the same trees make the same artifact.
+ * A build ends in one of these two; it rejects only when the build could not run (then it is retried). `locks`: by
+ * source, what the packages of the sources that require some were taken from. Whoever requested the build keeps them
+ * and names them in later requests, so that the same trees make the same artifact.
  */
 export type BuildResult = BuildSuccess | BuildFailure;
 
@@ -98,7 +70,7 @@ interface BuildFailure {
   location?: SourceLocation;
   inputs: BuildInput[];
   locks?: ReadonlyMap<string, UsedLock>;
-  /** It may go better later, with the same request: a registry that does not answer. */
+  /** The same request may succeed later, for example when a registry did not answer. */
   retry?: boolean;
 }
 

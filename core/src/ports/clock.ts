@@ -1,4 +1,4 @@
-/** Time, and waiting, so that tests own both. */
+/** Time, and waiting, so that tests control both. */
 export interface Clock {
   /** Milliseconds since 1970 UTC, with a fraction. */
   now(): number;

@@ -2,7 +2,7 @@ import type { Hello } from '../feed/messages.ts';
 import type { RuntimeIdentity } from './runtime-feed.ts';
 import type { Workloads } from './workloads.ts';
 
-/** What a runtime says of itself when it connects to the feed. */
+/** What a runtime claims about itself when it connects to the feed. */
 export type RuntimeHello = Extract<Hello, { role: 'runtime' }>;
 
 /** Where a runtime's connection comes from. */
@@ -18,20 +18,20 @@ export interface RuntimePeer {
  * removes.
  */
 export interface ClusterWorkloads extends Workloads {
-  /** Resolves when what runs is known: `list` is whole from then on. */
+  /** Resolves when all that runs is known: from then on, `list` is complete. */
   start(): Promise<void>;
-  /** Pods run on. */
+  /** Pods keep running. */
   stop(): Promise<void>;
-  /** This replica does not lead any more: nothing is kept as it was ensured. */
+  /** This replica no longer leads: it no longer maintains the workloads that it ensured. */
   rest(): void;
   /**
-   * Which instance connects; undefined: none that its pod and that pod's address confirm. Waits up to ten seconds for
-   * these.
+   * Which instance connects; undefined if no pod with that address confirms it. Waits up to ten seconds for the pod and
+   * its address.
    */
   identify(hello: RuntimeHello, peer: RuntimePeer): Promise<RuntimeIdentity | undefined>;
   /**
    * The pod's runtime has reported over the feed that it takes calls: it counts as ready before the kubelet says so.
-   * @returns to be called when its connection has ended, and with it perhaps the process.
+   * @returns a function to call when its connection, and with it perhaps the process, has ended.
    */
   markLoaded(podName: string): () => void;
 }

@@ -4,7 +4,7 @@ import type { Digest } from '../resources/meta.ts';
 export interface ContentStore {
   /**
    * Stores what the stream yields; nothing of it is kept when it fails.
-   * @param limit bytes; one more rejects with DomainError `too_large`, before it is held anywhere.
+   * @param limit bytes; more reject with DomainError `too_large`, before they are stored anywhere.
    * @throws DomainError `unavailable` when there is no room.
    */
   put(content: AsyncIterable<Uint8Array> | Uint8Array, limit?: number): Promise<{ digest: Digest; size: number }>;
@@ -16,7 +16,7 @@ export interface ContentStore {
   /**
    * Removes blobs that are not in `referenced` and were last put longer than `graceMs` ago; putting one again renews
    * it.
-   * @returns how many went.
+   * @returns how many were removed.
    */
   collect(referenced: ReadonlySet<Digest>, graceMs: number): Promise<number>;
 }

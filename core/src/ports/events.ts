@@ -1,9 +1,8 @@
-import type { Reason } from '../conditions.ts';
+import type { Reason } from '../resources/conditions.ts';
 import type { Kind, Resource } from '../resources/kinds.ts';
 
 /**
- * Something that happened to an object, for who looks at it with `kubectl describe`. Messages hold no confidential
- * value.
+ * Something that happened to an object, for readers of `kubectl describe`. Messages contain no confidential value.
  */
 export interface ObjectEvent {
   type: 'Normal' | 'Warning';

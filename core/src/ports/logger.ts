@@ -1,4 +1,4 @@
-/** Structured log lines. `error` means that a person must act; what heals itself is a `warn`. */
+/** Structured log lines. `error` means that a person must act; what recovers by itself is a `warn`. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

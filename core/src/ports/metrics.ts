@@ -8,7 +8,7 @@ export interface Gauge {
   set(value: number, labels?: Labels): void;
   inc(labels?: Labels, by?: number): void;
   /**
-   * Its series are those that this returns, at each scrape: what it leaves out has none. In place of `set` and `inc`.
+   * Returns the series at each scrape; what it leaves out has no series. It replaces `set` and `inc`.
    */
   observe(read: () => Iterable<readonly [Labels, number]>): void;
 }
@@ -19,7 +19,7 @@ export interface Histogram {
 
 export type MetricType = 'counter' | 'gauge' | 'histogram';
 
-/** A metric as `core/src/metrics/metrics.ts` lists it. */
+/** A metric as `core/src/metric-definitions.ts` lists it. */
 export interface MetricDefinition<T extends MetricType = MetricType> {
   readonly type: T;
   /** Without the prefix `wherry_`. */
@@ -28,11 +28,11 @@ export interface MetricDefinition<T extends MetricType = MetricType> {
   readonly labels: readonly string[];
 }
 
-/** Makes metrics. One name is made once a program, or once in each group of series. */
+/** Creates metrics. A name is created once per program, or once in each group of series. */
 export interface Metrics {
   /**
-   * Metrics of one thing that comes and goes. All its series have these labels, which each of its metrics names among
-   * its own; they are removed together, and what is recorded after that goes nowhere.
+   * Metrics of one thing that comes and goes. All its series have these labels, which each of its metrics declares too;
+   * they are removed together, and what is recorded after that is dropped.
    */
   series(labels: Labels): Series;
   counter(definition: MetricDefinition<'counter'>): Counter;

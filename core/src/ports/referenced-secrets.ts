@@ -1,6 +1,6 @@
 /**
  * A Kubernetes Secret, as far as fields may refer to it: its data, decoded as UTF-8, by key. Or why no field may, as
- * the end of a sentence that begins with the Secret's name (K6); nothing is kept of the data of such a one.
+ * the end of a sentence that begins with the Secret's name (K6); the data of such a Secret is not kept.
  */
 export type ReferencedSecret =
   { data: ReadonlyMap<string, string>; refused?: never } | { data?: never; refused: string };

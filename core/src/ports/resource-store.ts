@@ -14,18 +14,18 @@ export interface NewResource<K extends Kind> {
 
 export interface ResourceList<K extends Kind> {
   items: Resource<K>[];
-  /** The state that the items reflect: where a watch goes on from. */
+  /** The state that the items reflect: where a watch can start. */
   resourceVersion: string;
 }
 
-/** `deleted` carries the last state. `bookmark` says only that nothing before its resourceVersion is still to come. */
+/** `deleted` carries the last state. `bookmark` says only that all changes up to its resourceVersion have been sent. */
 export type WatchEvent<K extends Kind> =
   { type: 'added' | 'modified' | 'deleted'; object: Resource<K> } | { type: 'bookmark'; resourceVersion: string };
 
 /**
  * The objects of one namespace. Every method rejects with a DomainError: `not_found`, `conflict` (the name exists; the
- * resourceVersion is stale), `validation_failed` (naming the field), `unavailable`.
- * Objects that it returns are the caller's own: changing one changes nothing in the store.
+ * resourceVersion is stale), `validation_failed` (naming the field), `unavailable`. The returned objects belong to the
+ * caller: changing one changes nothing in the store.
  */
 export interface ResourceStore {
   readonly namespace: string;
@@ -39,9 +39,9 @@ export interface ResourceStore {
    * last finalizer of a deleted object removes the object.
    */
   update<K extends Kind>(object: Resource<K>): Promise<Resource<K>>;
-  /** Replaces status alone, under the same rule of resourceVersion; the generation stays. */
+  /** Replaces status alone, with the same check of the resourceVersion; the generation stays. */
   updateStatus<K extends Kind>(object: Resource<K>): Promise<Resource<K>>;
-  /** Removes the object, or sets deletionTimestamp while finalizers hold it. Preconditions that fail are a conflict. */
+  /** Removes the object, or sets deletionTimestamp while finalizers hold it. A failed precondition is a conflict. */
   delete(kind: Kind, name: string, preconditions?: { resourceVersion?: string; uid?: string }): Promise<void>;
   /**
    * Every change after `resourceVersion`, in order, until the signal aborts (then it ends without an error).

@@ -12,7 +12,7 @@ export interface RuntimeIdentity {
   listen: InstanceAddress;
 }
 
-/** How the start of a runtime ended; `closed` when the connection went first. */
+/** How the start of a runtime ended; `closed` when the connection ended first. */
 export type RuntimeOutcome =
   | { type: 'loaded'; address: InstanceAddress }
   | { type: 'failed'; reason: Exclude<WorkloadFailure['reason'], 'CrashLoop'>; message: string }
@@ -23,13 +23,15 @@ export interface RuntimeSession {
   /** Resolves once and never rejects. */
   outcome: Promise<RuntimeOutcome>;
   /**
-   * When the runtime last said anything, in the clock's monotonic milliseconds; at first, when it was attached. It
-   * answers every heartbeat (each HEARTBEAT_SECONDS), so a long silence means a blocked event loop.
+   * When the runtime last sent a message, in monotonic milliseconds; initially, when it was attached. It answers every
+   * heartbeat (each HEARTBEAT_SECONDS), so a long silence means a blocked event loop.
    */
   lastHeard(): number;
 }
 
-/** The operator's side of the runtimes' feed: gives each its artifact and state, and keeps the state current. */
+/**
+ * The operator's side of the runtimes' feed: sends each runtime its artifact and state, and keeps the state current.
+ */
 export interface RuntimeFeed {
   /** Serves one runtime until its connection ends: `start` at once, then states and heartbeats. */
   attach(channel: FeedChannel, identity: RuntimeIdentity): RuntimeSession;

@@ -7,8 +7,8 @@ export interface StoreRestores {
   current(): number | undefined;
   /** Calls back when it becomes known, and when it changes. Returns how to stop. */
   onChange(callback: (count: number) => void): () => void;
-  /** A router knows of that many. If the store holds fewer, it has lost them by another restore. */
+  /** A router has seen this many restores. If the store records fewer, another restore has lost the others. */
   claim(count: number): void;
-  /** A consistent read of the store showed an older state than one that was known at this count. */
+  /** A consistent read of the store returned a state older than one that was seen at this count. */
   wentBack(count: number): void;
 }

@@ -1,4 +1,4 @@
-/** The data of a Secret or ConfigMap, and the state that it is of. */
+/** The data of a Secret or ConfigMap, and its resourceVersion. */
 export interface SystemObject<T = Buffer> {
   data: Record<string, T>;
   resourceVersion: string;
@@ -10,11 +10,11 @@ export interface SystemObject<T = Buffer> {
  */
 export interface SystemObjects<T = Buffer> {
   get(name: string): Promise<SystemObject<T> | undefined>;
-  /** @throws DomainError `conflict` when there is one of the name: nothing is ever overwritten by it. */
+  /** @throws DomainError `conflict` when the name exists: nothing is ever overwritten. */
   create(name: string, data: Record<string, T>): Promise<SystemObject<T>>;
   /**
    * Replaces the data; what else is in it stays.
-   * @throws DomainError `conflict` when it is not of that state any more.
+   * @throws DomainError `conflict` when it has changed since.
    */
   update(name: string, data: Record<string, T>, resourceVersion: string): Promise<SystemObject<T>>;
 }

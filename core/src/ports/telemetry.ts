@@ -28,7 +28,7 @@ export interface LogEntry {
   timestamp: number;
 }
 
-/** Where log entries go. It never blocks and never throws; what it must drop it counts. */
+/** Where log entries go. It never blocks and never throws; what it must drop, it counts. */
 export interface TelemetrySink {
   write(entries: LogEntry[]): void;
 }

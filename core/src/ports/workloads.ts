@@ -1,6 +1,6 @@
 import type { Digest } from '../resources/meta.ts';
 
-/** What is the same for all instances of a workload; another template is another workload. */
+/** What all instances of a workload have in common; a different template makes a different workload. */
 export interface InstanceTemplate {
   memoryMiB: number;
   cpuMillis: number | null;
@@ -31,7 +31,7 @@ export interface ObservedInstance {
   ready: boolean;
 }
 
-/** Why no instance of a workload gets ready: its code does not load, or it dies again and again. */
+/** Why no instance of a workload becomes ready: its code cannot be loaded, or it dies again and again. */
 export interface WorkloadFailure {
   reason: 'ExportError' | 'LoadError' | 'CrashLoop';
   message: string;
@@ -45,7 +45,9 @@ export interface ObservedWorkload {
   replicas: number;
   instances: ObservedInstance[];
   failure?: WorkloadFailure;
-  /** What keeps instances from starting at all, in a sentence for people: no room, no image, a name that is taken. */
+  /**
+   * What keeps instances from starting at all, in a sentence for people: no capacity, no image, a name that is in use.
+   */
   waiting?: string;
 }
 
@@ -53,7 +55,7 @@ export interface ObservedWorkload {
 export interface Workloads {
   /** Brings the workload to this state and keeps it there: instances that die are replaced with backoff. */
   ensure(desired: DesiredWorkload): Promise<void>;
-  /** Drains all of its instances and removes it; resolves when they are on their way out. An unknown name is fine. */
+  /** Drains all of its instances and removes it; resolves when they have begun to drain. An unknown name is ignored. */
   remove(name: string): Promise<void>;
   list(): ObservedWorkload[];
   /** Calls back with a workload's name after each change of it. Returns how to stop. */

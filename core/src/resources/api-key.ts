@@ -6,14 +6,14 @@ import { textSchema } from './text.ts';
 
 export const apiKeySpecSchema = z.strictObject({
   keyGroup: nameSchema.describe('metadata.name of the KeyGroup that the key belongs to.'),
-  displayName: keyNameSchema.describe('What people call the key. Absent: metadata.name.').optional(),
-  description: textSchema(0, 1024).describe('For people.').optional(),
+  displayName: keyNameSchema.describe('The display name of the key. Default: metadata.name.').optional(),
+  description: textSchema(0, 1024).describe('A description for people.').optional(),
   value: confidentialSchema.describe('The key that callers present.'),
-  enabled: z.boolean().default(true).describe('False: callers that present the key are refused.'),
+  enabled: z.boolean().default(true).describe('If false, calls with the key are rejected.'),
   expiresAt: z.iso
     .datetime({ offset: true })
     .max(64)
-    .describe('RFC 3339, with seconds. From then on the key is an invalid one.')
+    .describe('When the key expires: RFC 3339, with seconds. From then on it is invalid.')
     .optional(),
 });
 export type ApiKeySpec = z.infer<typeof apiKeySpecSchema>;

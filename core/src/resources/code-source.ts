@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { confidentialSchema } from './confidential.ts';
-import { inKubernetes } from './kubernetes-rule.ts';
+import { inKubernetes } from '../kubernetes-rule.ts';
 import { conditionsSchema, digestSchema, observedGenerationSchema, timeSchema } from './meta.ts';
 import { textSchema } from './text.ts';
 
@@ -9,23 +9,23 @@ export const sourceNameSchema = z
   .string()
   .regex(
     /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/,
-    'must be 1 to 64 letters, digits, dashes and underscores, a letter or digit first',
+    'must be 1 to 64 letters, digits, dashes and underscores, and begin with a letter or digit',
   )
   .refine((name) => name !== 'code', {
-    message: 'must not be code: a leading code/ of a handler is dropped',
+    message: 'must not be code: a leading code/ is dropped from handlers',
     params: inKubernetes("self != 'code'"),
   })
   .meta({ maxLength: 64 });
 
 const gitSchema = z.strictObject({
-  url: textSchema(1, 2048).describe('Where the repository is.'),
-  branch: textSchema(1, 255).describe('Which branch to read.').optional(),
-  tag: textSchema(1, 255).describe('Which tag to read.').optional(),
+  url: textSchema(1, 2048).describe('URL of the repository.'),
+  branch: textSchema(1, 255).describe('The branch to read.').optional(),
+  tag: textSchema(1, 255).describe('The tag to read.').optional(),
   commit: z
     .string()
     .regex(/^[0-9a-f]{40}$/, 'must be a full commit id')
     .meta({ maxLength: 40 })
-    .describe('Which commit to read, by its full id.')
+    .describe('The commit to read, by its full id.')
     .optional(),
   authToken: confidentialSchema.describe('The token that the repository requires.').optional(),
 });
@@ -35,28 +35,30 @@ const syncSchema = z.strictObject({
     .int()
     .min(0)
     .max(31_536_000)
-    .describe('How often the repository is read; 0: never by itself.')
+    .describe('How often the repository is read; 0 turns this off.')
     .optional(),
   webhook: z
     .strictObject({
-      enabled: z.boolean().describe('Whether a push to the webhook has the repository read.').optional(),
-      secret: confidentialSchema.describe('What pushes are signed with.').optional(),
+      enabled: z.boolean().describe('Whether the repository is read when its host calls the webhook.').optional(),
+      secret: confidentialSchema.describe('The secret that webhook calls are signed with.').optional(),
     })
-    .describe('Reading at a push.')
+    .describe('The webhook, which reads the repository on a push.')
     .optional(),
 });
 
 export const codeSourceSpecSchema = z
   .strictObject({
     displayName: sourceNameSchema
-      .describe('First segment of the handlers of this source. Absent: metadata.name.')
+      .describe('First segment of the handlers of this source. Default: metadata.name.')
       .optional(),
-    type: z.enum(['manual', 'git']).describe('Whether files are uploaded, or read from a git repository.'),
-    enabled: z.boolean().default(true).describe('False: the files stay as they are.'),
+    type: z.enum(['manual', 'git']).describe('Whether files are uploaded or read from a git repository.'),
+    enabled: z.boolean().default(true).describe('If false, the files stay as they are.'),
     manual: z
       .strictObject({
         tree: digestSchema
-          .describe("The source's head: digest of its tree's manifest. Uploads move it. Absent: no files yet.")
+          .describe(
+            "The source's head: the digest of its tree's manifest. Uploads change it. Absent while there are no files.",
+          )
           .optional(),
       })
       .describe('For type manual.')
@@ -66,7 +68,7 @@ export const codeSourceSpecSchema = z
   })
   .refine((spec) => spec.type !== 'manual' || spec.git === undefined, {
     path: ['git'],
-    message: 'belongs to type git',
+    message: 'is only for type git',
     params: inKubernetes("self.type != 'manual' || !has(self.git)"),
   })
   .refine((spec) => spec.type !== 'git' || spec.git !== undefined, {
@@ -81,20 +83,20 @@ export const MAX_SOURCE_LOCKS = 128;
 
 const lockSchema = z.strictObject({
   asks: digestSchema.describe('Digest of the requirements.'),
-  lock: digestSchema.describe('The blob of the answer.'),
+  lock: digestSchema.describe('Digest of the blob that holds the lock.'),
 });
 
 export const codeSourceStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
   tree: digestSchema.describe('Digest of the active tree: of spec.manual.tree, or of the last good sync.').optional(),
-  shortTree: textSchema(0, 12).describe('Its first 12 digits, for people.').optional(),
+  shortTree: textSchema(0, 12).describe('Its first 12 digits, for display.').optional(),
   commit: textSchema(0, 64).describe('The commit that the tree was read from.').optional(),
-  lastSyncStartedAt: timeSchema.describe('When the repository was last begun to be read, RFC 3339.').optional(),
-  lastSyncAt: timeSchema.describe('When the repository was last read to the end, RFC 3339.').optional(),
-  lastSyncError: textSchema(0, 4096).describe('Why the last reading failed.').optional(),
+  lastSyncStartedAt: timeSchema.describe('When the last read of the repository began, RFC 3339.').optional(),
+  lastSyncAt: timeSchema.describe('When the last complete read of the repository ended, RFC 3339.').optional(),
+  lastSyncError: textSchema(0, 4096).describe('Why the last read failed.').optional(),
   files: z.int().min(0).describe('How many files the tree has.').optional(),
-  bytes: z.int().min(0).describe('How large they are together.').optional(),
+  bytes: z.int().min(0).describe('Their total size.').optional(),
   locks: z.array(lockSchema).max(MAX_SOURCE_LOCKS).describe('Which packages builds resolved, newest first.').optional(),
 });
 export type CodeSourceStatus = z.infer<typeof codeSourceStatusSchema>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inKubernetes } from './kubernetes-rule.ts';
+import { inKubernetes } from '../kubernetes-rule.ts';
 import { nameSchema } from './meta.ts';
 import { textSchema } from './text.ts';
 
@@ -10,19 +10,19 @@ import { textSchema } from './text.ts';
 export const confidentialSchema = z
   .strictObject({
     encrypted: textSchema(1, 131_072)
-      .describe('An envelope that this installation made for this very field.')
+      .describe('An envelope that this installation created for exactly this field.')
       .optional(),
     secretKeyRef: z
       .strictObject({
         name: nameSchema.describe('metadata.name of a Secret in the same namespace.'),
-        key: textSchema(1, 253).describe('Which of its data entries.'),
+        key: textSchema(1, 253).describe('Which entry of its data.'),
       })
-      .describe('Where the value stands in a Kubernetes Secret.')
+      .describe('The entry of a Kubernetes Secret that holds the value.')
       .optional(),
   })
   .refine((value) => (value.encrypted === undefined) !== (value.secretKeyRef === undefined), {
     message: 'exactly one of encrypted and secretKeyRef is required',
-    // Atomic: who applies one form takes the other away, whoever wrote that.
+    // Atomic: applying one form removes the other, whoever wrote it.
     params: inKubernetes({
       cel: [{ cel: 'has(self.encrypted) != has(self.secretKeyRef)' }],
       keywords: { 'x-kubernetes-map-type': 'atomic' },

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { ROUTE_RULES } from '../routes/route-rules.ts';
 import { isRoutePattern, routeProblem } from '../routes/route-pattern.ts';
-import { inKubernetes } from './kubernetes-rule.ts';
+import { inKubernetes } from '../kubernetes-rule.ts';
 import { conditionsSchema, digestSchema, nameSchema, observedGenerationSchema, timeSchema } from './meta.ts';
 import { textSchema } from './text.ts';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'] as const;
 export type Method = (typeof METHODS)[number];
 
-/** What `maxConcurrency: null` stands for: no function takes all that a router has (R12). */
+/** What `maxConcurrency: null` stands for: no function can take all of a router's capacity (R12). */
 export const DEFAULT_MAX_CONCURRENCY = 1000;
 
 const headerNamesSchema = z
@@ -28,14 +28,14 @@ export const corsSchema = z
       )
       .min(1)
       .max(64)
-      .describe('Whose pages may read answers.'),
-    credentials: z.boolean().describe('Whether browsers may send credentials along.').optional(),
+      .describe('Origins whose pages may read responses.'),
+    credentials: z.boolean().describe('Whether browsers may send credentials.').optional(),
     maxAge: z
       .int()
       .min(0)
       .max(86_400)
       .default(86_400)
-      .describe('Seconds for which browsers may keep the answer to a preflight.'),
+      .describe('How many seconds browsers may cache the response to a preflight request.'),
     allowHeaders: headerNamesSchema.describe('Request headers that browsers may send.').optional(),
     exposeHeaders: headerNamesSchema.describe('Response headers that scripts may read.').optional(),
   })
@@ -48,15 +48,15 @@ export type Cors = z.infer<typeof corsSchema>;
 
 export const scalingSchema = z
   .strictObject({
-    minReplicas: z.int().min(1).max(100).default(1).describe('How many instances run at least.'),
-    maxReplicas: z.int().min(1).max(100).default(1).describe('How many instances run at most.'),
-    targetConcurrency: z.int().min(1).max(1000).default(50).describe('Calls that one instance should answer at once.'),
-    idleSeconds: z
+    minReplicas: z.int().min(1).max(100).default(1).describe('The minimum number of instances.'),
+    maxReplicas: z.int().min(1).max(100).default(1).describe('The maximum number of instances.'),
+    targetConcurrency: z
       .int()
-      .min(10)
-      .max(86_400)
-      .default(300)
-      .describe('How long an instance is kept that has nothing to do.'),
+      .min(1)
+      .max(1000)
+      .default(50)
+      .describe('How many calls one instance should handle at once.'),
+    idleSeconds: z.int().min(10).max(86_400).default(300).describe('How long an idle instance is kept.'),
   })
   .refine((scaling) => scaling.maxReplicas >= scaling.minReplicas, {
     path: ['maxReplicas'],
@@ -65,7 +65,7 @@ export const scalingSchema = z
   });
 
 export const resourcesSchema = z.strictObject({
-  memoryMiB: z.int().min(64).max(8192).default(128).describe('Memory of an instance, MiB.'),
+  memoryMiB: z.int().min(64).max(8192).default(128).describe('Memory of an instance, in MiB.'),
   cpuMillis: z
     .int()
     .min(10)
@@ -73,7 +73,7 @@ export const resourcesSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'CPU of an instance in a cluster, thousandths of a core: requested for it, and its limit. Null: 5 are requested, and there is no limit.',
+      'CPU of an instance in a cluster, in thousandths of a core: its request and its limit. If null, 5 are requested, and there is no limit.',
     ),
 });
 
@@ -81,7 +81,7 @@ export const resourcesSchema = z.strictObject({
 export const handlerSchema = textSchema(3, 1024 + 65)
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}\/[^\0\\]+$/, 'must be <source name>/<path in the source>')
   .refine((handler) => handler.split('/').every((part) => part !== '' && part !== '.' && part !== '..'), {
-    message: 'must not hold empty, . or .. segments',
+    message: 'must not contain empty, . or .. segments',
     params: inKubernetes("!('/' + self + '/').matches('/[.]{0,2}/')"),
   });
 
@@ -106,22 +106,22 @@ const methodsSchema = z
 export const functionSpecSchema = z.strictObject({
   displayName: textSchema(1, 64)
     .regex(/\S/, 'must not be blank')
-    .describe('What people call the function. Absent: metadata.name.')
+    .describe('The display name of the function. Default: metadata.name.')
     .optional(),
-  description: textSchema(0, 1024).describe('For people.').optional(),
-  handler: handlerSchema.describe('Which file answers. It need not exist yet.'),
+  description: textSchema(0, 1024).describe('A description for people.').optional(),
+  handler: handlerSchema.describe('The file that handles calls. It need not exist yet.'),
   route: routeSchema.describe(
-    'Which paths are answered: /a/:b/* has a literal segment, a parameter, and * for the rest.',
+    'The paths that the function answers: /a/:b/* has a literal segment, a parameter, and * for the rest.',
   ),
-  methods: methodsSchema.describe('Which methods are answered.'),
+  methods: methodsSchema.describe('The methods that the function answers.'),
   keyGroups: z
     .array(nameSchema)
     .min(1)
     .max(64)
-    .describe('metadata.names of KeyGroups: callers must present a key of one of them. Absent: anybody may call.')
+    .describe('metadata.names of KeyGroups: callers must present a key of one of them. If absent, anybody may call.')
     .optional(),
-  cors: corsSchema.describe('What browsers may do from pages of other origins. Absent: nothing.').optional(),
-  enabled: z.boolean().default(true).describe('False: calls are answered with 404.'),
+  cors: corsSchema.describe('What pages of other origins may do in a browser. If absent, nothing.').optional(),
+  enabled: z.boolean().default(true).describe('If false, calls get 404.'),
   timeoutSeconds: z.int().min(1).max(3600).default(30).describe('How long a call may take.'),
   maxRequestBytes: z
     .int()
@@ -136,11 +136,11 @@ export const functionSpecSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Calls of this function at once over all of its instances; further ones get 429. Null: the limit of the service, 1000.',
+      'How many calls the function handles at once, over all of its instances; further ones get 429. If null, the limit of the service applies: 1000.',
     ),
   scaling: scalingSchema.prefault({}).describe('How many instances run.'),
   resources: resourcesSchema.prefault({}).describe('What one instance may use.'),
-  revision: digestSchema.describe('A pin: serve this revision whatever the source says.').optional(),
+  revision: digestSchema.describe('A pin: the function serves this revision, whatever its source holds.').optional(),
   debug: z.boolean().default(false).describe("Shows the messages of a handler's errors to its callers."),
 });
 export type FunctionSpec = z.infer<typeof functionSpecSchema>;
@@ -155,9 +155,9 @@ const revisionSchema = z.strictObject({
 export const functionStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
-  url: textSchema(0, 2048).describe('Where the function is called.').optional(),
+  url: textSchema(0, 2048).describe('The URL at which the function is called.').optional(),
   activeRevision: digestSchema.describe('Digest of the artifact that answers calls.').optional(),
-  shortRevision: textSchema(0, 12).describe('Its first 12 digits, for people.').optional(),
+  shortRevision: textSchema(0, 12).describe('Its first 12 digits, for display.').optional(),
   activeWorkload: textSchema(0, 63)
     .describe('Name of the workload that answers calls: one pair of artifact and instance template.')
     .optional(),

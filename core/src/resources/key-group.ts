@@ -9,8 +9,8 @@ export const keyNameSchema = z
   .meta({ maxLength: 64 });
 
 export const keyGroupSpecSchema = z.strictObject({
-  displayName: keyNameSchema.describe('What people call the group. Absent: metadata.name.').optional(),
-  description: textSchema(0, 1024).describe('For people.').optional(),
+  displayName: keyNameSchema.describe('The display name of the group. Default: metadata.name.').optional(),
+  description: textSchema(0, 1024).describe('A description for people.').optional(),
 });
 export type KeyGroupSpec = z.infer<typeof keyGroupSpecSchema>;
 

@@ -10,7 +10,7 @@ import { functionSecretSpecSchema, functionSecretStatusSchema } from './function
 import type { FunctionSecretSpec, FunctionSecretStatus } from './function-secret.ts';
 import { functionSpecSchema, functionStatusSchema, type FunctionSpec, type FunctionStatus } from './function.ts';
 import { keyGroupSpecSchema, keyGroupStatusSchema, type KeyGroupSpec, type KeyGroupStatus } from './key-group.ts';
-import { inKubernetes } from './kubernetes-rule.ts';
+import { inKubernetes } from '../kubernetes-rule.ts';
 import { nameSchema, type ObjectMeta } from './meta.ts';
 import {
   SETTINGS_NAME,
@@ -117,7 +117,10 @@ export const KINDS: { [K in Kind]: KindDefinition<K> } = {
 
 export const ALL_KINDS = Object.keys(KINDS) as Kind[];
 
-/** What a person calls the object: `spec.displayName`, else `metadata.name`. */
-export function displayName(resource: Resource<'Function' | 'CodeSource' | 'KeyGroup' | 'ApiKey'>): string {
-  return resource.spec.displayName ?? resource.metadata.name;
+type Named = 'Function' | 'CodeSource' | 'KeyGroup' | 'ApiKey' | 'FunctionSecret';
+
+/** What a person calls the object: `spec.displayName`, else `metadata.name`; a secret by the name that handlers use. */
+export function displayName(resource: Resource<Named>): string {
+  const spec: { displayName?: string | undefined; name?: string } = resource.spec;
+  return spec.displayName ?? spec.name ?? resource.metadata.name;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inKubernetes } from './kubernetes-rule.ts';
+import { inKubernetes } from '../kubernetes-rule.ts';
 import { textSchema } from './text.ts';
 
 /** API group and version of every Wherry object, in Kubernetes and in the embedded store alike. */
@@ -25,15 +25,15 @@ export const timeSchema = textSchema(0, 64);
 export const observedGenerationSchema = z
   .int()
   .min(-1)
-  .describe('The metadata.generation that this status judges; -1: none yet.');
+  .describe('The metadata.generation that this status describes; -1 if none yet.');
 
 const conditionSchema = z.strictObject({
-  type: textSchema(1, 64).describe('What is judged: Ready, for one.'),
-  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
+  type: textSchema(1, 64).describe('What the condition is about, such as Ready.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether the condition holds.'),
   reason: textSchema(1, 128).describe('A constant for programs.'),
   message: textSchema(0, 4096).describe('A sentence for people, which names the object and the field.'),
-  lastTransitionTime: timeSchema.describe('When status changed last, RFC 3339.'),
-  observedGeneration: z.int().min(0).describe('The metadata.generation that is judged.'),
+  lastTransitionTime: timeSchema.describe('When status last changed, RFC 3339.'),
+  observedGeneration: z.int().min(0).describe('The metadata.generation that the condition describes.'),
 });
 export type Condition = z.infer<typeof conditionSchema>;
 export const conditionsSchema = z
@@ -45,7 +45,7 @@ export const conditionsSchema = z
   })
   .describe('The state of the object, one condition for each type.');
 
-/** Annotations that survive export and restore, in milliseconds since 1970 UTC. */
+/** Annotations that survive export and restore, in milliseconds since 1970 UTC; they decide nothing. */
 export const CREATED_AT = 'wherry.dev/created-at';
 export const UPDATED_AT = 'wherry.dev/updated-at';
 

@@ -10,13 +10,13 @@ const valuesSchema = z.strictObject(
   Object.fromEntries(
     Object.entries(SETTINGS).map(([name, setting]) => [
       name,
-      setting.schema.describe(`${setting.description} Absent: ${setting.default}.`).optional(),
+      setting.schema.describe(`${setting.description} Default: ${setting.default}.`).optional(),
     ]),
   ),
 ) as z.ZodType<Record<string, string>, Record<string, string>>;
 
 export const settingsSpecSchema = z.strictObject({
-  values: valuesSchema.default({}).describe('Only what differs from the default. All values are strings.'),
+  values: valuesSchema.default({}).describe('Only the settings that differ from the default. All values are strings.'),
 });
 export type SettingsSpec = z.infer<typeof settingsSpecSchema>;
 

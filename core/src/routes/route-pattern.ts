@@ -29,7 +29,7 @@ export function isRoutePattern(pattern: string): boolean {
   return routeProblem(pattern) === undefined;
 }
 
-/** What `parseRoute` has against the pattern, if anything. */
+/** What is wrong with the pattern according to `parseRoute`, if anything. */
 export function routeProblem(pattern: string): string | undefined {
   try {
     parseRoute(pattern);
@@ -53,15 +53,16 @@ export function routeShape(pattern: string): string {
 }
 
 function parseSegment(part: string, last: boolean): RouteSegment {
-  if (part === '') throw new RangeError('must not hold an empty segment (//)');
+  if (part === '') throw new RangeError('must not contain an empty segment (//)');
   if (part === '*') {
-    if (!last) throw new RangeError('may hold * only as its last segment');
+    if (!last) throw new RangeError('may contain * only as its last segment');
     return { kind: 'rest' };
   }
   const parameter = PARAMETER.exec(part)?.[1];
   if (parameter !== undefined) return { kind: 'parameter', name: parameter };
-  if (!LITERAL.test(part)) throw new RangeError(`must hold segments that are literal, :parameter or * alone: ${part}`);
-  if (FORBIDDEN_ESCAPE.test(part)) throw new RangeError(`must not hold %2F, %5C or %00: ${part}`);
+  if (!LITERAL.test(part))
+    throw new RangeError(`must consist of segments that are each a literal, a :parameter or *: ${part}`);
+  if (FORBIDDEN_ESCAPE.test(part)) throw new RangeError(`must not contain %2F, %5C or %00: ${part}`);
   return { kind: 'literal', value: decodeLiteral(part) };
 }
 
@@ -70,8 +71,8 @@ function decodeLiteral(part: string): string {
   try {
     value = decodeURIComponent(part);
   } catch {
-    throw new RangeError(`must hold escapes that are UTF-8: ${part}`);
+    throw new RangeError(`must contain only escapes that are valid UTF-8: ${part}`);
   }
-  if (value === '.' || value === '..') throw new RangeError('must not hold . or .. segments');
+  if (value === '.' || value === '..') throw new RangeError('must not contain . or .. segments');
   return value;
 }

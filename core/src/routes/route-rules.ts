@@ -1,4 +1,4 @@
-import type { CelRule } from '../resources/kubernetes-rule.ts';
+import type { CelRule } from '../kubernetes-rule.ts';
 
 const LITERAL = `([-A-Za-z0-9._~!$&'()+,;=@]|%[0-9A-Fa-f]{2})+`;
 const PARAMETER = ':[A-Za-z_][A-Za-z0-9_]*';
@@ -16,21 +16,24 @@ const BEYOND_ASCII = [
 ].join('|');
 
 /**
- * What `parseRoute` requires of a pattern, in CEL. Both refuse the same patterns: a test tries drawn ones with
+ * What `parseRoute` requires of a pattern, in CEL. Both refuse the same patterns: a test tries generated ones with
  * `parseRoute` and a real kube-apiserver.
  */
 export const ROUTE_RULES: readonly CelRule[] = [
   { cel: "self.startsWith('/')", message: 'must begin with /' },
   { cel: "self == '/' || !self.endsWith('/')", message: 'must not end with / (only / itself does)' },
-  { cel: "!self.contains('//')", message: 'must not hold an empty segment (//)' },
-  { cel: "!self.contains('/*/')", message: 'may hold * only as its last segment' },
+  { cel: "!self.contains('//')", message: 'must not contain an empty segment (//)' },
+  { cel: "!self.contains('/*/')", message: 'may contain * only as its last segment' },
   {
     cel: matches(`^[^/]*(/(${LITERAL}|${PARAMETER}|[*])?)*$`),
-    message: 'must hold segments that are literal, :parameter or * alone',
+    message: 'must consist of segments that are each a literal, a :parameter or *',
   },
-  { cel: `!${matches('(?i)%(2f|5c|00)')}`, message: 'must not hold %2F, %5C or %00' },
-  { cel: matches(`(?i)^([^%]|%[0-7][0-9a-f]|${BEYOND_ASCII})*$`), message: 'must hold escapes that are UTF-8' },
-  { cel: `!${matches('(?i)/([.]|%2e){1,2}(/|$)')}`, message: 'must not hold . or .. segments' },
+  { cel: `!${matches('(?i)%(2f|5c|00)')}`, message: 'must not contain %2F, %5C or %00' },
+  {
+    cel: matches(`(?i)^([^%]|%[0-7][0-9a-f]|${BEYOND_ASCII})*$`),
+    message: 'must contain only escapes that are valid UTF-8',
+  },
+  { cel: `!${matches('(?i)/([.]|%2e){1,2}(/|$)')}`, message: 'must not contain . or .. segments' },
   {
     // Comparing a list's parts with each other would cost more than Kubernetes allows.
     cel: "self.findAll('/:[^/]+').all(name, (self + '/').indexOf(name + '/') == (self + '/').lastIndexOf(name + '/'))",

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { digestSchema, type Digest } from '../resources/meta.ts';
 
 const treeEntrySchema = z.strictObject({
-  /** Relative, `/`-separated, as `checks/file-path.ts` takes it. */
+  /** Relative, `/`-separated, as `file-path.ts` takes it. */
   path: z.string().min(1).max(1024),
   digest: digestSchema,
   /** Bytes. */

@@ -2,7 +2,7 @@ import type { Kind } from '@wherry/core/resources/kinds.ts';
 import { schemasOf } from '../definition/custom-resource-definition.ts';
 import type { StructuralSchema } from '../schema/structural-schema.ts';
 
-/** What a definition accepts at one field: the keywords of its schema that say so. */
+/** What a definition accepts at one field, as the keywords of its schema. */
 export type FieldLimits = Omit<
   StructuralSchema,
   'description' | 'items' | 'properties' | 'required' | 'x-kubernetes-validations'

@@ -6,8 +6,8 @@ type Check = (before: FieldLimits, after: FieldLimits) => string | undefined;
 const CHECKS: readonly Check[] = [
   (before, after) => (after.type === before.type ? undefined : `is of type ${after.type}, was ${before.type}`),
   (before, after) => (after.required === true && before.required !== true ? 'is required' : undefined),
-  (before, after) => (before.nullable === true && after.nullable !== true ? 'may not be null any more' : undefined),
-  (before, after) => lost('does not take', before.enum, after.enum),
+  (before, after) => (before.nullable === true && after.nullable !== true ? 'may no longer be null' : undefined),
+  (before, after) => lost('no longer accepts', before.enum, after.enum),
   ...(['minimum', 'minLength', 'minItems'] as const).map(
     (limit): Check =>
       (before, after) =>
@@ -23,8 +23,8 @@ const CHECKS: readonly Check[] = [
   (before, after) =>
     after.pattern === undefined || after.pattern === before.pattern
       ? undefined
-      : `has another pattern: ${after.pattern}`,
-  // Where the list type changes, what a server-side apply of an older client left means something else.
+      : `has a different pattern: ${after.pattern}`,
+  // If the list type changes, what an older client left by server-side apply means something else.
   (before, after) =>
     changed('x-kubernetes-list-type', before['x-kubernetes-list-type'], after['x-kubernetes-list-type']),
   (before, after) =>
@@ -36,7 +36,7 @@ const CHECKS: readonly Check[] = [
 /**
  * Compares what was accepted with what is.
  * @returns one line for each field that is gone, is new and required, or accepts less or means something else; none
- *   when every object that was good still is
+ *   when every object that was valid still is
  */
 export function narrowings(before: FieldSet, after: FieldSet): string[] {
   const kept = Object.entries(before).flatMap(([path, was]) => {
@@ -50,7 +50,7 @@ export function narrowings(before: FieldSet, after: FieldSet): string[] {
   return [...kept, ...added.map(([path]) => `${path} is new and required`)];
 }
 
-/** A required field of a new object requires nothing of those who do not write that object. */
+/** A required field of a new object does not affect clients that do not write that object. */
 function hasParent(path: string, before: FieldSet): boolean {
   return before[path.slice(0, path.lastIndexOf('.'))] !== undefined;
 }
@@ -60,7 +60,7 @@ function floorOf(limit: 'minimum' | 'minLength' | 'minItems'): number {
 }
 
 function grew(limit: string, before: number | undefined, after: number | undefined): string {
-  return `has ${limit} ${after}, was ${before ?? 'without'}`;
+  return `has ${limit} ${after}, was ${before ?? 'none'}`;
 }
 
 function changed(what: string, before: unknown, after: unknown): string | undefined {
@@ -68,7 +68,7 @@ function changed(what: string, before: unknown, after: unknown): string | undefi
   return was === is ? undefined : `has ${what} ${is}, was ${was}`;
 }
 
-/** What of the first list is missing in the second; a missing list lacks nothing. */
+/** The entries of the first list that the second lacks; a missing list lacks nothing. */
 function lost(what: string, whole: string[] | undefined, rest: string[] | undefined): string | undefined {
   if (rest === undefined) return undefined;
   const missing = whole === undefined ? ['others'] : whole.filter((value) => !rest.includes(value));

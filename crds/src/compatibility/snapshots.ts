@@ -4,9 +4,9 @@ import { KINDS, type Kind } from '@wherry/core/resources/kinds.ts';
 import { VERSION } from '../definition/custom-resource-definition.ts';
 import type { FieldSet } from './field-set.ts';
 
-/** What to do about a snapshot that no longer fits; the end of every complaint. */
+/** What to do about a snapshot that no longer fits; the end of every error message. */
 export const ADVICE =
-  `Objects of ${VERSION} that are stored and in people's git must stay good. So keep what was accepted, with a default for what is new; ` +
+  `Objects of ${VERSION} that are stored, or kept in git, must stay valid. So keep what was accepted, with a default for what is new; ` +
   `or serve a new version of the API beside ${VERSION}. Only where nobody can have such an object: node crds/src/take-snapshots.ts --narrow`;
 
 /** Where the accepted fields of a kind are written down. */

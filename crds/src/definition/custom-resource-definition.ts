@@ -52,14 +52,14 @@ function rootSchema(kind: Kind): object {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      spec: { description: 'What is wanted.', ...spec },
+      spec: { description: 'The desired state.', ...spec },
       // Until the operator has seen it, an object is not what its conditions say: kstatus reads so.
-      status: { description: 'What the operator observed.', default: { observedGeneration: -1 }, ...status },
+      status: { description: 'The observed state.', default: { observedGeneration: -1 }, ...status },
     },
   };
 }
 
-/** The rules of a name stand at the root: of `metadata`, rules see the name alone. */
+/** The rules of a name are at the root: of `metadata`, rules can see only the name. */
 function nameRules(name: StructuralSchema): object[] {
   return (name['x-kubernetes-validations'] ?? []).map(({ rule, message }) => ({
     rule: rule.replace(/\bself\b/g, 'self.metadata.name'),

@@ -1,5 +1,5 @@
 import type { Kind } from '@wherry/core/resources/kinds.ts';
-import { progressType, type ConditionType, type Reason } from '@wherry/core/conditions.ts';
+import { CODE_REASONS, progressType, type ConditionType, type Reason } from '@wherry/core/resources/conditions.ts';
 
 /** A column of `kubectl get`; with a priority of 1 only of `kubectl get -o wide`. */
 export interface PrinterColumn {
@@ -10,7 +10,7 @@ export interface PrinterColumn {
   priority?: 1;
 }
 
-/** What of a kind's definition and page is not in its schemas. */
+/** The parts of a kind's definition and page that are not in its schemas. */
 interface KindPresentation {
   singular: string;
   /** One sentence. */
@@ -38,35 +38,6 @@ const REASON: PrinterColumn = {
 };
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
-const BUILD_REASONS = [
-  'Building',
-  'SourceNotFound',
-  'SourceNotReady',
-  'HandlerNotFound',
-  'SyntaxError',
-  'ImportNotFound',
-  'ImportNotSupported',
-  'ExportError',
-  'LoadError',
-  'BuildTimeout',
-  'BuildOutOfMemory',
-  'BuildTooLarge',
-  'BuildFailed',
-  'ManifestInvalid',
-  'LockOutdated',
-  'PackageNotFound',
-  'PackageRefused',
-  'PackageConflict',
-  'PackageCorrupt',
-  'PackageTooLarge',
-  'RegistryUnavailable',
-  'InstallTimeout',
-  'InstallFailed',
-  'RevisionNotFound',
-  'Starting',
-  'CrashLoop',
-] as const satisfies Reason[];
-
 /** `Reconciling` and `Stalled` have the reasons of `Ready` that they go with. */
 function withProgress({
   Ready,
@@ -86,7 +57,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
     columns: [
       READY,
       REASON,
-      { name: 'Route', type: 'string', description: 'Which paths are answered.', jsonPath: '.spec.route' },
+      { name: 'Route', type: 'string', description: 'The paths that the function answers.', jsonPath: '.spec.route' },
       {
         name: 'Revision',
         type: 'string',
@@ -102,7 +73,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       {
         name: 'URL',
         type: 'string',
-        description: 'Where the function is called.',
+        description: 'The URL at which the function is called.',
         jsonPath: '.status.url',
         priority: 1,
       },
@@ -112,10 +83,10 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
     ],
     scale: { specReplicasPath: '.spec.scaling.minReplicas', statusReplicasPath: '.status.replicas' },
     conditions: withProgress({
-      Ready: ['Ready', 'Disabled', 'Invalid', 'RouteConflict', 'KeyGroupNotFound', ...BUILD_REASONS],
-      RouteAccepted: ['Accepted', 'RouteConflict', 'Invalid'],
-      CodeReady: ['Built', 'Pinned', ...BUILD_REASONS],
-      Available: ['MinimumReplicasAvailable', 'Disabled', 'RouteConflict', 'Invalid', ...BUILD_REASONS],
+      Ready: ['Ready', 'Deleting', 'Disabled', 'Invalid', 'RouteConflict', 'KeyGroupNotFound', ...CODE_REASONS],
+      RouteAccepted: ['Accepted', 'Deleting', 'RouteConflict', 'Invalid'],
+      CodeReady: ['Built', 'Pinned', ...CODE_REASONS],
+      Available: ['MinimumReplicasAvailable', 'Deleting', 'Disabled', 'RouteConflict', 'Invalid', ...CODE_REASONS],
     }),
   },
   CodeSource: {
@@ -131,7 +102,9 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       { name: 'Files', type: 'integer', jsonPath: '.status.files', priority: 1 },
       AGE,
     ],
-    conditions: withProgress({ Ready: ['Stored', 'Disabled', 'NoFiles', 'TreeNotFound', 'NotSupported'] }),
+    conditions: withProgress({
+      Ready: ['Stored', 'Deleting', 'DuplicateName', 'Disabled', 'NoFiles', 'TreeNotFound', 'NotSupported'],
+    }),
   },
   KeyGroup: {
     singular: 'keygroup',
@@ -143,7 +116,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       { name: 'Description', type: 'string', jsonPath: '.spec.description', priority: 1 },
       AGE,
     ],
-    conditions: withProgress({ Ready: ['Ready'] }),
+    conditions: withProgress({ Ready: ['Ready', 'Deleting'] }),
   },
   ApiKey: {
     singular: 'apikey',
@@ -151,7 +124,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
     columns: [
       { name: 'Group', type: 'string', jsonPath: '.spec.keyGroup' },
       { name: 'Enabled', type: 'boolean', jsonPath: '.spec.enabled' },
-      // Not a date: kubectl shows dates as ages, and this one lies ahead.
+      // Not a date: kubectl shows dates as ages, and this one is in the future.
       { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt' },
       READY,
       REASON,
@@ -160,9 +133,11 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
     conditions: withProgress({
       Ready: [
         'Ready',
+        'Deleting',
         'Disabled',
         'Expired',
         'KeyGroupNotFound',
+        'DuplicateValue',
         'DecryptionFailed',
         'SecretNotFound',
         'SecretKeyNotFound',
@@ -185,17 +160,31 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       AGE,
     ],
     conditions: withProgress({
-      Ready: ['Ready', 'OwnerNotFound', 'DecryptionFailed', 'SecretNotFound', 'SecretKeyNotFound', 'SecretRefused'],
+      Ready: [
+        'Ready',
+        'Deleting',
+        'OwnerNotFound',
+        'DuplicateName',
+        'DecryptionFailed',
+        'SecretNotFound',
+        'SecretKeyNotFound',
+        'SecretRefused',
+      ],
     }),
   },
   Settings: {
     singular: 'settings',
     description: 'What can be changed while Wherry runs. There is one object, named wherry.',
     columns: [
-      { name: 'Values', type: 'string', description: 'What differs from the defaults.', jsonPath: '.spec.values' },
+      {
+        name: 'Values',
+        type: 'string',
+        description: 'The settings that differ from the defaults.',
+        jsonPath: '.spec.values',
+      },
       READY,
       AGE,
     ],
-    conditions: withProgress({ Ready: ['Ready'] }),
+    conditions: withProgress({ Ready: ['Ready', 'Deleting'] }),
   },
 };

@@ -51,7 +51,7 @@ function limitsOf(schema: StructuralSchema): string[] {
     ...range(schema.minimum, schema.maximum, ''),
     ...range(schema.minLength, schema.maxLength, ' characters'),
     ...range(schema.minItems, schema.maxItems, ' entries'),
-    ...(schema['x-kubernetes-list-type'] === 'set' ? ['none twice'] : []),
+    ...(schema['x-kubernetes-list-type'] === 'set' ? ['no duplicates'] : []),
     ...(schema['x-kubernetes-list-map-keys'] ?? []).map((key) => `one for each ${code(key)}`),
     ...(schema['x-kubernetes-validations'] ?? []).map(
       ({ message, fieldPath }) => `${fieldPath === undefined ? '' : `${code(fieldPath.slice(1))} `}${prose(message)}`,

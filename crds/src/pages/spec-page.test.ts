@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { CONDITION_TYPES } from '@wherry/core/conditions.ts';
+import { CONDITION_TYPES } from '@wherry/core/resources/conditions.ts';
 import { ALL_KINDS } from '@wherry/core/resources/kinds.ts';
 import { parse } from 'yaml';
 import { schemasOf } from '../definition/custom-resource-definition.ts';

@@ -1,4 +1,4 @@
-/** What JavaScript's `\s` matches; RE2's own knows ASCII alone. */
+/** What JavaScript's `\s` matches; RE2's own matches only ASCII. */
 const SPACE = String.raw`\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`;
 
 /** An escape as a whole, the borders of a class, the beginning of a group, or any other character. */
@@ -6,7 +6,7 @@ const TOKEN = /\\[\s\S]|\[\^?|\]|\((?:\?(?:<?[=!]|<|:))?|[\s\S]/g;
 
 /**
  * The same pattern for RE2, the regular expressions of Kubernetes.
- * @throws RangeError for what RE2 cannot say (look-around, references) or this function does not know.
+ * @throws RangeError for what RE2 does not support (look-around, references) or this function does not know.
  */
 export function toRe2(pattern: string): string {
   let inClass = false;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inKubernetes } from '@wherry/core/resources/kubernetes-rule.ts';
+import { inKubernetes } from '@wherry/core/kubernetes-rule.ts';
 import { structuralSchema } from './structural-schema.ts';
 
 const text = z.string().max(9);
@@ -72,8 +72,8 @@ describe('structuralSchema', () => {
       }),
       'inKubernetes',
     ],
-    ['a string without an end', z.strictObject({ a: z.string() }), 'spec.a: the string needs a greatest length'],
-    ['a list without an end', z.strictObject({ a: z.array(text) }), 'spec.a: the list needs a greatest length'],
+    ['a string without an end', z.strictObject({ a: z.string() }), 'spec.a: the string needs a maximum length'],
+    ['a list without an end', z.strictObject({ a: z.array(text) }), 'spec.a: the list needs a maximum length'],
     ['an open object', z.strictObject({ a: z.object({}).loose() }), 'spec.a: the object must be closed'],
     ['an open map', z.strictObject({ a: z.record(text, text) }), 'spec.a'],
     ['a union', z.strictObject({ a: z.union([text, z.int()]) }), 'spec.a: anyOf'],

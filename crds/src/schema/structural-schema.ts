@@ -47,14 +47,14 @@ const KEYWORDS = [
   'required',
   'properties',
 ] as const satisfies (keyof StructuralSchema)[];
-/** What says no more than the rest does: Kubernetes prunes unknown fields, and a format is a pattern as well. */
+/** Redundant keywords: Kubernetes prunes unknown fields, and a format is a pattern as well. */
 const DROPPED = new Set(['$schema', 'additionalProperties', 'format', 'const']);
 
 /**
- * A zod schema as Kubernetes takes it: no references, unions or open maps, every string and list bounded (the cost of
- * CEL rules is reckoned by those bounds), refinements and patterns as rules in CEL, in RE2.
- * @param name stands in errors
- * @throws RangeError for what cannot be said so
+ * A zod schema in the form that Kubernetes accepts: no references, unions or open maps, every string and list bounded
+ * (the cost of CEL rules is computed from those bounds), refinements and patterns as rules in CEL, in RE2.
+ * @param name for errors
+ * @throws RangeError for what cannot be expressed like this
  */
 export function structuralSchema(schema: z.ZodType, name: string): StructuralSchema {
   const made = z.toJSONSchema(schema, {
@@ -63,7 +63,7 @@ export function structuralSchema(schema: z.ZodType, name: string): StructuralSch
     override: ({ zodSchema, jsonSchema, path }) => {
       const { rules, keywords } = refinementsOf(zodSchema, [name, ...path].join('.'));
       Object.assign(jsonSchema, keywords, rules.length > 0 && { 'x-kubernetes-validations': rules });
-      // It is among the rules. What is left is the pattern of a format, which has no words of ours.
+      // It is among the rules. What is left is the pattern of a format, which has no message of ours.
       if (rules.length > 0) delete jsonSchema.pattern;
     },
   });
@@ -72,10 +72,10 @@ export function structuralSchema(schema: z.ZodType, name: string): StructuralSch
 
 function convert(source: Record<string, unknown>, where: string): StructuralSchema {
   const unknown = Object.keys(source).filter((key) => !KEYWORDS.some((known) => known === key) && !DROPPED.has(key));
-  if (unknown.length > 0) throw new RangeError(`${where}: ${unknown.join(', ')} cannot stand in a structural schema`);
+  if (unknown.length > 0) throw new RangeError(`${where}: ${unknown.join(', ')} cannot be in a structural schema`);
   const sorted = Object.fromEntries(KEYWORDS.flatMap((key) => (source[key] === undefined ? [] : [[key, source[key]]])));
   const schema = sorted as unknown as StructuralSchema;
-  // JSON has no default of null: the field stays absent, which means the same to those who read it.
+  // JSON has no default of null: the field stays absent, which means the same to its readers.
   if (schema.default === null) delete schema.default;
   if (schema.pattern !== undefined) schema.pattern = toRe2(schema.pattern);
   if (schema.items !== undefined) schema.items = convert({ ...schema.items }, `${where}[]`);
@@ -84,7 +84,7 @@ function convert(source: Record<string, unknown>, where: string): StructuralSche
     schema.properties = Object.fromEntries(
       fields.map(([field, inner]) => [field, convert({ ...inner }, `${where}.${field}`)]),
     );
-    // Kubernetes tries rules on a default as it stands, before the defaults of its fields come in.
+    // Kubernetes applies rules to a default as written, before the defaults of its fields are filled in.
     if (schema.default !== undefined) schema.default = { ...defaultsOf(schema.properties), ...schema.default };
   }
   requireBounds(source, schema, where);
@@ -100,8 +100,8 @@ function defaultsOf(fields: Record<string, StructuralSchema>): object {
 function requireBounds(source: Record<string, unknown>, schema: StructuralSchema, where: string): void {
   const problem = {
     string:
-      schema.maxLength === undefined && schema.enum === undefined ? 'the string needs a greatest length' : undefined,
-    array: schema.maxItems === undefined ? 'the list needs a greatest length' : undefined,
+      schema.maxLength === undefined && schema.enum === undefined ? 'the string needs a maximum length' : undefined,
+    array: schema.maxItems === undefined ? 'the list needs a maximum length' : undefined,
     object: source.additionalProperties === false ? undefined : 'the object must be closed: z.strictObject',
     integer: undefined,
     boolean: undefined,

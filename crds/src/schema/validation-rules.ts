@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { KubernetesRule } from '@wherry/core/resources/kubernetes-rule.ts';
+import type { KubernetesRule } from '@wherry/core/kubernetes-rule.ts';
 import { toRe2 } from './re2.ts';
 
 /** One entry of `x-kubernetes-validations`. */
@@ -9,7 +9,7 @@ export interface ValidationRule {
   fieldPath?: string;
 }
 
-/** What the refinements of one schema, without those of its fields, come to in Kubernetes. */
+/** What the refinements of one schema, without those of its fields, become in Kubernetes. */
 interface Refinements {
   rules: ValidationRule[];
   keywords: Record<string, unknown>;
@@ -26,9 +26,9 @@ interface CheckDefinition {
 }
 
 /**
- * Reads the refinements of a schema, and its patterns: of a pattern, Kubernetes would show people the regular
- * expression that they missed, of a rule it shows our words.
- * @throws RangeError for one that does not say itself in Kubernetes' terms (`inKubernetes`).
+ * Reads the refinements of a schema, and its patterns: for a pattern, Kubernetes would show people the regular
+ * expression; for a rule it shows our message.
+ * @throws RangeError for one without a form for Kubernetes (`inKubernetes`).
  */
 export function refinementsOf(schema: z.core.$ZodType, where: string): Refinements {
   const found: Refinements = { rules: [], keywords: {} };

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { mustRun, type Start } from '../command.ts';
 import { cacheFolder } from '../folders.ts';
 import { progress } from '../progress.ts';
-import { root } from '../../setup/run-command.ts';
+import { root } from '../../tooling/run-command.ts';
 import { bundleProgram } from './bundle-program.ts';
 import { imageName, programImages, type ProgramImage } from './image-table.ts';
 import { findOrMakeBaseImage } from './make-base-image.ts';
@@ -14,7 +14,7 @@ import { findOrMakeBaseImage } from './make-base-image.ts';
 /** Archives of images that are kept: about 160 MB each. */
 const KEPT = 3;
 
-/** The programs that are there: with a Dockerfile and a main.ts. */
+/** The existing programs: with a Dockerfile and a main.ts. */
 function presentImages(): ProgramImage[] {
   return programImages.filter(({ part }) =>
     ['Dockerfile', 'src/main.ts'].every((file) => existsSync(path.join(root, part, file))),

@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { build as esbuild, type Plugin } from 'esbuild';
 import { mustRun } from '../command.ts';
-import { root, toolEnvironment } from '../../setup/run-command.ts';
+import { root, toolEnvironment } from '../../tooling/run-command.ts';
 import type { ProgramImage } from './image-table.ts';
 
 /** Where an ES module bundle has packages in CommonJS: they call `require` of Node's modules. */
@@ -30,6 +30,11 @@ export async function bundleProgram(image: ProgramImage, folder: string): Promis
       recursive: true,
       dereference: true,
     });
+  }
+  if (image.rootOnly !== undefined) {
+    const file = path.join(folder, image.rootOnly);
+    await mkdir(path.dirname(file), { mode: 0o700 });
+    await writeFile(file, '', { mode: 0o600 });
   }
   if (image.scripts !== undefined)
     await mustRun('node', [path.join(root, image.scripts), folder], { env: toolEnvironment() });

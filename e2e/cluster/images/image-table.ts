@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { root } from '../../setup/run-command.ts';
+import { root } from '../../tooling/run-command.ts';
 
 /** One of our programs as an image. */
 export interface ProgramImage {
@@ -14,6 +14,8 @@ export interface ProgramImage {
   packages?: readonly string[];
   /** A program that writes more files into the folder of the bundle, which it is given. */
   scripts?: string;
+  /** An empty file in the folder of the bundle, whose own folder is closed to everybody but root. */
+  rootOnly?: string;
 }
 
 export const programImages: readonly ProgramImage[] = [
@@ -27,7 +29,7 @@ export const programImages: readonly ProgramImage[] = [
   },
   { name: 'router', part: 'router', format: 'esm' },
   { name: 'manager', part: 'manager', format: 'esm' },
-  { name: 'runtime', part: 'runtime-image', format: 'cjs' },
+  { name: 'runtime', part: 'runtime-image', format: 'cjs', rootOnly: 'root-only/termination-log' },
 ];
 
 /** The images' tag: what the chart uses by default. */

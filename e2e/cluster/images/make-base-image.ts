@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { chmod, cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { root } from '../../setup/run-command.ts';
+import { root } from '../../tooling/run-command.ts';
 import { cacheFolder, digestOf } from '../folders.ts';
 import { packImage } from '../node-image/pack-image.ts';
 import { sharedLibraries } from '../node-image/shared-libraries.ts';

@@ -3,7 +3,10 @@ import { mustRun, type Start } from '../command.ts';
 const KUBECTL = ['-n', 'kube-system'];
 const LIMIT = '--timeout=3m';
 
-/** In a network without a way out, nobody answers for names of the outside: that they do not exist is said at once. */
+/**
+ * In a network without access to the outside, nothing resolves external names: CoreDNS answers at once that they do not
+ * exist.
+ */
 const NO_OUTSIDE = '.:53 {\n    template ANY ANY {\n        rcode NXDOMAIN\n    }\n}\n';
 
 /** A block of its own: where both are in one, CoreDNS consults the template first. */
@@ -15,7 +18,7 @@ export async function untilClusterDnsAnswers(start: Start): Promise<void> {
 }
 
 /**
- * Has CoreDNS answer NXDOMAIN for names of the outside, and start again: kind starts it beside kube-proxy, and when its
+ * Makes CoreDNS answer NXDOMAIN for external names, and restarts it: kind starts it beside kube-proxy, and when its
  * first packet to the API server comes before kube-proxy's rules, it tries in vain for 30 s.
  */
 export async function configureClusterDns(start: Start): Promise<void> {

@@ -10,8 +10,8 @@ const START_LIMIT_MS = 60_000;
 const POLL_MS = 100;
 
 /**
- * Docker's `--privileged` requests every capability. Where the machine itself lacks CAP_SYS_RESOURCE nobody can give
- * it: this takes it out of what runc is requested to grant.
+ * Docker's `--privileged` requests every capability. Where the machine itself lacks CAP_SYS_RESOURCE, it cannot be
+ * granted: this takes it out of what runc is requested to grant.
  */
 const RUNC = `#!/bin/bash
 previous=

@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Machine } from './machine.ts';
 
-/** A Service that is there answers at once, or refuses at once when it has no pods. */
+/** An existing Service answers at once, or refuses at once when it has no pods. */
 const PATIENCE_MS = 1500;
 
 /**
- * Connects to a Service at the address that it has. One that was removed and made again has another: where nothing
+ * Connects to a Service at the address that it has. A Service that was created again has a different one: where nothing
  * answers, it is looked up again, and whichever answers first counts. On a busy machine that may be the first one; and
- * while the API server is away no lookup ends.
+ * while the API server is not available, no lookup ends.
  * @param lookUp the Service's address
  * @param host the address, where it is known already
  */

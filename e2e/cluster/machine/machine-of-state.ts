@@ -22,7 +22,7 @@ export function machineOfState(state: ClusterState): Machine {
   }
   return machineOf(state.namespaces, {
     socket: relaySocket(state.name),
-    // What kubectl, helm and docker keep at home goes when the cluster goes. No proxy of the machine is in reach.
+    // What kubectl, helm and docker keep at home goes when the cluster goes. No proxy of the machine is reachable.
     environment: {
       ...environment,
       DOCKER_HOST,

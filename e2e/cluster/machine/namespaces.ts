@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { globSync, openSync, closeSync, readFileSync, rmdirSync } from 'node:fs';
+import { openSync, closeSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { rm } from 'node:fs/promises';
@@ -22,7 +22,7 @@ const START_LIMIT_MS = 10_000;
 const END_LIMIT_MS = 20_000;
 const POLL_MS = 50;
 
-/** What every program inside starts from: a /run of its own, so that no socket of the machine is in reach. */
+/** What every program inside starts from: a /run of its own, so that no socket of the machine is reachable. */
 const SET_UP = `
 mount --make-rprivate /
 mount -t proc proc /proc
@@ -32,7 +32,7 @@ ip link set lo up
 "$@" & wait $!`;
 
 /**
- * Starts a program in namespaces of its own, as child of a shell that reaps what is orphaned.
+ * Starts a program in namespaces of its own, as a child of a shell that reaps orphans.
  * @param options.log what it prints goes to this file
  * @param options.bound they end when this process does; else they outlive it
  */
@@ -87,28 +87,6 @@ export async function endNamespaces({ keeper, first }: Namespaces): Promise<void
   }
 }
 
-/** Removes a group of processes that is empty, with the groups in it, from all hierarchies. */
-export async function removeControlGroup(name: string): Promise<void> {
-  const pattern = `/sys/fs/cgroup/{${name},*/${name}}`;
-  const end = performance.now() + END_LIMIT_MS;
-  for (;;) {
-    const groups = globSync([pattern, `${pattern}/**/`]).sort((a, b) => b.length - a.length);
-    const kept = groups.filter((group) => !isRemoved(group));
-    if (kept.length === 0) return;
-    if (performance.now() > end) throw new Error(`These control groups cannot be removed: ${kept.join(', ')}`);
-    await delay(POLL_MS);
-  }
-}
-
-function isRemoved(group: string): boolean {
-  try {
-    rmdirSync(group);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT';
-  }
-}
-
 /** The arguments with which `nsenter` gets in. */
 function enter({ first }: Namespaces, folder: string): string[] {
   return ['-t', String(first.pid), '-n', '-m', '-p', '--', 'env', '-C', folder];
@@ -149,7 +127,7 @@ export function machineOf(
 ): Machine {
   const start: Start = (command, args, spawnOptions) => {
     const folder = typeof spawnOptions.cwd === 'string' ? spawnOptions.cwd : process.cwd();
-    // nsenter hands no signal on: the program ends when nsenter is killed.
+    // nsenter does not forward signals: the program ends when nsenter is killed.
     const inside = [...enter(namespaces, folder), 'setpriv', '--pdeathsig', 'KILL', command, ...args];
     const env = { ...(spawnOptions.env ?? process.env), ...options.environment };
     return spawn('nsenter', inside, { ...spawnOptions, cwd: '/', env });

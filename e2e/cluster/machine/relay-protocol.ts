@@ -31,7 +31,7 @@ export async function readLine<T>(socket: Socket): Promise<T> {
   throw new Error("the relay's connection ended before its line did");
 }
 
-/** Joins two connections: what one says the other hears, ends included. When one breaks, so does the other. */
+/** Joins two connections: forwards data and ends in both directions. When one breaks, so does the other. */
 export function join(one: Socket, other: Socket): void {
   for (const [from, to] of [
     [one, other],

@@ -1,6 +1,6 @@
 /**
- * The way in and out: runs inside the namespaces, where it opens connections and listens for others outside. They meet
- * at Unix sockets in the file system, which both sides see.
+ * The connection between inside and outside: runs inside the namespaces, where it opens connections and listens for
+ * others outside. They meet at Unix sockets in the file system, which both sides see.
  *   node relay.ts PATH_OF_ITS_SOCKET
  */
 import { once } from 'node:events';

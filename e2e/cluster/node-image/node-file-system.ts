@@ -3,7 +3,10 @@ import { chmod, copyFile, mkdir, readFile, rm, symlink, writeFile, appendFile } 
 import path from 'node:path';
 import { mustRun } from '../command.ts';
 
-/** What kind's node needs of Debian: the list of kind's images/base/Dockerfile, and what that builds from source. */
+/**
+ * The Debian packages that kind's node needs: the list of kind's images/base/Dockerfile, and what that builds from
+ * source.
+ */
 const DEBIAN_PACKAGES = [
   'systemd',
   'systemd-sysv',
@@ -26,10 +29,10 @@ const DEBIAN_PACKAGES = [
   'containernetworking-plugins',
 ];
 
-/** Files of another shape than what they are for would only make the image larger. */
+/** Files that are not needed would only make the image larger. */
 const LEFT_OUT = ['/usr/share/doc/*', '/usr/share/man/*', '/usr/share/locale/*'];
 
-/** In place of kind's own network: its agent is not to be had here, and one node needs no routes between nodes. */
+/** Instead of kind's own network: its agent is not available here, and one node needs no routes between nodes. */
 const POD_NETWORK = {
   cniVersion: '1.0.0',
   name: 'pods',

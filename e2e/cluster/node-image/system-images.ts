@@ -7,7 +7,7 @@ import { sharedLibraries } from './shared-libraries.ts';
 
 const SEARCH_PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-interface Places {
+interface ImageFolders {
   /** The node's file system. */
   root: string;
   /** The folder with the Kubernetes programs. */
@@ -21,13 +21,13 @@ interface Places {
  * Makes the images of what kubeadm starts as pods, under the names that it requires, from our programs: nothing here
  * can reach the registry that has the published ones.
  */
-export async function makeSystemImages(places: Places): Promise<void> {
-  const list = await mustRun(path.join(places.programs, 'kubeadm'), [
+export async function makeSystemImages(folders: ImageFolders): Promise<void> {
+  const list = await mustRun(path.join(folders.programs, 'kubeadm'), [
     'config',
     'images',
     'list',
     '--kubernetes-version',
-    places.version,
+    folders.version,
   ]);
   const nameOf = (program: string): string => {
     const found = list.split('\n').find((name) => name.includes(`/${program}:`));
@@ -35,18 +35,18 @@ export async function makeSystemImages(places: Places): Promise<void> {
     return found;
   };
   for (const program of ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'etcd']) {
-    await makeImage(places, nameOf(program), { Env: [SEARCH_PATH] }, async (image) => {
+    await makeImage(folders, nameOf(program), { Env: [SEARCH_PATH] }, async (image) => {
       await mkdir(path.join(image, 'tmp'));
-      await addProgram(places, program, path.join(image, 'usr/local/bin'));
+      await addProgram(folders, program, path.join(image, 'usr/local/bin'));
     });
   }
-  await makeImage(places, nameOf('coredns'), { Entrypoint: ['/coredns'] }, (image) =>
-    addProgram(places, 'coredns', image),
+  await makeImage(folders, nameOf('coredns'), { Entrypoint: ['/coredns'] }, (image) =>
+    addProgram(folders, 'coredns', image),
   );
-  await makeImage(places, await sandboxImage(places.root), { Entrypoint: ['/pause'] }, (image) =>
-    addProgram(places, 'pause', image),
+  await makeImage(folders, await sandboxImage(folders.root), { Entrypoint: ['/pause'] }, (image) =>
+    addProgram(folders, 'pause', image),
   );
-  await makeImage(places, nameOf('kube-proxy'), { Env: [SEARCH_PATH] }, (image) => fillKubeProxy(places, image));
+  await makeImage(folders, nameOf('kube-proxy'), { Env: [SEARCH_PATH] }, (image) => fillKubeProxy(folders, image));
 }
 
 /** containerd's own configuration says which image holds a pod's namespaces; kubeadm's list may name another. */
@@ -58,28 +58,28 @@ async function sandboxImage(root: string): Promise<string> {
 }
 
 async function makeImage(
-  places: Places,
+  folders: ImageFolders,
   name: string,
   config: ImageConfig,
   fill: (image: string) => Promise<void>,
 ): Promise<void> {
   const label = path.basename(name).replace(/:.*/, '');
-  const image = path.join(places.archives, `${label}.root`);
+  const image = path.join(folders.archives, `${label}.root`);
   await mkdir(image, { recursive: true });
   await fill(image);
-  await packImage({ root: image, name, config, archive: path.join(places.archives, `${label}.tar`) });
+  await packImage({ root: image, name, config, archive: path.join(folders.archives, `${label}.tar`) });
   await rm(image, { recursive: true });
 }
 
-async function addProgram({ programs }: Places, program: string, folder: string): Promise<void> {
+async function addProgram({ programs }: ImageFolders, program: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await copyFile(path.join(programs, program), path.join(folder, program));
 }
 
 /** kube-proxy runs nft or iptables, which load libraries and modules of their own: all from the node's Debian. */
-async function fillKubeProxy(places: Places, image: string): Promise<void> {
-  const { root } = places;
-  await addProgram(places, 'kube-proxy', path.join(image, 'usr/local/bin'));
+async function fillKubeProxy(folders: ImageFolders, image: string): Promise<void> {
+  const { root } = folders;
+  await addProgram(folders, 'kube-proxy', path.join(image, 'usr/local/bin'));
   for (const folder of ['usr/sbin', 'usr/lib', 'tmp', 'run', 'etc'])
     await mkdir(path.join(image, folder), { recursive: true });
   for (const link of ['sbin', 'lib', 'lib64']) await symlink(`usr/${link}`, path.join(image, link));

@@ -28,7 +28,7 @@ export async function findOrBuildPrograms(set: ProgramSet): Promise<string> {
       buildAll(folder, set),
     );
   }
-  // Who looks for the newest folder finds the one that was requested last.
+  // Code that looks for the newest folder finds the one that was requested last.
   utimesSync(folder, new Date(), new Date());
   return folder;
 }
@@ -62,7 +62,7 @@ function missingIn(folder: string, set: ProgramSet): GoProgram[] {
   return programsOf(set).filter(({ name }) => !isExecutable(path.join(folder, name)));
 }
 
-function isExecutable(file: string): boolean {
+export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return true;
@@ -80,7 +80,7 @@ async function buildAll(folder: string, set: ProgramSet): Promise<void> {
   }
 }
 
-/** A program is there when it is whole: it gets its name last. */
+/** A program exists only once it is complete: it is renamed last. */
 async function build({ name, module, package: goPackage }: GoProgram, folder: string): Promise<void> {
   const unfinished = path.join(folder, `.${name}.${process.pid}`);
   try {
@@ -109,7 +109,7 @@ function buildFlags(module: string): string[] {
   return ['-trimpath', '-buildvcs=false', '-ldflags', ['-s', '-w', ...versions].join(' ')];
 }
 
-/** @param otherwise what else would do */
+/** @param otherwise what else would work */
 async function requireGo(otherwise?: string): Promise<void> {
   const found = await runProgram('go', ['version']).catch(() => undefined);
   if (found?.code === 0) return;

@@ -10,7 +10,7 @@ export interface GoProgram {
   package: string;
 }
 
-/** What the suites need that run an API server alone: built first. */
+/** What the suites need that run only an API server: built first. */
 const forApiServer: readonly GoProgram[] = [
   { name: 'etcd', module: 'kubernetes', package: 'go.etcd.io/etcd/server/v3' },
   ...['kube-apiserver', 'kubectl'].map(ofKubernetes),

@@ -25,10 +25,10 @@ interface LoadedKeys {
 }
 
 /**
- * Reads the key file. It is made where `create` is set, which only a first start may do: made beside an existing
- * database it would hide that the keys of all its secrets are lost (E4). An existing file is never replaced. Readable
- * by others, it is closed to them with a warning: the folder around it is private, so that nobody has read it there.
- * @throws StartError where it is missing, empty, short or malformed: names it, says what to do, and holds no secret
+ * Reads the key file. It is created if `create` is set, which only a first start may do: beside an existing database it
+ * would hide that the keys of all its secrets are lost (E4). An existing file is never replaced. If it is accessible to
+ * others, that is corrected with a warning: its folder is private, so nobody can have read it.
+ * @throws StartError where it is missing, empty, short or malformed: names it, says what to do, and contains no secret
  */
 export function loadKeyFile(
   file: string,
@@ -67,11 +67,11 @@ function makePrivate(file: string, logger: Pick<Logger, 'warn'>): void {
     chmodSync(file, 0o600);
   } catch (error) {
     throw new StartError(
-      `The key file ${file} is open to other users and cannot be closed to them (${reasonOf(error)}): chmod 600 it`,
+      `The key file ${file} is accessible to other users, and its permissions cannot be changed (${reasonOf(error)}): run chmod 600 on it`,
       error,
     );
   }
-  logger.warn({ file, mode: mode.toString(8) }, 'The key file was open to other users and is now private (0600)');
+  logger.warn({ file, mode: mode.toString(8) }, 'the key file was accessible to other users and is now private (0600)');
 }
 
 function load(keyFile: KeyFile): LoadedKeys {

@@ -1,11 +1,12 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
+import type { Logger } from '@wherry/core/ports/logger.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { createRunDirectory, removeStaleRunDirectory } from './run-directory.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { reasonOf } from './error-facts.ts';
 
-/** Everything that the service keeps, all paths absolute. */
+/** The paths of everything that the service stores, all absolute. */
 export interface DataDirectory {
   paths: {
     root: string;
@@ -24,20 +25,29 @@ export interface DataDirectory {
   };
   /** There is no database yet: this is the first start, and the key file may be created. */
   isNew: boolean;
-  /** Removes the run folder and lets the next service have the directory. Harmless a second time. */
+  /**
+   * Removes the run folder and releases the directory for the next service; where this process made it and nothing was
+   * stored in it, because the start failed, it is removed too. May be called again.
+   */
   release(): void;
 }
 
+interface OpenOptions {
+  path: string;
+  /** What could not be removed is logged. */
+  logger: Pick<Logger, 'warn'>;
+}
+
 /**
- * Creates the data directory (0700) where it is missing and takes it for this process alone.
- * @throws StartError in one line: it is no folder, cannot be written to, or another service uses it
+ * Creates the data directory (0700) where it is missing and locks it for this process.
+ * @throws StartError in one line: it is not a folder, cannot be written to, or another service uses it
  */
-export async function openDataDirectory(options: { path: string }): Promise<DataDirectory> {
-  const root = path.resolve(options.path);
-  makePrivateFolder(root);
-  const lock = lockDirectory(root);
+export async function openDataDirectory({ path: folder, logger }: OpenOptions): Promise<DataDirectory> {
+  const root = path.resolve(folder);
+  const made = makePrivateFolder(root);
+  const lock = lockDirectory(root, made);
   try {
-    await removeStaleRunDirectory(lock.stale);
+    await removeStaleRunDirectory(lock.stale, logger);
     const run = createRunDirectory();
     lock.announce({ run });
     const inside = (name: string) => path.join(root, name);
@@ -54,7 +64,11 @@ export async function openDataDirectory(options: { path: string }): Promise<Data
       },
       isNew: !existsSync(database),
       release: () => {
-        rmSync(run, { recursive: true, force: true });
+        try {
+          rmSync(run, { recursive: true, force: true });
+        } catch (error) {
+          logger.warn({ folder: run, err: error }, 'the run directory cannot be removed: remove it by hand');
+        }
         lock.release();
       },
     };
@@ -65,12 +79,14 @@ export async function openDataDirectory(options: { path: string }): Promise<Data
   }
 }
 
-function makePrivateFolder(root: string): void {
+/** @returns the folders that were missing, the innermost first. */
+function makePrivateFolder(root: string): string[] {
   try {
-    makeFolders(root);
+    const made = makeFolders(root);
     if (!statSync(root).isDirectory()) throw new StartError(`The data directory ${root} is not a folder: ${CHOOSE}`);
     if ((statSync(root).mode & 0o077) !== 0) closeToOthers(root);
     accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
+    return made;
   } catch (error) {
     if (error instanceof StartError) throw error;
     throw new StartError(
@@ -81,20 +97,21 @@ function makePrivateFolder(root: string): void {
 }
 
 /** Not `recursive: true`: Node 24 then loops for ever where a file system answers ENOENT below a folder that exists. */
-function makeFolders(folder: string): void {
-  if (existsSync(folder)) return;
-  makeFolders(path.dirname(folder));
+function makeFolders(folder: string): string[] {
+  if (existsSync(folder)) return [];
+  const made = makeFolders(path.dirname(folder));
   mkdirSync(folder, { mode: 0o700 });
+  return [folder, ...made];
 }
 
 const CHOOSE = 'choose another with WHERRY_DATA_DIR';
 
-/** Only a folder that is plainly meant for Wherry: it must not happen to /tmp, or to somebody's home. */
+/** Only for a folder that is clearly meant for Wherry: not for /tmp, or somebody's home. */
 function closeToOthers(root: string): void {
   const names = readdirSync(root);
   if (names.length > 0 && !names.includes('wherry.lock.guard')) {
     throw new StartError(
-      `The data directory ${root} is open to other users and holds other files: ${CHOOSE}, or make it private with chmod 700`,
+      `The data directory ${root} is accessible to other users and contains other files: ${CHOOSE}, or make it private with chmod 700`,
     );
   }
   chmodSync(root, 0o700);

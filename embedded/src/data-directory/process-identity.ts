@@ -12,7 +12,7 @@ export function ownIdentity(): ProcessIdentity {
   return { pid: process.pid, startTime: statOf(process.pid)?.startTime };
 }
 
-/** Whether the process still runs. Without /proc the pid alone has to do. */
+/** Whether the process still runs. Without /proc, only the pid is compared. */
 export function isRunning({ pid, startTime }: ProcessIdentity): boolean {
   try {
     process.kill(pid, 0);

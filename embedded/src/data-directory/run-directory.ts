@@ -1,7 +1,9 @@
-import { chmodSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { removeTree } from '../workloads/remove-tree.ts';
 import { sweepInstances } from '../workloads/sweep-instances.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { LockRecord } from './directory-lock.ts';
 import { isRunning } from './process-identity.ts';
 import { StartError } from '@wherry/service/start-error.ts';
@@ -12,8 +14,8 @@ const LONGEST = 50;
 const NAME = /^wherry-[A-Za-z0-9]{6}$/;
 
 /**
- * A new folder for the service's sockets, with a short path; 0711, so that a child under another user can reach the
- * one folder in it that is its own.
+ * A new folder for the service's sockets, with a short path; 0711, so that a child that runs as another user can reach
+ * its own folder in it.
  */
 export function createRunDirectory(temporary: string = tmpdir()): string {
   const parent = Buffer.byteLength(path.join(temporary, 'wherry-XXXXXX')) <= LONGEST ? temporary : '/tmp';
@@ -23,21 +25,32 @@ export function createRunDirectory(temporary: string = tmpdir()): string {
     return run;
   } catch (error) {
     throw new StartError(
-      `No folder for sockets can be made in ${parent} (${reasonOf(error)}): set TMPDIR to a writable folder with a short path`,
+      `A folder for sockets cannot be created in ${parent} (${reasonOf(error)}): set TMPDIR to a writable folder with a short path`,
       error,
     );
   }
 }
 
 /**
- * Removes what a killed service left, and nothing else: a folder of our own making and our own user, whose service
- * does not run. (A data directory that was copied from a running service names that one's sockets.)
+ * Removes what a killed service left, and nothing else: a folder that we created, of our own user, whose service no
+ * longer runs. (A data directory that was copied from a running service names the sockets of that service.) Where that fails, it is logged and the service starts: what a function left in
+ * its folder keeps nobody from starting.
  */
-export async function removeStaleRunDirectory(stale: LockRecord | undefined): Promise<void> {
+export async function removeStaleRunDirectory(
+  stale: LockRecord | undefined,
+  logger: Pick<Logger, 'warn'>,
+): Promise<void> {
   if (stale?.run === undefined || isRunning(stale) || !isOurOwn(stale.run)) return;
-  // Instances end with their service by themselves, but one that is stuck in a loop cannot see its end.
-  await sweepInstances(stale.run);
-  rmSync(stale.run, { recursive: true, force: true });
+  try {
+    // Instances end with their service by themselves, but one that is stuck in a loop cannot see its end.
+    await sweepInstances(stale.run);
+    await removeTree(stale.run);
+  } catch (error) {
+    logger.warn(
+      { folder: stale.run, err: error },
+      'the folder of a service that was killed cannot be removed: remove it by hand',
+    );
+  }
 }
 
 function isOurOwn(run: string): boolean {

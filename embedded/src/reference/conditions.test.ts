@@ -1,4 +1,4 @@
-import { CONDITION_TYPES, REASONS } from '@wherry/core/conditions.ts';
+import { CONDITION_TYPES, REASONS } from '@wherry/core/resources/conditions.ts';
 import { productSources } from './testing/product-sources.ts';
 import { columnOf, readReferenceTable } from './testing/reference-table.ts';
 
@@ -21,7 +21,7 @@ describe('docs/reference/conditions.md', () => {
   it('holds no reason that no part gives', () => {
     // crds lists the reasons for its pages.
     const text = productSources()
-      .filter(({ part, file }) => part !== 'crds' && file !== 'core/src/conditions.ts')
+      .filter(({ part, file }) => part !== 'crds' && file !== 'core/src/resources/conditions.ts')
       .map((source) => source.text)
       .join('\n');
     expect(REASONS.filter((reason) => !text.includes(`'${reason}'`))).toEqual([]);

@@ -1,4 +1,4 @@
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import { productSources } from './testing/product-sources.ts';
 import { readReferenceTable } from './testing/reference-table.ts';
 

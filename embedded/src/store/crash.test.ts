@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { take } from '@wherry/testing/contracts/resource-store-samples.ts';
 import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import { build } from 'esbuild';
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { openDataDirectory } from '../data-directory/open-data-directory.ts';
 import { playStep, stateOf } from './testing/crash-history.ts';
 import { openSqliteStore } from './open-sqlite-store.ts';
@@ -49,7 +50,7 @@ async function writeAndKill(data: string, from: number, lines: number): Promise<
 
 /** Opens what the killed writer left; the step at which the store stands. */
 async function inspect(data: string, acknowledged: number, model: FakeResourceStore): Promise<number> {
-  const directory = await openDataDirectory({ path: data });
+  const directory = await openDataDirectory({ path: data, logger: new FakeLogger() });
   const store = await openSqliteStore({
     file: directory.paths.database,
     namespace: 'wherry',

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
-import type { Change } from '@wherry/core/store/transitions.ts';
+import type { Change } from '@wherry/core/store-rules/transitions.ts';
 
 /** The schema by version; a released one is never edited, only followed by another. */
 export const MIGRATIONS = [
@@ -27,8 +27,8 @@ export const MIGRATIONS = [
 const BATCH = 256;
 
 /**
- * The statements over one namespace's objects and the log of their changes. The log always holds the newest change,
- * which so is the counter of resourceVersions; they start at 1, the version of an empty store.
+ * The statements over one namespace's objects and the log of their changes. The log always contains the newest change,
+ * which therefore is the counter of resourceVersions; they start at 1, the version of an empty store.
  */
 export class ObjectTable {
   readonly #namespace: string;
@@ -83,7 +83,7 @@ export class ObjectTable {
     this.#statements.trim.run(version - this.#history);
   }
 
-  /** The newest resourceVersion, and the oldest after which the log is whole. */
+  /** The newest resourceVersion, and the oldest one after which the log is complete. */
   bounds(): { oldest: number; newest: number } {
     const row = this.#statements.bounds.get();
     return { oldest: Number(row?.['oldest']), newest: Number(row?.['newest']) };

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { StartError } from '@wherry/service/start-error.ts';
 import { reasonOf } from '../data-directory/error-facts.ts';
 
-/** Milliseconds to wait for another process that reads or backs the file up. */
+/** Milliseconds to wait for another process that reads or backs up the file. */
 const BUSY_TIMEOUT = 2_000;
 
 /**
@@ -27,7 +27,7 @@ export function openDatabase(file: string, migrations: readonly string[]): Datab
   }
 }
 
-const WHAT_TO_DO = 'restore it from a backup, or move it away to start empty';
+const WHAT_TO_DO = 'restore it from a backup, or move it away to start with an empty one';
 
 /** Before SQLite creates it: its -wal and -shm take the same mode. */
 function makePrivate(file: string): void {
@@ -49,7 +49,7 @@ function migrate(database: DatabaseSync, file: string, migrations: readonly stri
   const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
   if (version > migrations.length) {
     throw new StartError(
-      `${file} was written by a newer Wherry (schema ${version}, this one knows up to ${migrations.length}): install that version, or restore an older backup`,
+      `${file} was written by a newer Wherry (schema ${version}; this version supports up to ${migrations.length}): install that version, or restore an older backup`,
     );
   }
   for (const [index, migration] of migrations.entries()) {

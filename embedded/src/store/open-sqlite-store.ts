@@ -16,7 +16,7 @@ const HISTORY = 10_000;
 
 /**
  * A ResourceStore on one SQLite file: each write is one transaction, on disk when it is acknowledged. Watches are woken
- * by the writes of this very store, so the file must have no other writer (the data directory's lock sees to that).
+ * only by writes of this store, so the file must have no other writer (the data directory's lock ensures that).
  * @throws StartError where the file is damaged, of a newer version, or cannot be opened
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {

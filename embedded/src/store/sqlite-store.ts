@@ -3,9 +3,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { NewResource, ResourceList, ResourceStore, WatchEvent } from '@wherry/core/ports/resource-store.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
-import { applyCreate, applyDelete, applyStatus, applyUpdate } from '@wherry/core/store/transitions.ts';
-import type { Change, Preconditions, WriteStamp } from '@wherry/core/store/transitions.ts';
-import { Bell, watchChanges } from '@wherry/core/store/watch-changes.ts';
+import { applyCreate, applyDelete, applyStatus, applyUpdate } from '@wherry/core/store-rules/transitions.ts';
+import type { Change, Preconditions, WriteStamp } from '@wherry/core/store-rules/transitions.ts';
+import { Bell, watchChanges } from '@wherry/core/store-rules/watch-changes.ts';
+import { transaction } from '@wherry/service/transaction.ts';
 import { ObjectTable } from './object-table.ts';
 import { translateSqliteError } from './sqlite-error.ts';
 
@@ -69,14 +70,14 @@ export class SqliteStore implements ResourceStore {
     this.#bell.ring();
   }
 
-  /** One transaction: reads the object, has the change decided, writes it down. Nothing is awaited in between. */
+  /** One transaction: reads the object, computes the change, writes it. Nothing is awaited in between. */
   #write<K extends Kind>(
     kind: K,
     name: string,
     decide: (current: Resource<K> | undefined, stamp: WriteStamp) => Change<K> | undefined,
   ): Resource<K> {
     const written = attempt(() =>
-      this.#transaction(() => {
+      transaction(this.#database, () => {
         const current = this.#table.get(kind, name);
         const change = decide(current, this.#stamp());
         if (change !== undefined) this.#table.apply(change);
@@ -85,19 +86,6 @@ export class SqliteStore implements ResourceStore {
     );
     if (written.change !== undefined) this.#bell.ring();
     return written.object;
-  }
-
-  #transaction<T>(body: () => T): T {
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
-      const result = body();
-      this.#database.exec('COMMIT');
-      return result;
-    } catch (error) {
-      // SQLite has rolled back by itself after some failures, a full disk among them.
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
-      throw error;
-    }
   }
 
   #stamp(): WriteStamp {

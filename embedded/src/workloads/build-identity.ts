@@ -10,8 +10,8 @@ interface Identity {
 }
 
 /**
- * The user that builds run as, and the one that has the registry's token (B1), where this process may become others;
- * neither where it may not, and where they could not read what builds are made with (an installation in root's home).
+ * The user that builds run as, and the one that has the registry's token (B1), where this process may switch users;
+ * neither where it may not, or where they could not read the programs of builds (an installation in root's home).
  */
 export function buildIdentities(logger: Logger): { build?: Identity; install?: Identity } {
   const range = findUidRange();
@@ -23,7 +23,7 @@ export function buildIdentities(logger: Logger): { build?: Identity; install?: I
   if (closed === undefined) return { build: identityOf(buildUid(range)), install: identityOf(installUid(range)) };
   logger.warn(
     { folder: closed },
-    'builds run as the user of this service: no other user can enter the folder of its programs',
+    'builds run as the user of this service, because no other user can enter the folder of its programs',
   );
   return {};
 }

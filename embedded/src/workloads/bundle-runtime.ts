@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import path from 'node:path';
 
 interface BundleRuntimeOptions {
-  /** Where bundles are kept, one a digest of what they were made from. Made when it is not there. */
+  /** Where bundles are cached, one per digest of their inputs. Created if missing. */
   outputDirectory: string;
 }
 
-/** The list of a bundle's inputs beside it: to see that nothing changed, they are read, and esbuild is not loaded. */
+/** The list of a bundle's inputs beside it: they are read to check that nothing changed, without loading esbuild. */
 interface Manifest {
   inputs: string[];
   digest: string;
@@ -17,7 +17,7 @@ interface Manifest {
 const CURRENT = 'runtime.json';
 
 /**
- * Makes the one file that each function's process runs. CommonJS: as an ES module it would load Node's fetch at start,
+ * Builds the one file that each function's process runs. CommonJS: as an ES module it would load Node's fetch at start,
  * which costs each process 7 MiB. Kept by the digest of its inputs, so that a later start takes milliseconds.
  * @returns the file's absolute path.
  */
@@ -38,7 +38,7 @@ export async function bundleRuntime({ outputDirectory }: BundleRuntimeOptions): 
 const bundleFile = (directory: string, digest: string): string =>
   path.join(directory, `runtime-${digest.slice(0, 16)}.cjs`);
 
-/** The bundle that is there, when it is of the sources as they are. */
+/** The cached bundle, if it was built from the current sources. */
 async function current(directory: string): Promise<string | undefined> {
   try {
     const manifest = JSON.parse(await readFile(path.join(directory, CURRENT), 'utf8')) as Manifest;
@@ -61,7 +61,7 @@ async function build(): Promise<{ contents: Uint8Array; inputs: string[] }> {
     platform: 'node',
     target: 'node24',
     format: 'cjs',
-    // Names stay: they are in the stacks of its own errors.
+    // Names are kept: they appear in the stacks of its own errors.
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: 'none',
@@ -70,7 +70,7 @@ async function build(): Promise<{ contents: Uint8Array; inputs: string[] }> {
     logLevel: 'silent',
   });
   const contents = result.outputFiles[0]?.contents;
-  if (contents === undefined) throw new Error('esbuild made no bundle of the runtime');
+  if (contents === undefined) throw new Error('esbuild produced no bundle of the runtime');
   return {
     contents,
     inputs: Object.keys(result.metafile.inputs)
@@ -87,14 +87,14 @@ async function digestOf(inputs: string[]): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Whole or not at all, also where two services make it at once. */
+/** Written completely or not at all, also where two services build it at once. */
 async function writeWhole(file: string, contents: string | Uint8Array): Promise<void> {
   const partial = `${file}.${process.pid}.tmp`;
   await writeFile(partial, contents, { mode: 0o644 });
   await rename(partial, file);
 }
 
-/** Instances that run have their bundle in memory: older files serve nobody. */
+/** Instances that run have their bundle in memory: older files are not needed. */
 async function removeOthers(directory: string, keep: string): Promise<void> {
   const others = (await readdir(directory)).filter((name) => /^runtime-[0-9a-f]{16}\.cjs$/.test(name) && name !== keep);
   await Promise.all(others.map((name) => rm(path.join(directory, name), { force: true })));

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { eventually } from '@wherry/testing/eventually.ts';
 import type { ObservedInstance } from '@wherry/core/ports/workloads.ts';
 import { call, TestBench } from './testing/test-bench.ts';
@@ -18,6 +20,14 @@ const CRASHES = {
   'process.abort': 'process.abort();',
   'a signal to itself': `process.kill(process.pid, 'SIGKILL');`,
 };
+
+/** Two folders of almost the longest path, one moved into the other. */
+const DEEP_FOLDERS = `
+  const fs = process.getBuiltinModule('fs');
+  const deep = (name) => process.env.TMPDIR + '/' + name + ('/' + 'd'.repeat(200)).repeat(19);
+  for (const name of ['inner', 'outer']) fs.mkdirSync(deep(name), { recursive: true });
+  fs.writeFileSync(deep('inner') + '/file', 'x');
+  fs.renameSync(process.env.TMPDIR + '/inner', deep('outer') + '/inner');`;
 
 describe('S3: what a handler does to its own instance', () => {
   let bench: TestBench;
@@ -54,13 +64,28 @@ describe('S3: what a handler does to its own instance', () => {
     expect(bench.metrics.value('instance_deaths_total')).toBe(0);
   });
 
+  it('folders beyond the longest path that the system takes count as too much, and nothing of them stays', async () => {
+    const folders = (): Promise<string[]> => readdir(path.join(bench.directory, 'i'));
+    const desired = bench.desire('bad', bench.listener(`${DEEP_FOLDERS} response.end('made')`));
+    const { id, address } = await bench.run(desired);
+    const [before] = await folders();
+    await call(address).catch(() => undefined);
+    await bench.ready(desired.name, id);
+    expect(bench.metrics.value('instance_deaths_total', { cause: 'disk' })).toBe(1);
+    await eventually(async () => expect(await folders()).toEqual([expect.not.stringContaining(before ?? '')]));
+  });
+
   it.each([
     ['blocked', LOOP, 'An instance ended. Its event loop was blocked for 1.5 s.'],
-    ['memory', CRASHES['Buffers outside of the heap'], /It used 1\d\d MiB of its limit of 128 MiB\.$/],
+    [
+      'memory',
+      CRASHES['Buffers outside of the heap'],
+      /It used 1\d\d MiB of memory, and its limit is 128 MiB \(spec\.resources\.memoryMiB\)\.$/,
+    ],
     [
       'disk',
       CRASHES['too much in its temporary folder'],
-      'An instance ended. Its temporary folder held more than 64 MiB or 10000 files.',
+      'An instance ended. Its temporary folder contained more than 64 MiB or 10000 files.',
     ],
     ['exit', CRASHES['process.exit'], 'An instance ended. It exited with code 3.'],
   ])('logs and counts why: %s', async (cause, body, message) => {
@@ -94,9 +119,7 @@ describe('a workload whose instances do not get ready', () => {
     const desired = bench.desire('bad', bench.artifact(`${LOOP} export default () => {}`));
     await bench.workloads.ensure(desired);
     await eventually(() => expect(bench.observe(desired.name)?.failure?.reason).toBe('LoadError'));
-    expect(bench.observe(desired.name)?.failure?.message).toBe(
-      'It gave no sign of life for 3 s while its code was loaded.',
-    );
+    expect(bench.observe(desired.name)?.failure?.message).toBe('It did not respond for 3 s while it loaded its code.');
   });
 
   it('does not keep others from starting', async () => {

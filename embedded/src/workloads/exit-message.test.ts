@@ -19,7 +19,7 @@ describe('exitMessage', () => {
   });
 
   it.each([
-    [{ code: null, signal: 'SIGKILL' as const, output: '' }, 'It was ended by SIGKILL.'],
+    [{ code: null, signal: 'SIGKILL' as const, output: '' }, 'It was killed by SIGKILL.'],
     [
       { code: null, signal: null, output: '', error: new Error('spawn EAGAIN') },
       'It could not be started: spawn EAGAIN.',

@@ -4,14 +4,14 @@ export interface ProcessExit {
   signal: NodeJS.Signals | null;
   /** The last of what it wrote to stderr. */
   output: string;
-  /** Why it could not even be started. */
+  /** Why it could not be started. */
   error?: Error;
 }
 
 const LINES = 12;
-/** After the reason, V8 and Node print what helps only their own authors. */
+/** After the reason, V8 and Node print details that help only their own developers. */
 const NOISE = /^(?:----- Native stack trace -----|Node\.js v\d)[\s\S]*/m;
-/** What is shown to a person must not move their cursor. */
+/** Control characters must not reach a person's terminal. */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 /** One sentence for a person, then the last lines of the output. */
@@ -25,5 +25,5 @@ function sentence({ code, signal, error }: ProcessExit): string {
   if (signal === null) return `It exited with code ${code ?? 0}.`;
   return signal === 'SIGABRT'
     ? 'It aborted (SIGABRT), as it does when its heap is full.'
-    : `It was ended by ${signal}.`;
+    : `It was killed by ${signal}.`;
 }

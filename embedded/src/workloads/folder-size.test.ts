@@ -1,12 +1,14 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { holdsMore } from './folder-size.ts';
+import { removeTree } from './remove-tree.ts';
+import { makeDeepTree } from './testing/deep-tree.ts';
 
 describe('holdsMore', () => {
   let folder: string;
   beforeEach(async () => void (folder = await mkdtemp(path.join(os.tmpdir(), 'wherry-test-'))));
-  afterEach(() => rm(folder, { recursive: true, force: true }));
+  afterEach(() => removeTree(folder));
 
   it('counts all files in it, however deep, and follows no link out of it', async () => {
     await mkdir(path.join(folder, 'a/b'), { recursive: true });
@@ -21,6 +23,18 @@ describe('holdsMore', () => {
     for (let index = 0; index < 5; index += 1) await writeFile(path.join(folder, String(index)), '');
     expect(await holdsMore(folder, { bytes: 1 << 20, entries: 5 })).toBe(false);
     expect(await holdsMore(folder, { bytes: 1 << 20, entries: 4 })).toBe(true);
+  });
+
+  it('finds too much where paths are too long to count what lies there', async () => {
+    await makeDeepTree(folder, 1 << 20);
+    expect(await holdsMore(folder, { bytes: 64 << 20, entries: 1000 })).toBe(true);
+  });
+
+  it('counts files below names that are not UTF-8', async () => {
+    const odd = Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff, 0xfe])]);
+    await mkdir(odd);
+    await writeFile(Buffer.concat([odd, Buffer.from('/file')]), Buffer.alloc(2 << 20));
+    expect(await holdsMore(folder, { bytes: 1 << 20, entries: 10 })).toBe(true);
   });
 
   it('finds nothing in a folder that is gone', async () => {

@@ -1,21 +1,21 @@
 /** What an instance may take. */
 export interface InstanceLimits {
-  /** How long it may give no sign of life until it has loaded. The whole of loading is timed by the runtime itself. */
+  /** How long it may be silent until it has loaded. The runtime itself limits the total time of loading. */
   startMs: number;
   /**
-   * How long it may give no sign of life. It answers heartbeats, each 2 s: so a call that blocks the event loop for 2 s
-   * always survives, and one that never ends is gone, and a new instance ready, within 5 s of its beginning (S3).
+   * How long it may be silent. It answers heartbeats, sent every 2 s: so a call that blocks the event loop for 2 s
+   * always survives; one that never ends is killed, and a new instance is ready, within 5 s of its beginning (S3).
    */
   blockedMs: number;
-  /** For the lame-duck second and the way out, on top of the time that running calls have. */
+  /** For the lame-duck second and the exit, on top of the time that running calls have. */
   drainGraceMs: number;
-  /** Between two looks at an instance's memory and its last sign of life. */
+  /** Between two checks of an instance's memory and its last message. */
   checkMs: number;
-  /** Between two looks at its temporary folder. */
+  /** Between two checks of its temporary folder. */
   diskCheckMs: number;
   /** What its temporary folder may hold. */
   temporaryMiB: number;
-  /** An instance that was ready for so long before it died was no part of a crash loop. */
+  /** An instance that was ready for this long before it died was not part of a crash loop. */
   stableMs: number;
 }
 

@@ -66,7 +66,9 @@ export class Instance {
     return this.#address === undefined ? base : { ...base, address: { ...this.#address } };
   }
 
-  /** Lets running calls finish for `drainSeconds`, then ends it. One that never got ready has none: it ends at once. */
+  /**
+   * Lets running calls finish for `drainSeconds`, then ends it. One that never became ready has none: it ends at once.
+   */
   drain(drainSeconds: number): void {
     if (this.#state === 'ended' || this.#state === 'draining') return;
     const wasReady = this.#state === 'ready';
@@ -74,16 +76,17 @@ export class Instance {
     if (wasReady) {
       this.#process.kill('SIGTERM');
       const patience = drainSeconds * 1000 + this.#options.limits.drainGraceMs;
-      this.#cancelKill = this.#options.clock.after(patience, () => this.#kill('drained', 'It did not end in time.'));
+      this.#cancelKill = this.#options.clock.after(patience, () => this.#kill('drained', 'It did not stop in time.'));
     } else {
-      this.#kill('drained', 'It was no longer wanted.');
+      this.#kill('drained', 'It was no longer needed.');
     }
     this.#options.onChange();
   }
 
   /**
    * Ends it where it uses too much memory or disk, or blocks its event loop.
-   * @param elapsedMs since the last check; less where the service itself was stalled, which is no instance's fault.
+   * @param elapsedMs since the last check; less where the service itself was stalled, which is not the instance's
+   *   fault.
    */
   check(elapsedMs: number): void {
     if (this.#state === 'ended' || this.#killedFor !== undefined) return;
@@ -98,11 +101,14 @@ export class Instance {
     const { pid, memoryMiB } = this.#process;
     const used = pid === undefined ? undefined : privateMemoryMiB(pid);
     if (used === undefined || used <= memoryMiB) return;
-    this.#kill('memory', `It used ${Math.ceil(used)} MiB of its limit of ${memoryMiB} MiB.`);
+    this.#kill(
+      'memory',
+      `It used ${Math.ceil(used)} MiB of memory, and its limit is ${memoryMiB} MiB (spec.resources.memoryMiB).`,
+    );
   }
 
   async #checkDisk(): Promise<void> {
-    // Not before this look has ended.
+    // Not before this check has ended.
     this.#sinceDiskCheckMs = -Infinity;
     const { temporaryMiB } = this.#options.limits;
     const full = await holdsMore(this.#process.folder.temporary, {
@@ -111,7 +117,7 @@ export class Instance {
     });
     this.#sinceDiskCheckMs = 0;
     if (full && this.#state !== 'ended') {
-      this.#kill('disk', `Its temporary folder held more than ${temporaryMiB} MiB or ${TEMPORARY_ENTRIES} files.`);
+      this.#kill('disk', `Its temporary folder contained more than ${temporaryMiB} MiB or ${TEMPORARY_ENTRIES} files.`);
     }
   }
 
@@ -123,7 +129,7 @@ export class Instance {
     if (this.#state === 'ready' && this.#silentMs > blockedMs) {
       this.#kill('blocked', `Its event loop was blocked for ${blockedMs / 1000} s.`);
     } else if (this.#silentMs > startMs) {
-      this.#kill('start', `It gave no sign of life for ${startMs / 1000} s while its code was loaded.`);
+      this.#kill('start', `It did not respond for ${startMs / 1000} s while it loaded its code.`);
     }
   }
 
@@ -151,14 +157,14 @@ export class Instance {
       this.#readyAt = this.#options.clock.monotonic();
       this.#options.onChange();
     } else {
-      // It ends by itself after either; not where its process lost the feed in some other way.
+      // It exits by itself after either; not where its process lost the feed in some other way.
       this.#cancelKill = this.#options.clock.after(FINAL_MESSAGES_MS, () => this.#process.kill('SIGKILL'));
     }
   }
 
   /**
-   * What it said before it ended is read to the end (its last log entries, too), then the connection closes itself; and
-   * with that the outcome is known (the port's rule).
+   * What it sent before it ended is read to the end (including its last log entries), then the connection closes
+   * itself; then the outcome is known (the port's rule).
    */
   #finalMessages(outcome: Promise<RuntimeOutcome>): Promise<RuntimeOutcome> {
     const { channel } = this.#process;

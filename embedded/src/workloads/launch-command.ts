@@ -1,7 +1,7 @@
 import { runtimeNodeFlags } from '@wherry/runtime/node-flags.ts';
 import { SETPRIV_OPTIONS } from './find-setpriv.ts';
 
-/** What a child process is started with. */
+/** The options that a child process is started with. */
 interface LaunchOptions {
   node: string;
   bundle: string;
@@ -22,7 +22,7 @@ interface LaunchCommand {
 
 /**
  * The command line and the whole environment of a runtime. `WHERRY_FUNCTION` and `WHERRY_REVISION` are set by the
- * runtime itself when it gets its function: a pre-started one does not know yet.
+ * runtime itself when it gets its function: a spare one does not know them yet.
  */
 export function launchCommand(options: LaunchOptions): LaunchCommand {
   const guard = options.setpriv === undefined ? [] : [options.setpriv, ...SETPRIV_OPTIONS];
@@ -35,7 +35,7 @@ export function launchCommand(options: LaunchOptions): LaunchCommand {
 }
 
 function flags({ memoryMiB, temporaryFolder }: LaunchOptions): string[] {
-  // The young generation is beside the old space that the runtime's own flags limit: up to three semi-spaces.
+  // The young generation is not part of the old space that the runtime's own flags limit: up to three semi-spaces.
   const semiSpaceMiB = Math.min(16, Math.max(4, Math.floor(memoryMiB / 16)));
   const common = runtimeNodeFlags({ memoryMiB, temporaryDirectory: temporaryFolder });
   return [...common, `--max-semi-space-size=${semiSpaceMiB}`];

@@ -2,10 +2,12 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
 const KEPT_BYTES = 8 * 1024;
-/** One read, of up to 64 KiB, in this time: an instance that floods its output must not keep the service busy. */
+/**
+ * At most one read, of up to 64 KiB, in this time: an instance that floods its output must not keep the service busy.
+ */
 const PAUSE_MS = 10;
 
-/** The last of what a process wrote. It is only ever shown, never parsed (S6). */
+/** The end of what a process wrote. It is only shown, never parsed (S6). */
 interface OutputTail {
   text(): string;
   /** Resolves when all is read. */

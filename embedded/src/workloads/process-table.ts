@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 const MIB = 1024 * 1024;
 
 /**
- * Memory that a process has for itself, in MiB: heap, Buffers and all else that is not shared with others of its kind
- * (the pages of Node's binary are). Undefined where it is gone, and on systems without /proc.
+ * Private memory of a process, in MiB: heap, Buffers and everything else that is not shared with similar processes (the
+ * pages of Node's binary are). Undefined where it is gone, and on systems without /proc.
  */
 export function privateMemoryMiB(pid: number): number | undefined {
   const status = read(`/proc/${pid}/status`);

@@ -57,6 +57,21 @@ describe('createProcessWorkloads', () => {
     await eventually(() => expect(readdirSync(`${bench.directory}/i`)).toHaveLength(3));
   });
 
+  it('notifies once of what happens at once, and of nothing that drains', async () => {
+    bench = await TestBench.start();
+    const desired = bench.desire('one', bench.listener(PID));
+    const seen: string[] = [];
+    bench.workloads.watch((name) => {
+      const instances = bench.observe(name)?.instances;
+      seen.push(instances?.map(({ ready }) => ready).join() ?? 'gone');
+    });
+    await bench.run(desired);
+    expect(seen).toEqual(['false', 'true']);
+    await bench.workloads.remove(desired.name);
+    await bench.workloads.stop();
+    expect(seen).toEqual(['false', 'true', 'gone']);
+  });
+
   it('says that the run directory is too long for a socket', async () => {
     bench = await TestBench.start();
     await expect(TestBench.start({ directory: `/tmp/${'x'.repeat(100)}` })).rejects.toThrow(

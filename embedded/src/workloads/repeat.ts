@@ -1,8 +1,8 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
 /**
- * Calls back again and again, with the milliseconds that passed. Where this process itself was stalled, most of that
- * time is left out: nobody could be heard meanwhile.
+ * Calls back repeatedly, with the milliseconds that passed. If this process itself was stalled, most of that time is
+ * not counted, because it could receive nothing meanwhile.
  * @returns how to stop.
  */
 export function repeat(clock: Clock, intervalMs: number, callback: (elapsedMs: number) => void): () => void {

@@ -3,8 +3,8 @@ import { backoffMs } from '@wherry/service/backoff.ts';
 const RESTARTS = { firstMs: 250, lastMs: 30_000 };
 
 /**
- * Longest wait after an instance that had been ready: what kills it is one call, and the calls after that one must
- * find it ready within 5 s (S3). One that never gets ready may wait longer.
+ * Longest wait after an instance that had been ready: one call killed it, and later calls must find a new one ready
+ * within 5 s (S3). One that never becomes ready may wait longer.
  */
 const LOADED_LAST_MS = 2500;
 

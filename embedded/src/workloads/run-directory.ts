@@ -5,9 +5,10 @@ import path from 'node:path';
 import { StartError } from '@wherry/service/start-error.ts';
 import { processBirth } from './process-table.ts';
 import { reachable } from './reachable.ts';
+import { removeTree } from './remove-tree.ts';
 import { INSTANCES, RECORDS } from './sweep-instances.ts';
 
-/** One instance's own place: only its user can enter it (and root). */
+/** One instance's own folder: only its user (and root) can enter it. */
 export interface InstanceFolder {
   /** Never used again. */
   id: string;
@@ -22,7 +23,7 @@ export interface RunDirectory {
   /** Node's binary and the runtime's bundle at paths that every user can reach. */
   node: string;
   bundle: string;
-  /** @param uid whose it becomes; undefined: ours. */
+  /** @param uid its owner; undefined for our own user. */
   createFolder(uid: number | undefined): InstanceFolder;
   removeFolder(folder: InstanceFolder): Promise<void>;
   /** Notes that this process belongs to the folder, for `sweepInstances`. */
@@ -35,9 +36,9 @@ const SOCKET = 's';
 const ID_BYTES = 6;
 
 /**
- * Lays out a run directory: folders for instances, records of their processes.
- * @param options.otherUsers whether instances run as others than this process's user: then all that they need to reach
- * is checked, and a file that lies where they cannot (in root's home) is copied into the run directory.
+ * Creates the layout of a run directory: folders for instances, records of their processes.
+ * @param options.otherUsers whether instances run as other users than this process: then everything that they need to
+ *   reach is checked, and a file that they cannot reach (in root's home) is copied into the run directory.
  * @throws StartError where that is impossible.
  */
 export function openRunDirectory(
@@ -57,7 +58,7 @@ export function openRunDirectory(
     bundle: file(options.bundle, `runtime${path.extname(options.bundle)}`),
     createFolder: (uid) => createFolder(instances, uid),
     async removeFolder(folder) {
-      await rm(folder.path, { recursive: true, force: true });
+      await removeTree(folder.path);
       await rm(path.join(records, folder.id), { force: true });
     },
     record(folder, pid) {

@@ -12,7 +12,7 @@ import { outputTail } from './output-tail.ts';
 import type { InstanceFolder, RunDirectory } from './run-directory.ts';
 import type { UidPool } from './uid-pool.ts';
 
-/** A runtime that runs. It is nobody's until its channel is attached to the feed, which gives it a function. */
+/** A running runtime. It has no function until its channel is attached to the feed, which assigns one. */
 export interface RuntimeProcess {
   readonly pid: number | undefined;
   readonly folder: InstanceFolder;
@@ -26,7 +26,7 @@ export interface RuntimeProcess {
 }
 
 export interface Launcher {
-  /** @throws where there is no room for one more: no disk, no descriptor, no user id. */
+  /** @throws where no further one is possible: no disk space, no descriptor, no user id. */
   launch(memoryMiB: number): RuntimeProcess;
 }
 
@@ -54,9 +54,9 @@ export function createLauncher({ run, uids, clock }: LauncherOptions): Launcher 
     return spawnChild(command, args, {
       cwd: temporaryFolder,
       env,
-      // A handler's output is captured inside; what is left for stderr is what Node says when it dies.
+      // A handler's output is captured inside; what remains on stderr is what Node prints when it dies.
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-      // A session of its own, so that a terminal's Ctrl-C reaches the service alone, which then drains.
+      // A session of its own, so that a terminal's Ctrl-C reaches only the service, which then drains.
       detached: true,
       ...(uid === undefined ? {} : { uid, gid: uid }),
     });
@@ -81,8 +81,8 @@ export function createLauncher({ run, uids, clock }: LauncherOptions): Launcher 
   }
 
   /**
-   * The next instance of the user must find nothing of this one. What cannot be removed is tried again for a while: a
-   * file descriptor may be missing. What stays keeps its user, and is removed when the service starts.
+   * The next instance with this user id must find nothing of this one. Removal is retried for a while, because a file
+   * descriptor may be missing. What remains keeps its user id, and is removed when the service starts.
    */
   async function cleanUp(folder: InstanceFolder, uid: number | undefined): Promise<void> {
     for (let attempt = 1; attempt <= REMOVALS; attempt += 1) {
@@ -131,6 +131,6 @@ function exposeToOom(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE);
   } catch {
-    // Not Linux, or it is gone already: only a preference is lost.
+    // Not Linux, or the process is gone already: only a preference is lost.
   }
 }

@@ -45,24 +45,29 @@ describe('createSpares', () => {
   it('starts them at once, gives each away once, and starts others a little later', async () => {
     const spares = make(2);
     expect(launcher.launched).toHaveLength(2);
-    expect([spares.take(), spares.take(), spares.take()]).toEqual([
-      launcher.launched[0],
-      launcher.launched[1],
-      undefined,
-    ]);
-    expect(launcher.launched).toHaveLength(2);
+    const obtained = [spares.obtain(128), spares.obtain(128), spares.obtain(128)];
+    expect(launcher.launched).toHaveLength(3);
+    for (const [i, launched] of launcher.launched.entries()) expect(obtained[i]).toBe(launched);
     await clock.advance(300);
-    expect(launcher.launched).toHaveLength(4);
+    expect(launcher.launched).toHaveLength(5);
     expect(spares.count()).toBe(2);
+  });
+
+  it('keeps them where another size is wanted', () => {
+    const spares = make(1);
+    expect(spares.obtain(256)).toBe(launcher.launched[1]);
+    expect(spares.count()).toBe(1);
+    expect(launcher.launched[1]?.memoryMiB).toBe(256);
   });
 
   it('replaces one that died, without haste, and never gives it away', async () => {
     const spares = make(1);
     launcher.launched[0]!.end();
     await clock.advance(4999);
-    expect([spares.take(), launcher.launched.length]).toEqual([undefined, 1]);
+    expect([spares.count(), launcher.launched.length]).toEqual([0, 1]);
     await clock.advance(1);
-    expect(spares.take()).toBe(launcher.launched[1]);
+    expect(launcher.launched).toHaveLength(2);
+    expect(spares.obtain(128)).toBe(launcher.launched[1]);
   });
 
   it('tries again when there is no room for one', async () => {
@@ -77,13 +82,13 @@ describe('createSpares', () => {
 
   it('ends them all when it stops, and starts no more', async () => {
     const spares = make(2);
-    spares.take();
+    spares.obtain(128);
     await spares.stop();
     await clock.advance(60_000);
     expect(launcher.launched).toHaveLength(2);
   });
 
   it('keeps none where none are wanted', () => {
-    expect([make(0).take(), launcher.launched]).toEqual([undefined, []]);
+    expect([make(0).count(), launcher.launched]).toEqual([0, []]);
   });
 });

@@ -2,16 +2,17 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Launcher, RuntimeProcess } from './runtime-process.ts';
 
-/** Runtimes started ahead of need: one that gets its function then answers many times sooner than a new process. */
-interface Spares {
-  /** Undefined where none is at hand; another one is on its way then. */
-  take(): RuntimeProcess | undefined;
+/** Where runtimes come from: a spare that gets its function answers many times sooner than a new process. */
+export interface Spares {
+  /** A spare, where there is one of this size; else a new one. Throws where none is possible. */
+  obtain(memoryMiB: number): RuntimeProcess;
+  /** How many are spare. */
   count(): number;
-  /** Ends them. Resolves when they are gone. */
+  /** Ends the spares. Resolves when they are gone. */
   stop(): Promise<void>;
 }
 
-/** After one was taken, its work comes first; a spare that dies by itself is no reason for haste either. */
+/** After one was taken, its work comes first; a spare that dies by itself is not urgent either. */
 const REFILL_MS = 300;
 const REFILL_AFTER_DEATH_MS = 5000;
 
@@ -29,7 +30,7 @@ export function createSpares(
     try {
       while (spares.size < options.count) keep(parts.launcher.launch(options.memoryMiB));
     } catch (error) {
-      parts.logger.warn({ err: error }, 'No runtime can be started ahead of need; trying again.');
+      parts.logger.warn({ err: error }, 'no spare instance can be started; trying again');
       refillIn(REFILL_AFTER_DEATH_MS);
     }
   }
@@ -47,16 +48,18 @@ export function createSpares(
     });
   }
 
+  function take(): RuntimeProcess | undefined {
+    const [spare] = spares;
+    if (spare === undefined) return undefined;
+    spares.delete(spare);
+    refillIn(REFILL_MS);
+    return spare;
+  }
+
   refill();
   return {
+    obtain: (memoryMiB) => (memoryMiB === options.memoryMiB ? take() : undefined) ?? parts.launcher.launch(memoryMiB),
     count: () => spares.size,
-    take() {
-      const [spare] = spares;
-      if (spare === undefined) return undefined;
-      spares.delete(spare);
-      refillIn(REFILL_MS);
-      return spare;
-    },
     async stop() {
       stopped = true;
       cancelRefill?.();

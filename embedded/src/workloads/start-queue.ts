@@ -1,16 +1,16 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
-/** Starts take their turn: a hundred at once would all be late, and be taken for broken. */
+/** Limits concurrent starts: a hundred at once would all be late, and be taken for broken. */
 export interface StartQueue {
   /** Runs `start` when it is its turn; the turn lasts until the promise that it returns settles, or for a second. */
   add(start: () => Promise<unknown>): void;
 }
 
-/** One that never loads (an endless loop at the top of its module) holds the others up for no longer than this. */
+/** One that never loads (an endless loop at the top of its module) delays the others for no longer than this. */
 const TURN_MS = 1000;
 
-/** As many at once as the machine has processors, two at least. */
+/** As many at once as the machine has processors, but at least two. */
 export function createStartQueue(clock: Clock): StartQueue {
   const waiting: (() => Promise<unknown>)[] = [];
   let free = Math.max(2, availableParallelism());

@@ -1,10 +1,11 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { processBirth } from './process-table.ts';
+import { removeTree } from './remove-tree.ts';
 
-/** Where a run directory keeps who is running: a file for each instance. The instances themselves cannot get there. */
+/** Where a run directory records running instances: a file for each. The instances themselves cannot access it. */
 export const RECORDS = 'pids';
 /** Where a run directory keeps the instances' own folders. */
 export const INSTANCES = 'i';
@@ -14,16 +15,17 @@ const GONE_WITHIN_MS = 2000;
 const recordSchema = z.object({ pid: z.int().min(2), birth: z.string() });
 
 /**
- * Ends what a service that died has left behind in its run directory: instances that still run, and their folders.
- * A pid that has become another process's is left alone. A directory that is not there is fine.
+ * Ends what a dead service has left in its run directory: instances that still run, and their folders. A pid that now
+ * belongs to another process is left alone. A missing directory is ignored.
  * @returns how many instances still ran.
+ * @throws where a folder cannot be removed; no instance runs then either.
  */
 export async function sweepInstances(directory: string): Promise<number> {
   const records = path.join(directory, RECORDS);
   const names = await readdir(records).catch(() => []);
   const killed = await Promise.all(names.map((name) => sweepOne(path.join(records, name))));
-  await rm(path.join(directory, INSTANCES), { recursive: true, force: true });
-  await rm(records, { recursive: true, force: true });
+  await removeTree(path.join(directory, INSTANCES));
+  await removeTree(records);
   return killed.filter(Boolean).length;
 }
 

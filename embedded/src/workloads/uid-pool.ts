@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { randomInt } from 'node:crypto';
 
 /**
- * Numbers that nothing else on a machine uses: between systemd's dynamic users and its containers, then Debian's gap.
+ * Ranges that nothing else on a machine uses: between systemd's dynamic users and its containers, then Debian's gap.
  */
 const CANDIDATES = [
   { first: 200_000, count: 10_000 },
@@ -69,7 +69,7 @@ export function createUidPool(range: UidRange): UidPool {
   const taken = new Set<number>();
   return {
     take() {
-      if (taken.size >= range.count) throw new Error(`All ${range.count} user ids for instances are taken.`);
+      if (taken.size >= range.count) throw new Error(`All ${range.count} user ids for instances are in use.`);
       let uid = range.first + randomInt(range.count);
       while (taken.has(uid)) uid = range.first + ((uid - range.first + 1) % range.count);
       taken.add(uid);

@@ -1,21 +1,35 @@
 import type { Gauge } from '@wherry/core/ports/metrics.ts';
 import type { DesiredWorkload, ObservedWorkload, Workloads } from '@wherry/core/ports/workloads.ts';
+import { Listeners } from '@wherry/service/listeners.ts';
+import { repeat } from './repeat.ts';
+import type { Spares } from './spares.ts';
 import type { WorkloadParts } from './workload.ts';
 import { Workload } from './workload.ts';
 
-type Listener = (name: string, functionName: string) => void;
+interface WorkloadSetParts extends WorkloadParts {
+  spares: Spares;
+  /** Label `state`. */
+  processes: Gauge;
+}
 
-/** All workloads by name, and those that drain after they were removed. */
+/** All workloads by name, and removed ones that are still draining. Checks their instances again and again. */
 export class WorkloadSet implements Workloads {
-  readonly #parts: WorkloadParts;
+  readonly #parts: WorkloadSetParts;
   readonly #workloads = new Map<string, Workload>();
   /** Removed ones, and when they are gone. */
   readonly #leaving = new Map<Workload, Promise<void>>();
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners: Listeners<[name: string, functionName: string]>;
+  /** Changed workloads, with their functions. */
+  readonly #unreported = new Map<string, string>();
+  readonly #cancelChecks: () => void;
   #stopped = false;
 
-  constructor(parts: WorkloadParts) {
+  constructor(parts: WorkloadSetParts) {
     this.#parts = parts;
+    this.#listeners = new Listeners((error, [name]) =>
+      parts.logger.error({ err: error, workload: name }, 'a listener for changes of workloads threw'),
+    );
+    this.#cancelChecks = repeat(parts.clock, parts.limits.checkMs, (elapsedMs) => this.#check(elapsedMs));
   }
 
   async ensure(desired: DesiredWorkload): Promise<void> {
@@ -43,14 +57,21 @@ export class WorkloadSet implements Workloads {
     return [...this.#workloads.values()].map((workload) => workload.observe());
   }
 
-  watch(onChange: Listener): () => void {
-    const listener: Listener = (name, functionName) => onChange(name, functionName);
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+  watch(onChange: (name: string, functionName: string) => void): () => void {
+    return this.#listeners.add(onChange);
   }
 
-  /** Looks after every instance, and counts them. */
-  check(elapsedMs: number, replicas: Gauge): void {
+  /** Drains all at once. Resolves when no process is left. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const name of [...this.#workloads.keys()]) void this.remove(name);
+    await Promise.all([...this.#leaving.values(), this.#parts.spares.stop()]);
+    this.#cancelChecks();
+  }
+
+  /** Checks every instance, and counts them. */
+  #check(elapsedMs: number): void {
+    const { processes, spares } = this.#parts;
     const counts = { starting: 0, ready: 0, draining: 0, ended: 0 };
     for (const workload of [...this.#workloads.values(), ...this.#leaving.keys()]) {
       for (const instance of workload.instances()) {
@@ -58,26 +79,19 @@ export class WorkloadSet implements Workloads {
         counts[instance.state] += 1;
       }
     }
-    for (const state of ['starting', 'ready', 'draining'] as const) replicas.set(counts[state], { state });
+    for (const state of ['starting', 'ready', 'draining'] as const) processes.set(counts[state], { state });
+    processes.set(spares.count(), { state: 'spare' });
   }
 
-  /** Drains all at once. Resolves when no process is left. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    for (const name of [...this.#workloads.keys()]) void this.remove(name);
-    await Promise.all(this.#leaving.values());
-  }
-
-  /** Notifies later, so that a listener may call back into here. */
+  /** Notifies later, once of all that happens until then, so that a listener may call back into here. */
   #changed(name: string, functionName: string): void {
-    queueMicrotask(() => {
-      for (const listener of this.#listeners) {
-        try {
-          listener(name, functionName);
-        } catch (error) {
-          this.#parts.logger.error({ err: error, workload: name }, 'A listener for changes of workloads threw.');
-        }
-      }
-    });
+    if (this.#unreported.size === 0) queueMicrotask(() => this.#report());
+    this.#unreported.set(name, functionName);
+  }
+
+  #report(): void {
+    const changed = [...this.#unreported];
+    this.#unreported.clear();
+    for (const [name, functionName] of changed) this.#listeners.notify(name, functionName);
   }
 }

@@ -6,6 +6,7 @@ import type { RuntimeOutcome } from '@wherry/core/ports/runtime-feed.ts';
 import type { DesiredWorkload } from '@wherry/core/ports/workloads.ts';
 import type { ProcessExit } from './exit-message.ts';
 import { INSTANCE_LIMITS } from './instance-limits.ts';
+import type { RuntimeProcess } from './runtime-process.ts';
 import { createStartQueue } from './start-queue.ts';
 import { Workload } from './workload.ts';
 
@@ -33,7 +34,7 @@ class Stage {
     return new Workload(
       desired,
       {
-        obtain: () => this.#obtain(),
+        spares: { obtain: () => this.#obtain() },
         starts: createStartQueue(this.clock),
         feed: { attach: () => this.#attach() },
         clock: this.clock,
@@ -47,7 +48,7 @@ class Stage {
     );
   }
 
-  #obtain(): ReturnType<ConstructorParameters<typeof Workload>[1]['obtain']> {
+  #obtain(): RuntimeProcess {
     if (this.refusal !== undefined) throw this.refusal;
     const { promise: exited, resolve } = Promise.withResolvers<ProcessExit>();
     const [channel] = channelPair();

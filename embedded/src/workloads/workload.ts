@@ -8,12 +8,12 @@ import { Instance } from './instance.ts';
 import type { InstanceLimits } from './instance-limits.ts';
 import { restartDelay } from './restart-delay.ts';
 import type { RuntimeProcess } from './runtime-process.ts';
+import type { Spares } from './spares.ts';
 import type { StartQueue } from './start-queue.ts';
 
 /** What all workloads share. */
 export interface WorkloadParts {
-  /** A runtime of this size: a spare, or a new one. Throws where there is no room for one. */
-  obtain: (memoryMiB: number) => RuntimeProcess;
+  spares: Pick<Spares, 'obtain'>;
   starts: StartQueue;
   feed: RuntimeFeed;
   clock: Clock;
@@ -25,15 +25,15 @@ export interface WorkloadParts {
   deaths: Counter;
 }
 
-/** So many deaths in a row are a crash loop. */
+/** This many deaths in a row are a crash loop. */
 const CRASH_LOOP = 3;
-/** Characters of a line of the service's log that a function may have written. */
+/** The maximum characters in a log line of the service that a function may have written. */
 const MAX_SUMMARY = 1000;
 
-/** Keeps one workload's instances at their number: starts, replaces with backoff, drains. */
+/** Keeps the desired number of a workload's instances: starts, replaces with backoff, drains. */
 export class Workload {
   readonly #parts: WorkloadParts;
-  readonly #onChange: () => void;
+  #onChange: () => void;
   readonly #instances = new Set<Instance>();
   readonly #leaving = new Set<Promise<void>>();
   #desired: DesiredWorkload;
@@ -57,12 +57,12 @@ export class Workload {
     return this.#failure === undefined ? base : { ...base, failure: { ...this.#failure } };
   }
 
-  /** All instances, those on their way out too. */
+  /** All instances, including those that are ending. */
   instances(): Iterable<Instance> {
     return this.#instances;
   }
 
-  /** Takes a new number of instances and drain time; all else is what the name stands for. */
+  /** Applies a new number of instances and drain time; everything else is fixed by the name. */
   update(desired: DesiredWorkload): void {
     const changed = desired.replicas !== this.#desired.replicas;
     this.#desired = desired;
@@ -72,9 +72,13 @@ export class Workload {
     this.#onChange();
   }
 
-  /** Drains every instance and starts no more. `gone` resolves when none is left. */
+  /**
+   * Drains every instance and starts no more; from now on its changes are not reported. `gone` resolves when none is
+   * left.
+   */
   drain(): { gone: Promise<void> } {
     this.#cancelRestart?.();
+    this.#onChange = () => undefined;
     this.update({ ...this.#desired, replicas: 0 });
     return { gone: Promise.all(this.#leaving).then(() => undefined) };
   }
@@ -91,7 +95,7 @@ export class Workload {
     }
   }
 
-  /** What is not ready goes first, then the youngest. */
+  /** Instances that are not ready are removed first, then the youngest. */
   #trim(): void {
     const order = this.#active().reverse();
     order.sort((a, b) => Number(a.state === 'ready') - Number(b.state === 'ready'));
@@ -106,7 +110,7 @@ export class Workload {
     if (this.#active().length >= this.#desired.replicas) return;
     let process: RuntimeProcess;
     try {
-      process = this.#parts.obtain(this.#desired.template.memoryMiB);
+      process = this.#parts.spares.obtain(this.#desired.template.memoryMiB);
     } catch (error) {
       const message = `It could not be started: ${error instanceof Error ? error.message : String(error)}.`;
       this.#died({ cause: 'exit', reason: 'CrashLoop', message, readyMs: undefined });

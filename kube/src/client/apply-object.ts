@@ -2,8 +2,8 @@ import type { KubeClient } from './kube-client.ts';
 import type { KubeObject } from './kube-object.ts';
 
 /**
- * Server-side apply: the object gets the fields that are given, and loses those that this manager gave before and gives
- * no more; what others set stays. Fields that another manager owns become ours.
+ * Server-side apply: the object gets the fields that are given, and loses those that this manager set before and no
+ * longer sets; what others set stays. Fields that another manager owns become ours.
  */
 export function applyObject<T extends KubeObject>(
   client: KubeClient,

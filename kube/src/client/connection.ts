@@ -6,10 +6,13 @@ import { Agent, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { unavailable } from './status-error.ts';
 
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
-/** How long credentials are used before their files are read again: a rotated token's forerunner lives for minutes. */
+/**
+ * How long credentials are used before their files are read again: the predecessor of a rotated token lives for
+ * minutes.
+ */
 const CREDENTIALS_MS = 60_000;
 const CONNECT_LIMIT_MS = 5000;
-/** Shorter than the API server keeps a connection, so that it is us who close one. */
+/** Shorter than the API server keeps a connection, so that the client is the one to close it. */
 const KEEP_ALIVE_MS = 20_000;
 
 /** TLS material, headers and proxy as client-node finds them. */
@@ -42,8 +45,8 @@ export interface SentRequest {
 }
 
 /**
- * Where the API server is, and who we are to it. Files of a kubeconfig or of a service account are read again each
- * minute, and at once after a 401; connections are made again only when certificates have changed.
+ * Where the API server is, and our credentials for it. Files of a kubeconfig or of a service account are read again
+ * each minute, and at once after a 401; connections are made again only when certificates have changed.
  */
 export class Connection {
   readonly #kubeconfig: string | undefined;
@@ -62,7 +65,7 @@ export class Connection {
     this.#prefix = url.pathname.replace(/\/$/, '');
   }
 
-  /** Sends one request. A 401 is tried once more with credentials read again. */
+  /** Sends one request. A 401 is retried once with credentials that are read again. */
   async send(request: SentRequest): Promise<Dispatcher.ResponseData> {
     const first = await this.#sendOnce(request);
     if (first.statusCode !== 401) return first;
@@ -93,7 +96,7 @@ export class Connection {
     if (this.#loaded === undefined || now - this.#loaded.at >= CREDENTIALS_MS) {
       const next = { at: now, credentials: this.#load() };
       this.#loaded = next;
-      // What could not be read is not kept for a minute.
+      // A failure to read is not cached for a minute.
       next.credentials.catch(() => {
         if (this.#loaded === next) this.#loaded = undefined;
       });
@@ -116,7 +119,7 @@ export class Connection {
     const old = this.#agent?.agent;
     const agent = createAgent(way);
     this.#agent = { agent, way: text };
-    // Its running requests come to their end.
+    // Its running requests are allowed to finish.
     void old?.close().catch(() => undefined);
     return agent;
   }
@@ -125,7 +128,7 @@ export class Connection {
 function createAgent({ tls, proxyUrl }: Omit<Credentials, 'headers'>): Dispatcher {
   const connect = { ...tls, timeout: CONNECT_LIMIT_MS } as NonNullable<ProxyAgent.Options['requestTls']>;
   const options = {
-    // One connection a request in flight: a stalled one stops no other.
+    // One connection per running request: a stalled one blocks no other.
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
@@ -148,7 +151,9 @@ function readConfig(kubeconfig: string | undefined): KubeConfig {
   const config = new KubeConfig();
   if (kubeconfig === undefined) {
     if (!existsSync(SERVICE_ACCOUNT_TOKEN)) {
-      throw new StartError('There is no service account here: run it in a pod, or name a kubeconfig in KUBECONFIG');
+      throw new StartError(
+        'There is no service account on this machine: run the program in a pod, or set KUBECONFIG to the path of a kubeconfig',
+      );
     }
     config.loadFromCluster();
     return config;
@@ -156,7 +161,7 @@ function readConfig(kubeconfig: string | undefined): KubeConfig {
   try {
     config.loadFromFile(kubeconfig);
   } catch {
-    // Its words may hold a part of the file.
+    // Its message may contain a part of the file.
     throw new StartError(`KUBECONFIG names ${kubeconfig}, which cannot be read as a kubeconfig`);
   }
   return config;

@@ -70,7 +70,7 @@ describe('KubeClient', () => {
     const error = await refusal(put());
     expect(error).toMatchObject({
       code: 'conflict',
-      message: 'configmaps "taken" has been changed since it was read: read it and try again',
+      message: 'configmaps "taken" has changed since it was read: read it again and retry',
     });
   });
 
@@ -106,7 +106,7 @@ describe('KubeClient', () => {
     );
     expect(typed).toMatchObject({
       code: 'validation_failed',
-      details: [{ path: 'immutable', message: 'is of a wrong type' }],
+      details: [{ path: 'immutable', message: 'has the wrong type' }],
     });
     expect(typed.message).not.toContain(PLAIN);
   });
@@ -117,7 +117,7 @@ describe('KubeClient', () => {
     );
     expect(kind.code).toBe('unavailable');
     expect(kind.message).toBe(
-      'The API server knows no things.none.dev "x" in namespace "default": are the custom resource definitions installed?',
+      'The API server does not know things.none.dev "x" in namespace "default": are the custom resource definitions installed?',
     );
     const gone = await refusal(
       client.request({ method: 'POST', path: '/api/v1/namespaces/nowhere/configmaps', body: configMap('x') }),
@@ -131,7 +131,7 @@ describe('KubeClient', () => {
     const error = await refusal(weak.request({ method: 'GET', path: `${MAPS}/x` }));
     expect(error).toMatchObject({ code: 'forbidden' });
     expect(error.message).toBe(
-      '"system:serviceaccount:default:nobody" may not get configmaps (requested to read configmaps "x" in namespace "default"): grant it in its role',
+      '"system:serviceaccount:default:nobody" may not get configmaps (needed to read configmaps "x" in namespace "default"): grant it in the role',
     );
     await weak.close();
   });
@@ -310,7 +310,7 @@ async function accountOf(name: string): Promise<{ kubeconfig: string; write(toke
   return { kubeconfig, write };
 }
 
-/** An HTTP proxy on loopback that tunnels, as `proxy-url` names one, and where it was asked to go. */
+/** An HTTP proxy on loopback that tunnels, as `proxy-url` names one, and the targets that it was given. */
 async function startProxy(): Promise<{ url: string; targets: string[]; stop(): Promise<void> }> {
   const targets: string[] = [];
   const proxy = createServer();

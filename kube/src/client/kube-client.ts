@@ -24,11 +24,11 @@ export interface KubeRequest {
   timeoutMs?: number;
 }
 
-interface KubeWatch {
+export interface KubeWatch {
   path: string;
   query?: Query;
   signal: AbortSignal;
-  /** When the server is requested to end the stream; 5 s later it is cut. */
+  /** When the server should end the stream; 5 s later it is cut. */
   timeoutSeconds: number;
 }
 
@@ -39,8 +39,8 @@ export interface RawEvent {
 }
 
 /**
- * kube-apiserver. Every call ends in bounded time; every failure is a DomainError that holds no header and nothing of a
- * body: `not_found`, `conflict` (AlreadyExists, a stale resourceVersion; `Expired:` for 410), `validation_failed`
+ * kube-apiserver. Every call ends in bounded time; every failure is a DomainError that contains no header and no part
+ * of a body: `not_found`, `conflict` (AlreadyExists, a stale resourceVersion; `Expired:` for 410), `validation_failed`
  * naming the field, `forbidden` naming verb and resource, `too_large`, `unavailable` (not reached, overloaded, its kind
  * unknown there), `internal_error` (a request that we should not send). Unknown fields in a write are refused.
  */
@@ -89,7 +89,7 @@ class HttpKubeClient implements KubeClient {
     const cut = new AbortController();
     const stop = () => cut.abort(signal.reason);
     signal.addEventListener('abort', stop);
-    const late = () => unavailable(`The watch of ${describePath(path)} did not end in time: it is cut`);
+    const late = () => unavailable(`The watch of ${describePath(path)} did not end in time; closing it`);
     const cancel = this.#clock.after(timeoutSeconds * 1000 + WATCH_GRACE_MS, () => cut.abort(late()));
     const request = { method: 'GET' as const, path, query: { ...query, watch: true, timeoutSeconds } };
     try {
@@ -106,7 +106,7 @@ class HttpKubeClient implements KubeClient {
     } finally {
       cancel();
       signal.removeEventListener('abort', stop);
-      // Whoever leaves the loop leaves a stream that would run on.
+      // If the caller leaves the loop, the stream would keep running.
       cut.abort();
     }
   }
@@ -154,11 +154,11 @@ function parseBody(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw unavailable('The API server answered something that is not JSON');
+    throw unavailable('The API server sent an answer that is not JSON');
   }
 }
 
-/** The Status of a failure; what stands before the server may answer anything. */
+/** The Status of a failure; a proxy in front of the server may answer anything. */
 function parseStatus(text: string): Status {
   try {
     const status: unknown = JSON.parse(text);
@@ -178,7 +178,7 @@ function eventOf(line: object, request: KubeRequest): RawEvent {
   throw statusError(status.code ?? 500, status, request);
 }
 
-/** What broke the exchange: the limit, the caller, or the network, named by its code alone. */
+/** Why the exchange failed: the limit, the caller, or the network, named only by its code. */
 function translate(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (isDomainError(error)) return error;

@@ -20,7 +20,7 @@ interface KubeMeta {
   }[];
 }
 
-/** An object as the API server sends it; what lies beside the metadata is its kind's. */
+/** An object as the API server sends it; everything besides the metadata depends on its kind. */
 export interface KubeObject {
   apiVersion?: string;
   kind?: string;

@@ -15,7 +15,7 @@ interface ListOptions {
 
 /**
  * All objects of a path as one state, fetched in pieces. A list that takes so long that the API server forgets its
- * state is fetched whole.
+ * state is fetched in one piece.
  */
 export async function listObjects<T extends KubeObject>(
   client: KubeClient,

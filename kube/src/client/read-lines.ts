@@ -1,10 +1,13 @@
 import { lines } from '@wherry/service/lines.ts';
 import { unavailable } from './status-error.ts';
 
-/** More than any object that etcd takes. */
+/** More than any object that etcd accepts. */
 const LINE_LIMIT = 8 * 1024 * 1024;
 
-/** The JSON objects of a stream, one a line. @throws DomainError `unavailable` for what is none, or has no end */
+/**
+ * The JSON objects of a stream, one a line.
+ * @throws DomainError `unavailable` for a line that is not an object, or has no end
+ */
 export async function* readLines(body: AsyncIterable<Buffer>): AsyncGenerator<object, void> {
   try {
     for await (const line of lines(body, LINE_LIMIT)) if (line.length > 0) yield parseLine(line);

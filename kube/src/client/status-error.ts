@@ -12,7 +12,7 @@ interface Cause {
   field?: string;
 }
 
-/** What kube-apiserver answers in place of an object (`kind: Status`), as far as we look at it. */
+/** What kube-apiserver sends instead of an object (`kind: Status`), as far as we use it. */
 export interface Status {
   reason?: string;
   message?: string;
@@ -20,11 +20,11 @@ export interface Status {
   details?: { name?: string; group?: string; kind?: string; causes?: Cause[] };
 }
 
-/** A value as the API server prints it in front of what is wrong with it: Go's quoted string, a number, a word. */
+/** A value as the API server prints it before the problem: Go's quoted string, a number, a word. */
 const PRINTED_VALUE =
   /^(?:Invalid|Unsupported|Duplicate) value: (?:"(?:[^"\\]|\\.)*"|-?[0-9][0-9.e+-]*|true|false|null)(?:: (.*))?$/s;
 const WITHOUT_VALUE = /^(?:Required value|Forbidden|Too long|Too many)(?:: (.*))?$/s;
-/** Reasons for a 403 that are no matter of roles, and hold no value that anybody wrote into an object. */
+/** Reasons for a 403 that do not concern roles, and contain no value from an object. */
 const REFUSALS = [
   /exceeded quota: .*/,
   /violates PodSecurity .*/,
@@ -34,8 +34,8 @@ const REFUSALS = [
 const VERBS: Record<string, string> = { GET: 'read', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
 
 /**
- * A refusal of the API server as a DomainError: what is refused, the field where there is one, and what to do. It holds
- * nothing that stands in an object: a Secret's value that is not valid is printed in the server's own message.
+ * A refusal of the API server as a DomainError: what is refused, the field where there is one, and what to do. It
+ * contains no value from an object: the server's own message would include, for example, an invalid value of a Secret.
  */
 export function statusError(code: number, status: Status, request: RequestName): DomainError {
   const what = describePath(request.path);
@@ -49,7 +49,7 @@ export function statusError(code: number, status: Status, request: RequestName):
       return missing(status, what);
     case 409:
       if (status.reason === 'AlreadyExists') return conflict(`${nameOf(status, what)} already exists`);
-      return conflict(`${nameOf(status, what)} has been changed since it was read: read it and try again`);
+      return conflict(`${nameOf(status, what)} has changed since it was read: read it again and retry`);
     case 410:
       return conflict(`Expired: the API server no longer keeps that state of ${what}: list again`);
     case 413:
@@ -76,6 +76,11 @@ export function describePath(path: string): string {
   );
 }
 
+/** Whether the path is that of all objects of a kind. */
+export function isCollection(path: string): boolean {
+  return partsOf(path).name === undefined;
+}
+
 function partsOf(path: string): { resource: string; name?: string | undefined; namespace?: string | undefined } {
   const [root, ...rest] = path
     .split('/')
@@ -90,15 +95,15 @@ function partsOf(path: string): { resource: string; name?: string | undefined; n
 }
 
 function otherError(code: number, what: string): DomainError {
-  if (code === 429) return unavailable(`The API server is overloaded for ${what} now: it is tried again`);
-  if (code >= 500) return unavailable(`The API server failed with ${code} for ${what}`);
-  return new DomainError('internal_error', `The API server answered ${code} for ${what}`);
+  if (code === 429) return unavailable(`The API server is overloaded for ${what}: trying again`);
+  if (code >= 500) return unavailable(`The API server failed with status ${code} for ${what}`);
+  return new DomainError('internal_error', `The API server answered with status ${code} for ${what}`);
 }
 
-/** Without a name in its details it is not the object that is missing, but its whole kind. */
+/** Without a name in its details, not the object is missing but its kind. */
 function missing(status: Status, what: string): DomainError {
   if (status.details?.name !== undefined) return notFound(`${nameOf(status, what)} does not exist`);
-  return unavailable(`The API server knows no ${what}: are the custom resource definitions installed?`);
+  return unavailable(`The API server does not know ${what}: are the custom resource definitions installed?`);
 }
 
 /**
@@ -116,13 +121,13 @@ function forbiddenMessage({ message = '' }: Status, { method, path }: RequestNam
   const role = /User "([^"]+)" cannot (\w+) resource "([^"]+)"/.exec(message);
   if (role === null)
     return `The API server refuses to ${action}: a policy or the role of this service account forbids it`;
-  return `"${role[1]}" may not ${role[2]} ${role[3]} (requested to ${action}): grant it in its role`;
+  return `"${role[1]}" may not ${role[2]} ${role[3]} (needed to ${action}): grant it in the role`;
 }
 
 function refusedFields(status: Status, { path }: RequestName): DomainError {
   const details = [...causesOf(status), ...strictErrors(status.message ?? '')];
   const what = nameOf(status, describePath(path));
-  if (details.length === 0) return invalid(`The API server takes ${what} for invalid`);
+  if (details.length === 0) return invalid(`The API server rejects ${what} as invalid`);
   return invalid(
     `${what} is not valid: ${details.map((detail) => `${detail.path}: ${detail.message}`).join('; ')}`,
     details,
@@ -143,7 +148,7 @@ function strictErrors(message: string): ErrorDetail[] {
     message: 'is not a known field',
   }));
   const typed = /cannot unmarshal \w+ into Go struct field \w+\.([\w.]+) of type/.exec(message);
-  return typed === null ? unknown : [...unknown, { path: typed[1] ?? '', message: 'is of a wrong type' }];
+  return typed === null ? unknown : [...unknown, { path: typed[1] ?? '', message: 'has the wrong type' }];
 }
 
 function withoutValue(message: string): string {

@@ -12,9 +12,9 @@ const TYPES: Record<string, 'added' | 'modified' | 'deleted'> = {
 
 /** How long one watch request runs, and how soon the next one follows. */
 export interface WatchLimits {
-  /** At least this long, and up to 1.3 times that: not all watches are requested again at once. */
+  /** At least this long, and up to 1.3 times that, so that not all watches are renewed at once. */
   requestSeconds: number;
-  /** From the begin of one request to that of the next, however fast the server ends them. */
+  /** From the beginning of one request to that of the next, however fast the server ends them. */
   pauseMs: number;
 }
 /**

@@ -1,18 +1,19 @@
 import { isDomainError } from '@wherry/core/errors.ts';
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Gauge, Metrics } from '@wherry/core/ports/metrics.ts';
+import { Listeners } from '@wherry/service/listeners.ts';
 import type { KubeClient } from '../client/kube-client.ts';
 import { LeaseRecord, type Lease } from './lease-record.ts';
 import { RestoreCount } from './restore-count.ts';
 
 interface LeaderTimes {
-  /** How long others wait for a holder that says nothing more. Whole seconds, as a Lease has them. */
+  /** How long others wait for a holder that no longer renews. Whole seconds, as in a Lease. */
   durationSeconds: number;
   /** When a holder that could not renew stops leading: well before others may begin. */
   renewDeadlineMs: number;
-  /** How often it is tried to renew, or to become the holder. */
+  /** How often to try to renew, or to become the holder. */
   retryMs: number;
 }
 /** As Kubernetes' own controllers have them. */
@@ -23,7 +24,7 @@ interface LeaderElectionOptions {
   namespace: string;
   /** Of the Lease. */
   name: string;
-  /** Who we are, for people: the pod's name. Each start is a candidate of its own. */
+  /** Our identity, for people: the pod's name. Each start is a candidate of its own. */
   identity: string;
   clock: Clock;
   logger: Logger;
@@ -31,22 +32,25 @@ interface LeaderElectionOptions {
   times?: LeaderTimes;
 }
 
-/** One of several that lead in turns, by a Lease. Never do two lead at once, as far as their clocks run alike. */
+/**
+ * One of several candidates that lead in turns, by a Lease. Two never lead at once, provided that their clocks run at
+ * the same rate.
+ */
 export class LeaderElection {
-  /** Counted in the Lease by all that follow it, whoever leads. */
-  readonly restores = new RestoreCount();
+  /** Counted in the Lease by all replicas, whoever leads. */
+  readonly restores: RestoreCount;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #times: LeaderTimes;
   readonly #record: LeaseRecord;
   readonly #gauge: Gauge;
-  readonly #callbacks = new Set<(leads: boolean) => void>();
+  readonly #listeners: Listeners<[leads: boolean]>;
   readonly #stopping = new AbortController();
-  /** Monotonic: until when what we last wrote is ours to lead by. */
+  /** Monotonic: until when our last write entitles us to lead. */
   #until = 0;
   #notified = false;
   #cancel: () => void = () => undefined;
-  /** What we last saw, and when it was new to us. */
+  /** The last state that we saw, and when we first saw it. */
   #seen: { lease: Lease; at: number } | undefined;
   #running: Promise<void> | undefined;
 
@@ -62,8 +66,10 @@ export class LeaderElection {
   }: LeaderElectionOptions) {
     this.#clock = clock;
     this.#logger = logger.child({ lease: name });
+    this.restores = new RestoreCount(this.#logger);
+    this.#listeners = new Listeners((error) => this.#logger.error({ err: error }, 'a leadership handler threw'));
     this.#times = times;
-    // A request that hangs must leave time for another one.
+    // A request that hangs must leave time for a retry.
     const timeoutMs = times.renewDeadlineMs / 2;
     this.#record = new LeaseRecord({
       client,
@@ -83,8 +89,8 @@ export class LeaderElection {
   }
 
   /**
-   * Leads no more, and releases the Lease, so that another can lead at once: stop first whatever only a leader may do.
-   * Never rejects: where the release fails, the Lease runs out.
+   * Stops leading and releases the Lease, so that another can lead at once: first stop whatever only a leader may do.
+   * Never rejects: if the release fails, the Lease expires.
    */
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -93,19 +99,18 @@ export class LeaderElection {
     this.#leadUntil(0);
     if (held === undefined) return;
     await this.#record.release(held).catch((error: unknown) => {
-      this.#logger.warn({ err: error }, 'the lease could not be released: it expires');
+      this.#logger.warn({ err: error }, 'the lease could not be released: it will expire');
     });
   }
 
   isLeader(): boolean {
-    // Read from the clock and not left to a timer: an event loop that stood still must not lead on.
+    // Read from the clock instead of set by a timer: after a stalled event loop it must not keep leading.
     return this.#clock.monotonic() < this.#until;
   }
 
   /** Calls back when it begins and when it ceases to lead. Returns how to stop. */
   onChange(callback: (leads: boolean) => void): () => void {
-    this.#callbacks.add(callback);
-    return () => this.#callbacks.delete(callback);
+    return this.#listeners.add(callback);
   }
 
   async #run(): Promise<void> {
@@ -114,7 +119,8 @@ export class LeaderElection {
       try {
         await this.#tryOnce();
       } catch (error) {
-        // A conflict is another's turn, or a write of our own whose answer was lost: the next read shows it.
+        // A conflict means that another one was faster, or that the answer to our own write was lost: the next read
+        // shows it.
         this.#seen = this.#seen && { ...this.#seen, lease: { ...this.#seen.lease, isStale: true } };
         if (!isDomainError(error, 'conflict'))
           this.#logger.warn({ err: error, leads: this.isLeader() }, 'the lease could not be read or written');
@@ -124,7 +130,7 @@ export class LeaderElection {
   }
 
   async #tryOnce(): Promise<void> {
-    // What we know of a Lease that is ours is the newest, unless a write showed otherwise.
+    // Our knowledge of a Lease that we hold is current, unless a write showed otherwise.
     const known = this.isLeader() && this.#seen?.lease.isStale !== true ? this.#seen?.lease : undefined;
     const lease = known ?? this.#observe(await this.#record.read());
     const { wanted } = this.restores;
@@ -140,7 +146,9 @@ export class LeaderElection {
     this.#leadUntil(began + this.#times.renewDeadlineMs);
   }
 
-  /** A Lease that changes is alive; only for how long it has not, by our own clock, counts: clocks differ. */
+  /**
+   * A Lease that changes is alive; what counts is how long it has not changed by our own clock, because clocks differ.
+   */
   #observe(lease: Lease | undefined): Lease | undefined {
     if (lease !== undefined) this.restores.note(lease);
     if (lease === undefined) this.#seen = undefined;
@@ -168,12 +176,6 @@ export class LeaderElection {
     this.#notified = leads;
     this.#gauge.set(leads ? 1 : 0);
     this.#logger.info({ leads }, leads ? 'became the leader' : 'is no longer the leader');
-    for (const callback of this.#callbacks) {
-      try {
-        callback(leads);
-      } catch (error) {
-        this.#logger.error({ err: error }, 'a handler of leadership threw');
-      }
-    }
+    this.#listeners.notify(leads);
   }
 }

@@ -28,7 +28,7 @@ export interface Lease {
   durationSeconds: number;
   /** How often the store was restored from a backup, as the replicas have counted. */
   restores: number;
-  /** A write from it was refused, or went who knows where: read it again. */
+  /** A write based on it was refused, or its outcome is unknown: read it again. */
   isStale?: boolean;
 }
 
@@ -44,7 +44,7 @@ interface LeaseRecordOptions {
 
 /** Reads and writes one Lease; each write is refused (`conflict`) when another came first. */
 export class LeaseRecord {
-  /** What stands in the Lease when it is ours: a pod that is started again must not take it for its own. */
+  /** The holder in the Lease when it is ours: a restarted pod must not mistake an earlier one for its own. */
   readonly identity: string;
   readonly #options: LeaseRecordOptions;
   readonly #path: string;
@@ -91,7 +91,7 @@ export class LeaseRecord {
     return this.#write(lease, {}, restores);
   }
 
-  /** Leaves it to whoever comes next. */
+  /** Releases it for the next candidate. */
   async release(lease: Lease): Promise<void> {
     await this.#write(lease, {
       holderIdentity: '',
@@ -131,7 +131,7 @@ function toLease(raw: RawLease): Lease {
   };
 }
 
-/** Whatever is no count is none. */
+/** Anything that is not a count counts as none. */
 function restoresOf({ metadata: { annotations = {} } }: RawLease): number {
   const text = annotations[RESTORES_ANNOTATION] ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;

@@ -1,7 +1,8 @@
+import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { RestoreCount } from './restore-count.ts';
 
 function counting(): { count: RestoreCount; changes: number[] } {
-  const count = new RestoreCount();
+  const count = new RestoreCount(new FakeLogger());
   const changes: number[] = [];
   count.onChange((value) => changes.push(value));
   return { count, changes };

@@ -1,4 +1,6 @@
+import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
+import { Listeners } from '@wherry/service/listeners.ts';
 
 /** A Lease, as far as it counts. */
 interface Counted {
@@ -9,22 +11,25 @@ interface Counted {
 
 /**
  * Counts by the Lease (ADR 19). Every read of it is consistent, so that a version or a count lower than one that was
- * seen before proves that the store was restored. Does no I/O: who reads and writes the Lease notes it here.
+ * seen before proves that the store was restored. Does no I/O: the code that reads and writes the Lease reports to it.
  */
 export class RestoreCount implements StoreRestores {
-  readonly #callbacks = new Set<(count: number) => void>();
+  readonly #listeners: Listeners<[count: number]>;
   #agreed: number | undefined;
   #version = 0n;
   #wanted = 0;
   #claimed = 0;
+
+  constructor(logger: Logger) {
+    this.#listeners = new Listeners((error) => logger.error({ err: error }, 'a restore handler threw'));
+  }
 
   current(): number | undefined {
     return this.#agreed;
   }
 
   onChange(callback: (count: number) => void): () => void {
-    this.#callbacks.add(callback);
-    return () => this.#callbacks.delete(callback);
+    return this.#listeners.add(callback);
   }
 
   claim(count: number): void {
@@ -35,7 +40,7 @@ export class RestoreCount implements StoreRestores {
     this.#wanted = Math.max(this.#wanted, count + 1);
   }
 
-  /** What has to stand in the Lease. */
+  /** The count that the Lease must contain. */
   get wanted(): number {
     return Math.max(this.#wanted, this.#agreed ?? 0);
   }
@@ -49,6 +54,6 @@ export class RestoreCount implements StoreRestores {
       return this.wentBack(agreed);
     this.#version = BigInt(version);
     this.#agreed = restores;
-    if (restores !== agreed) for (const callback of this.#callbacks) callback(restores);
+    if (restores !== agreed) this.#listeners.notify(restores);
   }
 }

@@ -8,12 +8,12 @@ export interface CustomObject extends KubeObject {
   status?: unknown;
 }
 
-/** What of it is not as its kind says: an object of another version of Wherry, most likely. */
+/** What does not match the schema of its kind: most likely the object comes from another version of Wherry. */
 type Complaint = (raw: CustomObject, part: 'spec' | 'status') => void;
 
 /**
  * The object as a store returns it: our metadata only, the spec with its defaults. A spec that this version does not
- * understand is returned as it is (left out, its function would be taken for deleted); such a status is returned as
+ * understand is returned as it is (if it were left out, its function would seem deleted); such a status is returned as
  * empty.
  */
 export function toResource<K extends Kind>(kind: K, raw: CustomObject, complain: Complaint): Resource<K> {
@@ -32,7 +32,8 @@ export function toResource<K extends Kind>(kind: K, raw: CustomObject, complain:
 }
 
 /**
- * The object to write: what others keep in it (owners, managed fields) stays; spec and callers' metadata are replaced.
+ * The object to write: what others maintain in it (owners, managed fields) stays; spec and callers' metadata are
+ * replaced.
  */
 export function toCustomObject(raw: CustomObject, { metadata, spec, status }: Resource): CustomObject {
   const { labels: _l, annotations: _a, finalizers: _f, ...kept } = raw.metadata;
@@ -68,7 +69,7 @@ function toMeta(raw: KubeObject['metadata']): ObjectMeta {
   };
 }
 
-/** The API server's default for an object that the operator has not seen yet says nothing. */
+/** The API server's default for an object that the operator has not seen yet means nothing. */
 function written<S extends { observedGeneration?: number | undefined }>(status: S): S {
   const { observedGeneration, ...rest } = status;
   return observedGeneration === -1 ? (rest as S) : status;

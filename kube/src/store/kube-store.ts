@@ -4,15 +4,15 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { NewResource, ResourceList, ResourceStore, WatchEvent } from '@wherry/core/ports/resource-store.ts';
 import { KINDS, type Kind, type Resource } from '@wherry/core/resources/kinds.ts';
 import { API_VERSION, nameSchema } from '@wherry/core/resources/meta.ts';
-import { describe, refuse } from '@wherry/core/store/parse-object.ts';
-import { applyCreate, applyStatus, applyUpdate } from '@wherry/core/store/transitions.ts';
-import type { Change, Preconditions, WriteStamp } from '@wherry/core/store/transitions.ts';
+import { describe, refuse } from '@wherry/core/store-rules/parse-object.ts';
+import { applyCreate, applyStatus, applyUpdate } from '@wherry/core/store-rules/transitions.ts';
+import type { Change, Preconditions, WriteStamp } from '@wherry/core/store-rules/transitions.ts';
 import type { KubeClient } from '../client/kube-client.ts';
 import { listObjects } from '../client/list-objects.ts';
 import { watchObjects, type WatchLimits } from '../client/watch-objects.ts';
 import { callersPart, toCustomObject, toResource, type CustomObject } from './custom-object.ts';
 
-/** How many objects that are not understood are remembered, so that each state is complained of once. */
+/** How many objects that are not understood are remembered, so that each state is logged once. */
 const COMPLAINTS = 1000;
 
 interface KubeStoreOptions {
@@ -25,8 +25,8 @@ interface KubeStoreOptions {
 
 /**
  * The custom resources of one namespace as a ResourceStore. The pure transitions that SQLite's store uses decide each
- * write from the newest state, so that both refuse alike; the API server then takes it only if that state still holds.
- * What the API server alone refuses is `validation_failed` with its field.
+ * write from the newest state, so that both refuse the same; the API server then accepts the write only if that state
+ * is still current. What only the API server refuses is `validation_failed` with its field.
  */
 export class KubeStore implements ResourceStore {
   readonly namespace: string;
@@ -84,7 +84,7 @@ export class KubeStore implements ResourceStore {
     let { resourceVersion } = options;
     if (signal.aborted) return;
     if (resourceVersion === '0') {
-      // The API server's own events of what there is come in no order that a watch could go on from.
+      // The API server sends its initial events in an order from which a watch could not be resumed.
       const list = await this.list(kind);
       resourceVersion = list.resourceVersion;
       for (const object of list.items) {
@@ -135,7 +135,7 @@ export class KubeStore implements ResourceStore {
     try {
       return await this.#client.request<CustomObject>({ method: 'POST', path: this.#path(kind), body });
     } catch (error) {
-      // Nothing can be missing for a create but the namespace, which is no matter of the caller.
+      // For a create only the namespace can be missing, which the caller cannot change.
       if (isDomainError(error, 'not_found')) throw new DomainError('unavailable', error.message);
       if (isDomainError(error, 'conflict')) throw conflict(`${describe(kind, name)} already exists`);
       throw translate(error, kind, name);
@@ -160,13 +160,13 @@ export class KubeStore implements ResourceStore {
     });
   }
 
-  /** Only its namespace counts: the rest is the API server's to assign. */
+  /** Only its namespace is used: the API server assigns the rest. */
   #stamp(): WriteStamp {
     return { namespace: this.namespace, resourceVersion: '0', uid: '', now: this.#clock.now() };
   }
 }
 
-/** Has errors speak of the object as all stores do; what a role does not grant is no refusal of the caller. */
+/** Makes errors name the object as all stores do; a missing permission of our role is not a refusal of the caller. */
 async function attempt<T>(kind: Kind, name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -184,7 +184,7 @@ function translate(error: unknown, kind: Kind, name: string): unknown {
     case 'conflict':
       // A list's state is no longer kept.
       if (name === '') return error;
-      return conflict(`${describe(kind, name)} has been changed since it was read: read it and try again`);
+      return conflict(`${describe(kind, name)} has changed since it was read: read it again and retry`);
     case 'validation_failed':
       return error.details === undefined ? error : refuse({ kind, metadata: { name } }, error.details);
     case 'forbidden':
@@ -194,7 +194,7 @@ function translate(error: unknown, kind: Kind, name: string): unknown {
   }
 }
 
-/** What is no name is in no path: `..` and the empty one would mean something else there. */
+/** An invalid name must not get into a path: `..` and the empty name would mean something else there. */
 function isName(name: string): boolean {
   return nameSchema.safeParse(name).success;
 }

@@ -32,7 +32,7 @@ export interface ApiServer {
   folder: string;
   /** Has etcd forget all states before the resourceVersion. Without `--watch-cache=false`, caches still know them. */
   compact(resourceVersion: string): Promise<void>;
-  /** Keeps what etcd holds now. The server is away meanwhile, and comes back at the same port. */
+  /** Saves the present content of etcd. The server is down meanwhile, and comes back at the same port. */
   backUp(): Promise<void>;
   /**
    * Puts back what was kept last, in place, as after a disaster: resourceVersions go back too. The server is away

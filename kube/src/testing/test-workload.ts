@@ -1,4 +1,4 @@
-import { workloadName } from '@wherry/core/feed/workload-name.ts';
+import { workloadName } from '@wherry/core/workload-name.ts';
 import type { DesiredWorkload } from '@wherry/core/ports/workloads.ts';
 import type { WorkloadSettings } from '../workloads/workload-settings.ts';
 

@@ -13,7 +13,7 @@ import {
   WORKLOAD_LABEL,
 } from './names.ts';
 
-/** Of every object of a function: owned by it, so that Kubernetes removes it with the function. */
+/** For every object of a function: owned by it, so that Kubernetes removes it with the function. */
 export function ownedMetadata(
   name: string,
   namespace: string,
@@ -37,7 +37,7 @@ export function ownedMetadata(
   };
 }
 
-/** Of every object of a workload. */
+/** For every object of a workload. */
 export function workloadMetadata(name: string, namespace: string, desired: DesiredWorkload): V1ObjectMeta {
   const metadata = ownedMetadata(name, namespace, desired);
   return {
@@ -47,13 +47,13 @@ export function workloadMetadata(name: string, namespace: string, desired: Desir
   };
 }
 
-/** Of a workload's pods. */
+/** For a workload's pods. */
 export function podMetadata(desired: DesiredWorkload): V1ObjectMeta {
   const { labels } = ownedMetadata('', '', desired);
   return { labels: { ...labels, ...identityLabels(desired) }, annotations: identityAnnotations(desired) };
 }
 
-/** What selects exactly a workload's pods. */
+/** The selector of exactly a workload's pods. */
 export function podSelector({ name }: Pick<DesiredWorkload, 'name'>): Record<string, string> {
   return { [WORKLOAD_LABEL]: name };
 }

@@ -49,7 +49,7 @@ describe('buildObjects', () => {
     [1536, 64_000, '1536Mi', '64'],
   ])('writes %i MiB and %i millis as Kubernetes writes them back', (memoryMiB, cpuMillis, memory, cpu) => {
     const { deployment } = build({ template: { memoryMiB, cpuMillis } });
-    expect(deployment.spec?.template.spec?.containers[0]?.resources?.limits).toEqual({ memory, cpu });
+    expect(deployment.spec?.template.spec?.containers[0]?.resources?.limits).toMatchObject({ memory, cpu });
   });
 
   it.each([
@@ -57,10 +57,13 @@ describe('buildObjects', () => {
     [10, { requests: { memory: '128Mi', cpu: '10m' }, limits: { memory: '128Mi', cpu: '10m' } }],
     [500, { requests: { memory: '128Mi', cpu: '500m' }, limits: { memory: '128Mi', cpu: '500m' } }],
   ])(
-    'requests for an instance what its function requests, and lets it take no more: %s millis',
-    (cpuMillis, resources) => {
+    "requests for an instance what its function requests, and lets it take no more, nor the node's disk: %s millis",
+    (cpuMillis, { requests, limits }) => {
       const { deployment } = build({ template: { memoryMiB: 128, cpuMillis } });
-      expect(deployment.spec?.template.spec?.containers[0]?.resources).toEqual(resources);
+      expect(deployment.spec?.template.spec?.containers[0]?.resources).toEqual({
+        requests: { ...requests, 'ephemeral-storage': '16Mi' },
+        limits: { ...limits, 'ephemeral-storage': '512Mi' },
+      });
     },
   );
 

@@ -4,7 +4,7 @@ import { buildPodSpec } from './build-pod.ts';
 import { CALL_PORT, feedSecretName, serviceName } from './names.ts';
 import type { WorkloadInput } from './workload-settings.ts';
 
-/** Everything that a workload is made of. */
+/** All objects of a workload. */
 export interface WorkloadObjects {
   secret: V1Secret;
   service: V1Service;
@@ -23,7 +23,7 @@ export function buildObjects(input: WorkloadInput, token: string): WorkloadObjec
   };
 }
 
-/** What a function's pods prove themselves with at the feed; one for all of its workloads. */
+/** The credential with which a function's pods authenticate to the feed; one for all of its workloads. */
 function buildFeedSecret({ desired, settings }: WorkloadInput, token: string): V1Secret {
   return {
     apiVersion: 'v1',
@@ -34,7 +34,7 @@ function buildFeedSecret({ desired, settings }: WorkloadInput, token: string): V
   };
 }
 
-/** Headless: it is there for its EndpointSlices, which say which instances take calls. */
+/** Headless: it exists for its EndpointSlices, which show which instances take calls. */
 function buildService({ desired, settings }: WorkloadInput): V1Service {
   return {
     apiVersion: 'v1',
@@ -50,8 +50,8 @@ function buildService({ desired, settings }: WorkloadInput): V1Service {
 }
 
 /**
- * Runs a workload's instances. A workload is scaled, never rolled: only another runtime image or drain time replaces
- * its pods, and then none goes before its successor is ready.
+ * Runs a workload's instances. A workload is scaled, never rolled: only a different runtime image or drain time
+ * replaces its pods, and then none stops before its successor is ready.
  */
 function buildDeployment(input: WorkloadInput): V1Deployment {
   const { desired, settings } = input;
@@ -80,7 +80,7 @@ function buildDisruptionBudget({ desired, settings }: WorkloadInput): V1PodDisru
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata: workloadMetadata(desired.name, settings.namespace, desired),
-    // Instances that are not ready serve nobody: they must not keep a node from being drained.
+    // Instances that are not ready serve no calls: they must not keep a node from being drained.
     spec: {
       maxUnavailable: 1,
       selector: { matchLabels: podSelector(desired) },

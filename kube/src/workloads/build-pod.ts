@@ -16,25 +16,33 @@ import {
   feedSecretName,
   PROBE_PORT,
   serviceAccountName,
+  TERMINATION_LOG,
 } from './names.ts';
 import type { WorkloadInput } from './workload-settings.ts';
 
 /** The user of distroless images called "nonroot". */
 const USER = 65_532;
-/** For the way out, on top of the lame-duck time and of what running calls have. */
+/** For the exit, on top of the lame-duck time and the time for running calls. */
 const MARGIN_SECONDS = 5;
 /**
- * The CPU request of an instance that requests nothing: the 110 pods that a kubelet takes fit on two cores, beside what
- * else is there.
+ * The CPU request of an instance that requests nothing: the 110 pods that a kubelet accepts fit on two cores, beside
+ * everything else.
  */
 const CPU_REQUEST_MILLIS = 5;
 const TMP_MIB = 64;
 /**
- * For ten minutes at least an instance may wait for an operator that is away, whose feed brings the code. The runtime
- * itself times how long that loads, and says why it failed.
+ * What an instance may hold of the node's disk before the kubelet evicts it. It writes nothing but its log: five files
+ * of 10 MiB by a kubelet's defaults, of 50 MiB on AKS, and what it writes in the ten seconds between two looks.
+ */
+const DISK_MIB = 512;
+/** Little: the 110 pods that a kubelet accepts fit on 2 GiB. */
+const DISK_REQUEST_MIB = 16;
+/**
+ * An instance may wait at least ten minutes for an operator that is not available, whose feed brings the code. The
+ * runtime itself limits how long the code loads, and reports why it failed.
  */
 const START_FAILURES = 150;
-/** The runtime keeps a probe waiting for almost as long. */
+/** The runtime delays its answer to a probe for almost as long. */
 const START_TIMEOUT_SECONDS = 5;
 /**
  * How long a call may block the event loop of an instance that has a whole core, before the kubelet replaces it. At two
@@ -45,7 +53,7 @@ const MAX_BLOCKED_SECONDS = 30;
 
 /**
  * The pod of an instance; it passes Pod Security `restricted`. What Kubernetes would fill in is written out, so that a
- * foreign edit of it is distinguished from a default.
+ * foreign edit can be distinguished from a default.
  */
 export function buildPodSpec({ desired, settings }: WorkloadInput): V1PodSpec {
   const account = serviceAccountName(settings.name);
@@ -98,8 +106,9 @@ function buildContainer({ desired, settings }: WorkloadInput): V1Container {
       capabilities: { drop: ['ALL'] },
     },
     ...buildProbes(desired.template),
-    // Why code does not load stands there, and is read from the pod's status by every operator.
-    terminationMessagePath: '/dev/termination-log',
+    // Nobody writes there, so the kubelet takes the end of the log: there the runtime says why code cannot be loaded,
+    // and every operator reads it from the pod's status.
+    terminationMessagePath: TERMINATION_LOG,
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
       { name: 'feed', mountPath: FEED_DIRECTORY, readOnly: true },
@@ -108,7 +117,7 @@ function buildContainer({ desired, settings }: WorkloadInput): V1Container {
   };
 }
 
-/** All that a pod's process is given; the handler sees none of it (S1). */
+/** The environment of a pod's process; the handler sees none of it (S1). */
 function buildEnvironment({ desired, settings }: WorkloadInput): V1EnvVar[] {
   return [
     { name: 'WHERRY_FEED_ADDRESS', value: settings.feedAddress },
@@ -121,19 +130,20 @@ function buildEnvironment({ desired, settings }: WorkloadInput): V1EnvVar[] {
 }
 
 function buildResources({ memoryMiB, cpuMillis }: InstanceTemplate): V1ResourceRequirements {
-  const memory = memoryQuantity(memoryMiB);
+  const memory = byteQuantity(memoryMiB);
+  const disk = (mib: number): Record<string, string> => ({ 'ephemeral-storage': byteQuantity(mib) });
   return {
-    requests: { memory, cpu: cpuQuantity(cpuMillis ?? CPU_REQUEST_MILLIS) },
-    limits: { memory, ...(cpuMillis === null ? {} : { cpu: cpuQuantity(cpuMillis) }) },
+    requests: { memory, cpu: cpuQuantity(cpuMillis ?? CPU_REQUEST_MILLIS), ...disk(DISK_REQUEST_MIB) },
+    limits: { memory, ...(cpuMillis === null ? {} : { cpu: cpuQuantity(cpuMillis) }), ...disk(DISK_MIB) },
   };
 }
 
 /**
- * It is ready once its code is loaded, and until it receives SIGTERM: there is nothing between to probe each second.
- * Its event loop is watched from then on, and not before, for to load may take long where many start at once; the
- * runtime takes no call before. A loop that is blocked for `BLOCKED_SECONDS` has the instance stopped; the kubelet then
- * gives it two seconds, in which the call may still end, and kills it: without more time to drain, which a loop would
- * not use (S3).
+ * It is ready once its code is loaded, and until it receives SIGTERM: there is nothing in between to probe every
+ * second. Its event loop is watched from then on, not before, because loading may take long where many start at once;
+ * until then the runtime takes no calls. A loop that is blocked for `BLOCKED_SECONDS` has the instance stopped; the
+ * kubelet then gives it two seconds, in which the call may still end, and kills it: without more time to drain, which a
+ * loop would not use (S3).
  */
 function buildProbes({ cpuMillis }: InstanceTemplate): Pick<V1Container, 'startupProbe' | 'livenessProbe'> {
   const probe = (path: string): V1Probe => ({
@@ -166,17 +176,20 @@ function buildVolumes(functionName: string, releaseName: string): V1Volume[] {
         ],
       },
     },
-    // In memory: the limit holds at the very write that breaks it, and counts as the instance's memory.
-    { name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: memoryQuantity(TMP_MIB) } },
+    // In memory: the limit applies to the very write that exceeds it, and the content counts as the instance's memory.
+    { name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: byteQuantity(TMP_MIB) } },
   ];
 }
 
-/** CPU as Kubernetes itself writes it back: `250m`, `2`. Another form of the same would look like a foreign edit. */
+/**
+ * CPU as Kubernetes itself writes it back: `250m`, `2`. A different form of the same value would look like a foreign
+ * edit.
+ */
 function cpuQuantity(millis: number): string {
   return millis % 1000 === 0 ? String(millis / 1000) : `${millis}m`;
 }
 
-/** Memory as Kubernetes itself writes it back: `128Mi`, `2Gi`. */
-function memoryQuantity(mib: number): string {
+/** Memory and disk as Kubernetes itself writes them back: `128Mi`, `2Gi`. */
+function byteQuantity(mib: number): string {
   return mib % 1024 === 0 ? `${mib / 1024}Gi` : `${mib}Mi`;
 }

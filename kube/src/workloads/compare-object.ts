@@ -2,17 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 
 /** How an object differs from what it should be. */
 interface Difference {
-  /** Something that is wanted is missing or another: applying it again puts it right. */
+  /** A desired value is missing or different: applying the object again corrects it. */
   differs: boolean;
-  /** JSON pointers of what stands beside what is wanted, later ones of a list first. Applying takes none of it away. */
+  /** JSON pointers of surplus values, later ones of a list first. Applying removes none of them. */
   surplus: string[];
 }
 
 type Json = Record<string, unknown>;
 
 /**
- * Compares an object with what is wanted of it. Labels, annotations and owners that others add are theirs, on the
- * object and on a pod template; everything else beside what is wanted is surplus. `status` is not looked at.
+ * Compares an object with its desired state. Labels, annotations and owners that others add are theirs, on the object
+ * and on a pod template; everything else besides the desired state is surplus. `status` is ignored.
  */
 export function compareObject(desired: object, actual: object): Difference {
   const difference: Difference = { differs: false, surplus: [] };
@@ -57,12 +57,12 @@ function compareObjects(desired: Json, actual: Json, pointer: string, difference
   }
 }
 
-/** Items that have a key are found by it, as the API merges them; others by their place. */
+/** Items with a key are matched by it, as the API merges them; others by their index. */
 function compareLists(desired: unknown[], actual: unknown[], pointer: string, difference: Difference): void {
   const found = new Set<number>();
-  desired.forEach((item, place) => {
+  desired.forEach((item, index) => {
     const key = keyOf(item);
-    const at = key === undefined ? place : actual.findIndex((other) => keyOf(other) === key);
+    const at = key === undefined ? index : actual.findIndex((other) => keyOf(other) === key);
     if (at === -1 || at >= actual.length) {
       difference.differs = true;
       return;

@@ -110,6 +110,34 @@ describe('createDeploymentWorkloads, observing', () => {
     expect(bench.find(desired.name)).not.toHaveProperty('failure');
   });
 
+  it("says why the pod's volumes cannot be mounted, as the kubelet last did, until they are", async () => {
+    const container = { state: { waiting: { reason: 'ContainerCreating' } } };
+    const { metadata } = await bench.cluster.get(`/api/v1/namespaces/${bench.namespace}/pods/${pod}`);
+    const say = (name: string, uid: string, message: string): Promise<unknown> =>
+      bench.cluster.create(`/api/v1/namespaces/${bench.namespace}/events`, {
+        apiVersion: 'v1',
+        kind: 'Event',
+        metadata: { name },
+        type: 'Warning',
+        reason: 'FailedMount',
+        involvedObject: { kind: 'Pod', namespace: bench.namespace, name: pod, uid },
+        message,
+      });
+    const waiting = (): string | undefined => bench.find(desired.name)?.waiting;
+    await report({ phase: 'Pending', container });
+    await say('first', metadata.uid, 'secret "hello-feed" not found');
+    await eventually(() => expect(waiting()).toMatch(/"hello-feed" not found$/));
+    await say('second', metadata.uid, 'configmap "wherry-feed-ca" not found');
+    await say('of-a-pod-before', 'another-uid', 'no such node');
+    await eventually(() =>
+      expect(waiting()).toBe(`The volumes of the pod ${pod} cannot be mounted: configmap "wherry-feed-ca" not found`),
+    );
+    await bench.cluster.delete(`/api/v1/namespaces/${bench.namespace}/events/second`);
+    await eventually(() => expect(waiting()).toMatch(/"hello-feed" not found$/));
+    await report({ phase: 'Pending', container, conditions: [{ type: 'PodReadyToStartContainers', status: 'True' }] });
+    await eventually(() => expect(bench.find(desired.name)).not.toHaveProperty('waiting'));
+  });
+
   it('says what keeps the others from starting, while one takes calls', async () => {
     await bench.workloads.ensure({ ...desired, replicas: 2 });
     await report({ ip: '10.1.0.7', ready: true });
@@ -121,7 +149,7 @@ describe('createDeploymentWorkloads, observing', () => {
       conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
     });
     await eventually(() =>
-      expect(bench.find(desired.name)?.waiting).toBe(`No node takes the pod ${second}: ${message}`),
+      expect(bench.find(desired.name)?.waiting).toBe(`No node accepts the pod ${second}: ${message}`),
     );
     expect(instances().filter(({ ready }) => ready)).toHaveLength(1);
     await bench.workloads.ensure(desired);

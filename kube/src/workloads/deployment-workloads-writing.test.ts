@@ -215,7 +215,7 @@ describe('createDeploymentWorkloads, writing', () => {
     await bench.workloads.ensure(desired);
     expect(bench.find(desired.name)).toMatchObject({
       instances: [],
-      waiting: expect.stringMatching(new RegExp(`"${desired.name}".*not Wherry's: delete or rename`)),
+      waiting: expect.stringMatching(new RegExp(`"${desired.name}".*: delete or rename it`)),
     });
     expect((await bench.cluster.get<{ spec: object }>(service)).spec).toMatchObject(spec);
     await missing(paths(desired.name).deployment);
@@ -234,7 +234,10 @@ describe('createDeploymentWorkloads, writing', () => {
       spec: { maxUnavailable: 1 },
     });
     await bench.workloads.ensure(desired);
-    expect(bench.find(desired.name)).toMatchObject({ replicas: 2, waiting: expect.stringContaining("not Wherry's") });
+    expect(bench.find(desired.name)).toMatchObject({
+      replicas: 2,
+      waiting: expect.stringContaining('does not belong to Wherry'),
+    });
     expect(bench.logger.of('warn').map(({ message }) => message)).toEqual([bench.find(desired.name)?.waiting]);
   });
 

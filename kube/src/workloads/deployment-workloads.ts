@@ -13,7 +13,7 @@ export interface DeploymentWorkloadsOptions {
   settings: WorkloadSettings;
   /** The feed token of a function, by its uid, under the current feed key. */
   tokenOf: (functionUid: string) => string;
-  /** Whether this replica holds the lease: another repairs and removes nothing of its own accord. */
+  /** Whether this replica holds the lease: others repair and remove nothing on their own initiative. */
   leads: () => boolean;
   clock: Clock;
   logger: Logger;

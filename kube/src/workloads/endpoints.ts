@@ -9,18 +9,18 @@ export interface EndpointSlice extends KubeObject {
   endpoints?: Endpoint[] | null;
 }
 
-/** What EndpointSlices say of pods, by the pod's name. */
+/** The state of pods in EndpointSlices, by the pod's name. */
 export class Endpoints {
   readonly #ready = new Map<string, boolean>();
   readonly #podsOf = new Map<string, string[]>();
 
-  /** Takes a slice in; undefined for one that is gone. @returns the pods of which something changed. */
+  /** Applies a slice; undefined for one that is gone. @returns the pods of which something changed. */
   update(name: string, slice: EndpointSlice | undefined): string[] {
     const before = new Map((this.#podsOf.get(name) ?? []).map((pod) => [pod, this.#ready.get(pod)]));
     for (const pod of before.keys()) this.#ready.delete(pod);
     const after = (slice?.endpoints ?? []).flatMap(({ targetRef, conditions }): [string, boolean][] => {
       if (targetRef?.kind !== 'Pod' || targetRef.name === undefined) return [];
-      // Absent means unknown, which the API wants taken for ready.
+      // Absent means unknown, which the API defines as ready.
       return [[targetRef.name, conditions?.ready !== false && conditions?.terminating !== true]];
     });
     for (const [pod, ready] of after) this.#ready.set(pod, ready);

@@ -2,19 +2,19 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { RuntimeHello, RuntimePeer } from '@wherry/core/ports/cluster-workloads.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
-import type { ObjectCache } from '../objects/object-cache.ts';
+import type { ObjectCache } from '../object-cache.ts';
 import { CALL_PORT, FUNCTION_UID_ANNOTATION, REVISION_ANNOTATION } from './names.ts';
 import { functionOf, workloadOf, type Pod } from './pod.ts';
 
 /**
- * A runtime may connect before the cache has its pod's address, or has it again after the pod's network was made again.
+ * A runtime may connect before the cache has its pod's address, or has it again after the pod's network was set up
+ * again.
  */
 const PATIENCE_MS = 10_000;
 
 /**
  * Which instance a runtime is: the pod that it names, if that is of the workload and function that it names and has the
- * address that it connects from (S8). What it says of itself does not count; the listener of the feed has checked its
- * token.
+ * address that it connects from (S8). Its own claims are not trusted; the listener of the feed has checked its token.
  * @returns undefined when there is no such pod after ten seconds, or it is another function's.
  */
 export async function identifyRuntime(

@@ -1,22 +1,21 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { isLeaving, isPodReady, type Pod } from './pod.ts';
 
-/** The kubelet's news of a container have come by then. */
+/** By then the kubelet has reported the state of the container. */
 const LATE_NEWS_MS = 30_000;
 
 interface Mark {
   since: number;
-  /** The pod was seen not ready: what it says from then on is said of this container, not of one before it. */
+  /** The pod was seen not ready: what is reported from then on is about this container, not an earlier one. */
   fresh: boolean;
-  /** The kubelet has said that it is ready: from then on, its word counts against the mark. */
+  /** The kubelet has said that it is ready: from then on, its report overrides the mark. */
   confirmed: boolean;
 }
 
 /**
- * Pods whose runtime has said itself, over a connection that is still there, that it takes calls. They need not wait
- * for the kubelet's rhythm of a second and for what follows it; once pod and endpoint say ready, their word alone
- * counts. That a container has ended shows in its connection: the kubelet reports it when the next one may be running
- * already.
+ * Pods whose runtime has reported, over a connection that is still open, that it takes calls. They need not wait for
+ * the kubelet's interval of a second and what follows it; once pod and endpoint are ready, only their state counts.
+ * That a container has ended shows in its connection: the kubelet reports it when the next one may be running already.
  */
 export class LoadedMarks {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -27,7 +26,7 @@ export class LoadedMarks {
     this.#clock = clock;
   }
 
-  /** @returns what takes the mark back, where it is still the pod's. */
+  /** @returns a function that removes the mark, if the pod still has it. */
   add(pod: Pod): () => void {
     const { uid } = pod.metadata;
     const mark: Mark = { since: this.#clock.monotonic(), fresh: !isPodReady(pod), confirmed: false };
@@ -37,7 +36,7 @@ export class LoadedMarks {
     };
   }
 
-  /** Looks at a pod's newest state; drops a mark that no longer holds. */
+  /** Checks a pod's newest state; drops a mark that is no longer valid. */
   update(pod: Pod, endpointReady: boolean): void {
     const mark = this.#marks.get(pod.metadata.uid);
     if (mark === undefined) return;
@@ -47,7 +46,7 @@ export class LoadedMarks {
     mark.fresh ||= !ready;
   }
 
-  /** Whether pod and endpoint speak for themselves now. */
+  /** Whether the states of pod and endpoint are reliable now. */
   #isDecided({ since, fresh, confirmed }: Mark, ready: boolean, endpointReady: boolean): boolean {
     const agreed = fresh && ready && endpointReady;
     const refuted = confirmed && !ready;

@@ -26,7 +26,12 @@ export const CALL_PORT = 8080;
 export const PROBE_PORT = 8081;
 /** Where a pod finds its token and the feed's authority. */
 export const FEED_DIRECTORY = '/etc/wherry/feed';
-/** ConfigMap in the namespace of functions: `ca.crt` of the feed. The operator makes it. */
+/**
+ * Where the kubelet mounts a pod's termination log, which everybody could write, and counts for no limit of the pod's:
+ * a folder of the runtime's image that is closed to a pod's user.
+ */
+export const TERMINATION_LOG = '/app/root-only/termination-log';
+/** ConfigMap in the namespace of functions: `ca.crt` of the feed. The operator creates it. */
 export function feedCaName(releaseName: string): string {
   return `${releaseName}-feed-ca`;
 }
@@ -36,7 +41,7 @@ export function feedSecretName(functionName: string): string {
   return `${functionName}-feed`;
 }
 
-/** The ServiceAccount of all function pods: it has no rights. The chart makes it. */
+/** The ServiceAccount of all function pods: it has no rights. The chart creates it. */
 export function serviceAccountName(releaseName: string): string {
   return `${releaseName}-function`;
 }

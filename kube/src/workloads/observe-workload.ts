@@ -4,15 +4,17 @@ import { CALL_PORT, FUNCTION_LABEL, REVISION_ANNOTATION, REVISION_LABEL } from '
 import { isLeaving, isPodReady, restartsOf, type Pod } from './pod.ts';
 import { waitingReason, type Deployment } from './waiting-reason.ts';
 
-/** What a workload's state is read from. */
+/** The sources of a workload's state. */
 interface WorkloadFacts {
   deployment: Deployment;
-  /** Those of the workload that are not to go with an earlier one of its name. */
+  /** Pods of the workload that do not belong to an earlier one of its name. */
   pods: readonly Pod[];
   /** Whether the pod's EndpointSlice says that it is ready. */
   endpointReady: (pod: Pod) => boolean;
-  /** Whether its runtime has said so itself, and nothing since speaks against it. */
+  /** Whether its runtime has reported so itself, and nothing since contradicts it. */
   loaded: (pod: Pod) => boolean;
+  /** What the kubelet last said about its volumes. */
+  mountFailure: (pod: Pod) => string | undefined;
 }
 
 /** The state of a workload. Pure. */
@@ -31,23 +33,23 @@ export function observeWorkload(facts: WorkloadFacts): ObservedWorkload {
     replicas: deployment.spec?.replicas ?? 0,
     instances,
   };
-  return { ...base, ...troubleOf(base, facts.deployment, present) };
+  return { ...base, ...troubleOf(base, facts, present) };
 }
 
-/** What keeps instances from getting ready: all of them, or those that are missing. */
+/** What keeps instances from becoming ready: all of them, or the missing ones. */
 function troubleOf(
   { instances, replicas }: ObservedWorkload,
-  deployment: Deployment,
+  { deployment, mountFailure }: WorkloadFacts,
   pods: readonly Pod[],
 ): Pick<ObservedWorkload, 'failure' | 'waiting'> {
   const ready = instances.filter((instance) => instance.ready).length;
   if (ready > 0 && ready >= replicas) return {};
   const failure = ready > 0 ? undefined : failureOf(pods);
-  const waiting = waitingReason(deployment, pods);
+  const waiting = waitingReason(deployment, pods, mountFailure);
   return { ...(failure !== undefined && { failure }), ...(waiting !== undefined && { waiting }) };
 }
 
-/** A container that is started again in its pod is another instance. */
+/** A container that is restarted in its pod is another instance. */
 function observeInstance(pod: Pod, { endpointReady, loaded }: WorkloadFacts): ObservedInstance {
   const id = `${pod.metadata.name}.${restartsOf(pod)}`;
   const host = pod.status?.podIP;

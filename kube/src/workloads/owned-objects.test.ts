@@ -1,7 +1,7 @@
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { systemClock } from '@wherry/service/clock.ts';
 import type { KubeObject } from '../client/kube-object.ts';
-import { createObjectCache, type ObjectCache } from '../objects/object-cache.ts';
+import { createObjectCache, type ObjectCache } from '../object-cache.ts';
 import { TestCluster } from '../testing/test-cluster.ts';
 import { FUNCTION_UID_ANNOTATION, MANAGED_BY_LABEL } from './names.ts';
 import { OwnedObjects } from './owned-objects.ts';

@@ -20,7 +20,7 @@ interface OwnedObjectsOptions<T extends KubeObject> {
   path: string;
 }
 
-/** What a builder makes. */
+/** An object that a builder creates. */
 interface DesiredObject {
   metadata?: { name?: string; annotations?: Record<string, string> };
 }
@@ -28,12 +28,12 @@ interface DesiredObject {
 /** An object of another owner has the name: it is left alone. The message names it. */
 export class NotOursError extends Error {
   constructor(path: string) {
-    super(`There is another ${describePath(path)}, which is not Wherry's: delete or rename it.`);
+    super(`An object that does not belong to Wherry has the name ${describePath(path)}: delete or rename it.`);
     this.name = 'NotOursError';
   }
 }
 
-/** What the API server fills in of its own accord, and nobody needs to write. */
+/** What the API server fills in by itself, and clients need not write. */
 const KNOWN_DEFAULTS = [
   '/spec/clusterIPs',
   '/spec/ipFamilies',
@@ -42,14 +42,14 @@ const KNOWN_DEFAULTS = [
   '/spec/sessionAffinity',
 ];
 
-/** Objects of one kind that belong to functions: written only where they differ from what is wanted (K2, K3). */
+/** Objects of one kind that belong to functions: written only where they differ from the desired state (K2, K3). */
 export class OwnedObjects<T extends KubeObject> {
   readonly #options: OwnedObjectsOptions<T>;
-  /** What we wrote and the cache has not seen yet. */
+  /** Our writes that the cache has not seen yet. */
   readonly #written = new Map<string, T>();
-  /** Uids that we deleted and the cache still holds. */
+  /** Uids of objects that we deleted and the cache still has. */
   readonly #deleted = new Map<string, string>();
-  /** Surplus that came back when it was taken away: the API server's own. */
+  /** Surplus that came back after it was removed: it is the API server's own. */
   readonly #defaults = new Set<string>(KNOWN_DEFAULTS);
 
   constructor(options: OwnedObjectsOptions<T>) {
@@ -91,7 +91,7 @@ export class OwnedObjects<T extends KubeObject> {
     if (before === undefined) return this.#create(name, desired, functionUid);
     if (!belongsTo(before, functionUid)) {
       if (!isOfAnotherFunction(before)) throw new NotOursError(this.#path(name));
-      // Of an earlier function of the name, on its way out: Kubernetes would take longer to remove it.
+      // It belongs to an earlier function of the name and is being removed: Kubernetes would take longer.
       await this.delete(name);
       return this.#create(name, desired, functionUid);
     }
@@ -100,7 +100,7 @@ export class OwnedObjects<T extends KubeObject> {
     await this.#removeSurplus(name, desired, after);
   }
 
-  /** Deletes the object that is known now, and what hangs on it in the background. One that is gone is fine. */
+  /** Deletes the object that is known now, and its dependents in the background. A missing one is ignored. */
   async delete(name: string): Promise<void> {
     const known = this.get(name);
     if (known === undefined) return;
@@ -116,7 +116,7 @@ export class OwnedObjects<T extends KubeObject> {
     if (this.#options.cache.get(name)?.metadata.uid === uid) this.#deleted.set(name, uid);
   }
 
-  /** Without force: what another put there meanwhile is not taken over. */
+  /** Without force: what another client created meanwhile is not taken over. */
   async #create(name: string, desired: object, functionUid: string): Promise<void> {
     const { client } = this.#options;
     const path = this.#path(name);
@@ -188,7 +188,7 @@ export class OwnedObjects<T extends KubeObject> {
   }
 }
 
-/** Its owner, or the annotation where somebody took the owner away: that is put right, not believed. */
+/** Its owner, or the annotation where the owner was removed: that edit is corrected, not trusted. */
 function belongsTo({ metadata }: KubeObject, functionUid: string): boolean {
   if (metadata.ownerReferences?.some(({ uid }) => uid === functionUid) === true) return true;
   return (

@@ -23,6 +23,14 @@ describe('failureOf', () => {
     });
   });
 
+  it('reports it where the end of what the code printed comes before it', () => {
+    const message = `of a line\nsaid\n${JSON.stringify({ reason: 'LoadError', message: 'at main.ts:3:7' })}\n`;
+    expect(failureOf([podWith({ state: { terminated: { exitCode: 1, message } } })])).toEqual({
+      reason: 'LoadError',
+      message: 'at main.ts:3:7',
+    });
+  });
+
   it.each<[string, Partial<Terminated>, string]>([
     ['its exit code', { exitCode: 3 }, 'It exited with code 3.'],
     [

@@ -1,15 +1,15 @@
 import type { WorkloadFailure } from '@wherry/core/ports/workloads.ts';
 import { containerOf, isLeaving, type ContainerStatus, type Pod, type Terminated } from './pod.ts';
 
-/** So many ends are a crash loop. */
+/** This many ends are a crash loop. */
 const CRASH_LOOP = 3;
-/** A container that ran for so long before it ended was no part of a crash loop. */
+/** A container that ran for this long before it ended was not part of a crash loop. */
 const STABLE_MS = 30_000;
 const LINES = 12;
-/** What is shown to a person must not move their cursor. */
+/** Control characters must not reach a person's terminal. */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
-/** Why no instance of a workload gets ready, from the statuses of its pods; undefined: nothing is wrong yet. */
+/** Why no instance of a workload becomes ready, from the statuses of its pods; undefined if nothing is wrong yet. */
 export function failureOf(pods: readonly Pod[]): WorkloadFailure | undefined {
   const statuses = pods.flatMap((pod) => (isLeaving(pod) ? [] : (containerOf(pod) ?? [])));
   for (const status of statuses) {
@@ -23,10 +23,11 @@ function lastEnd({ state, lastState }: ContainerStatus): Terminated | undefined 
   return state?.terminated ?? lastState?.terminated;
 }
 
-/** What the runtime wrote as it ended, when the code did not load. */
+/** What the runtime wrote last as it ended, when the code could not be loaded; before it are lines of what it printed. */
 function reportedFailure(end: Terminated | undefined): WorkloadFailure | undefined {
   try {
-    const { reason, message } = JSON.parse(end?.message ?? '') as { reason?: unknown; message?: unknown };
+    const last = end?.message?.trimEnd().split('\n').at(-1) ?? '';
+    const { reason, message } = JSON.parse(last) as { reason?: unknown; message?: unknown };
     if ((reason !== 'ExportError' && reason !== 'LoadError') || typeof message !== 'string') return undefined;
     return { reason, message };
   } catch {

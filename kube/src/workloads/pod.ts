@@ -24,19 +24,22 @@ export interface ContainerStatus {
   lastState?: { terminated?: Terminated };
 }
 
-/** A pod, as far as it is looked at. */
+/** The conditions that are read. */
+const CONDITIONS = ['Ready', 'PodScheduled', 'PodReadyToStartContainers'];
+
+/** A pod, as far as it is used. */
 export interface Pod extends KubeObject {
   status?: {
     phase?: string;
     podIP?: string;
-    /** All of its addresses: one a family. */
+    /** All of its addresses: one per family. */
     podIPs?: { ip: string }[];
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
     containerStatuses?: ContainerStatus[];
   };
 }
 
-/** What a cache keeps of a pod: one has some ten kilobytes of more. */
+/** What a cache keeps of a pod: the rest is about ten kilobytes. */
 export function keepPod(raw: Pod): Pod {
   const { name, uid, resourceVersion, labels, annotations = {}, deletionTimestamp } = raw.metadata;
   const kept = Object.fromEntries(
@@ -59,7 +62,7 @@ export function keepPod(raw: Pod): Pod {
       ...(podIP !== undefined && { podIP }),
       ...(podIPs !== undefined && { podIPs }),
       ...(conditions !== undefined && {
-        conditions: conditions.filter(({ type }) => type === 'Ready' || type === 'PodScheduled'),
+        conditions: conditions.filter(({ type }) => CONDITIONS.includes(type)),
       }),
       ...(containerStatuses !== undefined && { containerStatuses }),
     },
@@ -74,7 +77,7 @@ export function functionOf(pod: Pod): string | undefined {
   return pod.metadata.labels?.[FUNCTION_LABEL];
 }
 
-/** The runtime's container; undefined before the kubelet has said anything of it. */
+/** The runtime's container; undefined before the kubelet has reported it. */
 export function containerOf(pod: Pod): ContainerStatus | undefined {
   return pod.status?.containerStatuses?.find(({ name }) => name === CONTAINER_NAME);
 }
@@ -84,7 +87,8 @@ export function restartsOf(pod: Pod): number {
 }
 
 /**
- * On its way out, or ended for good (evicted, its node shut down): it takes no calls any more, and another replaces it.
+ * Terminating, or ended for good (evicted, its node shut down): it takes no calls any more, and another one replaces
+ * it.
  */
 export function isLeaving(pod: Pod): boolean {
   return (

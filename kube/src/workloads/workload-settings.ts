@@ -15,7 +15,7 @@ export interface WorkloadSettings {
   lameDuckSeconds: number;
 }
 
-/** What the builders of a workload's objects are given. */
+/** The input of the builders of a workload's objects. */
 export interface WorkloadInput {
   desired: DesiredWorkload;
   settings: WorkloadSettings;

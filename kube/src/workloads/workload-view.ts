@@ -1,37 +1,41 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import { Listeners } from '@wherry/service/listeners.ts';
 import { Endpoints } from './endpoints.ts';
 import { LoadedMarks } from './loaded-marks.ts';
+import { MountFailures } from './mount-failures.ts';
 import { FUNCTION_LABEL, WORKLOAD_LABEL } from './names.ts';
 import { observeWorkload } from './observe-workload.ts';
 import { functionOf, isLeaving, workloadOf, type Pod } from './pod.ts';
 import type { Deployment } from './waiting-reason.ts';
 import type { WorkloadCaches } from './workload-caches.ts';
 
-type Listener = (name: string, functionName: string) => void;
-
-/** What runs, read from the caches; each workload is looked at again only when something of it has changed. */
+/** What runs, read from the caches; each workload is computed again only when something of it has changed. */
 export class WorkloadView {
   readonly #caches: WorkloadCaches;
   readonly #logger: Logger;
   readonly #pods = new Map<string, Map<string, Pod>>();
   readonly #endpoints = new Endpoints();
+  readonly #mountFailures = new MountFailures();
   readonly #marks: LoadedMarks;
-  /** Uids of pods that go with a workload that was removed, and are none of a later one of its name. */
+  /** Uids of pods that belong to a removed workload, and not to a later one of its name. */
   readonly #going = new Set<string>();
   /** Workloads that are not as they should be until a person changes something, and why; some of them run. */
   readonly #blocked = new Map<string, { desired: DesiredWorkload; waiting: string }>();
   readonly #observed = new Map<string, ObservedWorkload>();
-  /** What ails a workload's pods, as it was logged last. */
+  /** The problem of a workload's pods, as it was logged last. */
   readonly #reported = new Map<string, string>();
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners: Listeners<[name: string, functionName: string]>;
 
   constructor({ caches, clock, logger }: { caches: WorkloadCaches; clock: Clock; logger: Logger }) {
     this.#caches = caches;
     this.#logger = logger;
     this.#marks = new LoadedMarks(clock);
-    // Of one that is gone, the cache does not say any more whose it was.
+    this.#listeners = new Listeners((error, [name]) =>
+      logger.error({ err: error, workload: name }, 'a listener for changes of workloads threw'),
+    );
+    // For one that is gone, the cache no longer shows its owner.
     const functionNames = new Map<string, string | undefined>();
     caches.deployments.onChange((name, deployment) => {
       const functionName = deployment?.metadata.labels?.[FUNCTION_LABEL] ?? functionNames.get(name);
@@ -48,10 +52,11 @@ export class WorkloadView {
       else known.set(name, pod);
     });
     caches.slices.onChange((name, slice) => {
-      for (const pod of this.#endpoints.update(name, slice)) {
-        const found = caches.pods.get(pod);
-        if (found !== undefined) this.#takePod(found, found);
-      }
+      for (const pod of this.#endpoints.update(name, slice)) this.#takeAgain(pod);
+    });
+    caches.mountFailures.onChange((name, event) => {
+      const pod = this.#mountFailures.update(name, event);
+      if (pod !== undefined) this.#takeAgain(pod);
     });
   }
 
@@ -70,10 +75,8 @@ export class WorkloadView {
     return [...running, ...blocked].map(copy);
   }
 
-  watch(onChange: Listener): () => void {
-    const listener: Listener = (name, functionName) => onChange(name, functionName);
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+  watch(onChange: (name: string, functionName: string) => void): () => void {
+    return this.#listeners.add(onChange);
   }
 
   /** The runtime in this pod has said that it takes calls. @returns to be called when its connection has ended. */
@@ -84,12 +87,11 @@ export class WorkloadView {
     this.#takePod(pod, pod);
     return () => {
       unmark();
-      const now = this.#caches.pods.get(podName);
-      if (now !== undefined) this.#takePod(now, now);
+      this.#takeAgain(podName);
     };
   }
 
-  /** Its pods are none of a workload that takes its name from now on. */
+  /** Its pods do not belong to a later workload of its name. */
   letGo(name: string): void {
     for (const { metadata } of this.podsOf(name)) this.#going.add(metadata.uid);
   }
@@ -98,7 +100,10 @@ export class WorkloadView {
     return [...(this.#pods.get(name)?.values() ?? [])];
   }
 
-  /** @param waiting why the workload cannot be made as it should be; undefined: nothing is in its way any more. */
+  /**
+   * @param waiting why the workload cannot be brought to its desired state; undefined when nothing prevents it any
+   *   more.
+   */
   block(desired: DesiredWorkload, waiting: string | undefined): void {
     const before = this.#blocked.get(desired.name)?.waiting;
     if (waiting === undefined) this.#blocked.delete(desired.name);
@@ -121,15 +126,13 @@ export class WorkloadView {
     const known = functionName ?? this.#observed.get(name)?.functionName;
     this.#observed.delete(name);
     if (known === undefined) return;
-    queueMicrotask(() => {
-      for (const listener of this.#listeners) {
-        try {
-          listener(name, known);
-        } catch (error) {
-          this.#logger.error({ err: error, workload: name }, 'A listener for changes of workloads threw.');
-        }
-      }
-    });
+    queueMicrotask(() => this.#listeners.notify(name, known));
+  }
+
+  /** Something that is observed with the pod has changed. */
+  #takeAgain(podName: string): void {
+    const pod = this.#caches.pods.get(podName);
+    if (pod !== undefined) this.#takePod(pod, pod);
   }
 
   #takePod(before: Pod | undefined, pod: Pod | undefined): void {
@@ -160,16 +163,18 @@ export class WorkloadView {
     if (known !== undefined) return known;
     const pods = this.podsOf(name).filter(({ metadata }) => !this.#going.has(metadata.uid));
     const endpointReady = (pod: Pod): boolean => this.#endpoints.isReady(pod.metadata.name);
-    const observed = observeWorkload({ deployment, pods, endpointReady, loaded: (pod) => this.#marks.has(pod) });
+    const loaded = (pod: Pod): boolean => this.#marks.has(pod);
+    const mountFailure = (pod: Pod): string | undefined => this.#mountFailures.of(pod.metadata.uid);
+    const observed = observeWorkload({ deployment, pods, endpointReady, loaded, mountFailure });
     const waiting = this.#blocked.get(name)?.waiting;
     const whole = waiting === undefined ? observed : { ...observed, waiting };
     this.#observed.set(name, whole);
-    // What blocks it was logged when it began to.
+    // The cause was logged when it began.
     this.#logTrouble(observed);
     return whole;
   }
 
-  /** Once for each trouble: what ails pods is not for the service itself to fix. */
+  /** Once for each problem: the service itself cannot fix its pods. */
   #logTrouble({ name, functionName, waiting }: ObservedWorkload): void {
     if (waiting === this.#reported.get(name)) return;
     if (waiting === undefined) {

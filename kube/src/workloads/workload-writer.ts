@@ -4,21 +4,19 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { DesiredWorkload } from '@wherry/core/ports/workloads.ts';
 import { Backoff } from '@wherry/service/backoff.ts';
 import { KeyedLock } from '@wherry/service/keyed-lock.ts';
-import { buildObjects, type WorkloadObjects } from './build-objects.ts';
-import { feedSecretName, FUNCTION_LABEL, FUNCTION_UID_ANNOTATION, serviceName, WORKLOAD_LABEL } from './names.ts';
-import { NotOursError, type OwnedObjects } from './owned-objects.ts';
+import { LeftoverSweeper } from './leftover-sweeper.ts';
+import { feedSecretName, FUNCTION_LABEL, FUNCTION_UID_ANNOTATION, serviceName } from './names.ts';
+import { NotOursError } from './owned-objects.ts';
 import type { WorkloadCaches } from './workload-caches.ts';
+import { WorkloadObjectWriter } from './workload-object-writer.ts';
 import type { WorkloadSettings } from './workload-settings.ts';
 import type { WorkloadView } from './workload-view.ts';
 
 /**
- * Foreign edits are reverted within 10 s (K2), also those of a program that repeats them. A workload that was left
- * alone for a minute is repaired at once again.
+ * Foreign edits are reverted within 10 s (K2), also those of a program that repeats them. A workload without foreign
+ * edits for a minute is again repaired at once.
  */
 const REPAIRS = { firstMs: 50, lastMs: 6000, healthyMs: 60_000 };
-const SWEEP_MS = 1000;
-/** What belongs to no Deployment is left so long: it may be of one that is about to be made. */
-const LEFTOVER_AGE_MS = 60_000;
 
 interface WorkloadWriterOptions {
   settings: WorkloadSettings;
@@ -26,7 +24,7 @@ interface WorkloadWriterOptions {
   view: WorkloadView;
   /** The feed token of a function, by its uid. */
   tokenOf: (functionUid: string) => string;
-  /** Whether this replica may write of its own accord. */
+  /** Whether this replica may write on its own initiative. */
   leads: () => boolean;
   clock: Clock;
   logger: Logger;
@@ -38,24 +36,27 @@ interface Repair {
   cancel: (() => void) | undefined;
 }
 
-/** Makes the objects of workloads, keeps them as they should be while there is a Deployment, and removes them. */
+/** Creates the objects of workloads, maintains them while there is a Deployment, and removes them. */
 export class WorkloadWriter {
   readonly #options: WorkloadWriterOptions;
+  readonly #objects: WorkloadObjectWriter;
+  readonly #sweeper: LeftoverSweeper;
   readonly #desired = new Map<string, DesiredWorkload>();
   /** Which workloads have an object of the name, of whatever kind. */
   readonly #usersOf = new Map<string, Set<string>>();
   /** The writes of a workload come one after the other. */
   readonly #writes = new KeyedLock();
   readonly #repairs = new Map<string, Repair>();
-  #cancelSweep: (() => void) | undefined;
   #stopped = false;
 
   constructor(options: WorkloadWriterOptions) {
     this.#options = options;
+    this.#objects = new WorkloadObjectWriter({ ...options, owned: options.caches.owned });
+    this.#sweeper = new LeftoverSweeper({ ...options, isDesired: (workload) => this.#desired.has(workload) });
     options.caches.onOwnedChange((name) =>
       this.#usersOf.get(name)?.forEach((workload) => this.#repairIfNeeded(workload)),
     );
-    options.caches.pods.onChange((_name, pod) => (pod === undefined ? this.#sweepLater() : undefined));
+    options.caches.pods.onChange((_name, pod) => (pod === undefined ? this.#sweeper.sweepLater() : undefined));
   }
 
   async ensure(desired: DesiredWorkload): Promise<void> {
@@ -63,7 +64,7 @@ export class WorkloadWriter {
     this.#desired.set(name, structuredClone(desired));
     for (const object of objectNames(desired))
       this.#usersOf.set(object, (this.#usersOf.get(object) ?? new Set()).add(name));
-    this.#sweepLater();
+    this.#sweeper.sweepLater();
     await this.#inTurn(name, () => this.#synchronize(name));
   }
 
@@ -80,16 +81,16 @@ export class WorkloadWriter {
       view.unblock(name);
       view.changed(name, functionName);
     });
-    this.#sweepLater();
+    this.#sweeper.sweepLater();
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#cancelSweep?.();
+    this.#sweeper.stop();
     for (const repair of this.#repairs.values()) repair.cancel?.();
   }
 
-  /** Nothing is kept as it was any more. */
+  /** It no longer maintains the workloads. */
   rest(): void {
     for (const name of [...this.#desired.keys()]) this.#forget(name);
   }
@@ -100,14 +101,14 @@ export class WorkloadWriter {
     const { view, caches } = this.#options;
     const before = caches.owned.deployment.get(name);
     const uid = before?.metadata.annotations?.[FUNCTION_UID_ANNOTATION];
-    // Of an earlier function of the name: its instances are none of this one.
+    // It belongs to an earlier function of the name: its instances are not this function's.
     if (uid !== undefined && uid !== desired.functionUid) view.letGo(name);
     try {
-      await this.#write(this.#objectsOf(desired));
+      await this.#objects.write(desired);
       view.block(desired, undefined);
     } catch (error) {
       if (!isLasting(error)) throw error;
-      // Trying again at once changes nothing: a person has to, and a condition says so.
+      // An immediate retry changes nothing: a person must act, and a condition says so.
       view.block(desired, error.message);
       this.#repairLater(name);
       return;
@@ -115,52 +116,17 @@ export class WorkloadWriter {
     if (caches.owned.deployment.get(name) !== before) view.changed(name, desired.functionName);
   }
 
-  async #write(objects: WorkloadObjects): Promise<void> {
-    const { owned } = this.#options.caches;
-    const { deployment, disruptionBudget } = objects;
-    await Promise.all([owned.secret.apply(objects.secret), owned.service.apply(objects.service)]);
-    await owned.deployment.apply(deployment);
-    if (disruptionBudget !== undefined) await owned.disruptionBudget.apply(disruptionBudget);
-    else await this.#deleteOwn(owned.disruptionBudget, deployment.metadata?.name ?? '');
-  }
-
-  #objectsOf(desired: DesiredWorkload): WorkloadObjects {
-    const { settings, tokenOf } = this.#options;
-    return buildObjects({ desired, settings }, tokenOf(desired.functionUid));
-  }
-
-  async #deleteOwn(
-    kind: OwnedObjects<{
-      metadata: { name: string; uid: string; resourceVersion: string; labels?: Record<string, string> };
-    }>,
-    name: string,
-  ): Promise<void> {
-    const labels = kind.get(name)?.metadata.labels;
-    if (labels?.[WORKLOAD_LABEL] !== undefined) await kind.delete(name);
-  }
-
-  #isAsDesired(desired: DesiredWorkload): boolean {
-    const { owned } = this.#options.caches;
-    const { disruptionBudget, ...rest } = this.#objectsOf(desired);
-    const budget =
-      disruptionBudget === undefined
-        ? owned.disruptionBudget.get(desired.name) === undefined
-        : owned.disruptionBudget.isAsDesired(disruptionBudget);
-    const kinds = ['secret', 'service', 'deployment'] as const;
-    return budget && kinds.every((kind) => owned[kind].isAsDesired(rest[kind]));
-  }
-
   #repairIfNeeded(name: string): void {
     const desired = this.#desired.get(name);
-    // A write under way says itself how it ended.
-    if (desired === undefined || this.#writes.isBusy(name) || this.#isAsDesired(desired)) return;
+    // A running write reports its own outcome.
+    if (desired === undefined || this.#writes.isBusy(name) || this.#objects.areAsDesired(desired)) return;
     if (this.#isGone(name)) this.#forget(name);
     else this.#repairLater(name);
   }
 
   /**
-   * Another operator may have removed it, which knows more than this one: whoever watches is notified that it is gone,
-   * and ensures it again where it is still desired.
+   * Another operator with a newer state may have removed it: watchers are notified that it is gone, and ensure it again
+   * where it is still desired.
    */
   #isGone(name: string): boolean {
     const { caches, view } = this.#options;
@@ -185,10 +151,10 @@ export class WorkloadWriter {
     if (desired === undefined || !this.#options.leads() || this.#stopped) return;
     const { logger } = this.#options;
     try {
-      if (this.#isAsDesired(desired)) return;
+      if (this.#objects.areAsDesired(desired)) return;
       logger.info(
         { workload: name, function: desired.functionName },
-        "a workload's objects are not as they should be: they are repaired",
+        "a workload's objects are not as they should be; repairing them",
       );
       await this.#inTurn(name, () => this.#synchronize(name));
     } catch (error) {
@@ -213,38 +179,9 @@ export class WorkloadWriter {
     try {
       await this.#writes.run(name, work);
     } finally {
-      // What others changed meanwhile was left to this write, which may have looked at it before.
+      // Changes by others were left to this write, which may have read the object before them.
       this.#repairIfNeeded(name);
     }
-  }
-
-  #sweepLater(): void {
-    if (this.#stopped) return;
-    this.#cancelSweep ??= this.#options.clock.after(SWEEP_MS, () => {
-      this.#cancelSweep = undefined;
-      if (!this.#options.leads()) return;
-      void this.#sweep().catch((error: unknown) =>
-        this.#options.logger.warn({ err: error }, 'leftovers of workloads could not be removed yet'),
-      );
-    });
-  }
-
-  /** Removes what workloads that are gone have left. */
-  async #sweep(): Promise<void> {
-    const { owned } = this.#options.caches;
-    for (const kind of [owned.service, owned.disruptionBudget]) {
-      const leftovers = kind.list().filter((object) => this.#isLeftover(object.metadata));
-      for (const { metadata } of leftovers) await kind.delete(metadata.name);
-    }
-  }
-
-  #isLeftover({ labels, creationTimestamp }: { labels?: Record<string, string>; creationTimestamp?: string }): boolean {
-    const { caches, view, clock } = this.#options;
-    const workload = labels?.[WORKLOAD_LABEL];
-    if (workload === undefined || this.#desired.has(workload) || caches.owned.deployment.get(workload) !== undefined)
-      return false;
-    const isOld = clock.now() - Date.parse(creationTimestamp ?? '') > LEFTOVER_AGE_MS;
-    return isOld && view.podsOf(workload).length === 0;
   }
 }
 
@@ -252,7 +189,7 @@ function objectNames({ name, functionName }: DesiredWorkload): string[] {
   return [...new Set([name, serviceName(name), feedSecretName(functionName)])];
 }
 
-/** Refusals that stay until somebody changes something: a name that is taken, a quota, a policy. */
+/** Refusals that last until somebody changes something: a name in use, a quota, a policy. */
 function isLasting(error: unknown): error is Error {
   return (
     error instanceof NotOursError || isDomainError(error, 'forbidden') || isDomainError(error, 'validation_failed')

@@ -1,5 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
+import { transaction } from '@wherry/service/transaction.ts';
+import { where } from '../sqlite-thread/where.ts';
 import type { AuditRecord, StoredAuditRecord } from './audit-record.ts';
 import type { AuditQuery } from './audit-store.ts';
 
@@ -41,7 +43,7 @@ interface Row {
   client_address: string | null;
 }
 
-/** The table of audit records. Synchronous, as node:sqlite is: it belongs into a worker thread. */
+/** The table of audit records. Synchronous, as node:sqlite is, so it runs in a worker thread. */
 export class AuditDatabase {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
@@ -50,7 +52,7 @@ export class AuditDatabase {
   constructor(file: string) {
     this.#database = new DatabaseSync(file);
     try {
-      // FULL: what was answered for is on the disk, whatever is killed or unplugged then.
+      // FULL: acknowledged records are on the disk, even if the process is killed or the machine loses power.
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;');
       this.#database.exec(SCHEMA);
       this.#insert = this.#database.prepare(`INSERT INTO audit (${COLUMNS}) VALUES (${COLUMNS.replace(/\w+/g, '?')})`);
@@ -62,8 +64,7 @@ export class AuditDatabase {
 
   /** Adds all records or none. */
   append(records: readonly AuditRecord[]): void {
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
+    transaction(this.#database, () => {
       for (const { timestamp, actor, action, object, result, requestId, clientAddress } of records) {
         this.#insert.run(
           timestamp,
@@ -79,17 +80,13 @@ export class AuditDatabase {
           clientAddress,
         );
       }
-      this.#database.exec('COMMIT');
-    } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
-      throw error;
-    }
+    });
   }
 
   query(query: AuditQuery): StoredAuditRecord[] {
-    const { where, values } = conditionsOf(query);
+    const { clause, values } = filterOf(query);
     const rows = this.#database
-      .prepare(`SELECT id, ${COLUMNS} FROM audit ${where} ORDER BY id DESC LIMIT ?`)
+      .prepare(`SELECT id, ${COLUMNS} FROM audit ${clause} ORDER BY id DESC LIMIT ?`)
       .all(...values, query.limit);
     return (rows as unknown as Row[]).map(recordOf);
   }
@@ -98,7 +95,7 @@ export class AuditDatabase {
    * Removes records that are older.
    * @param oldest milliseconds since 1970 UTC.
    * @param limit how many at most, so that nothing waits long.
-   * @returns how many went.
+   * @returns how many were removed.
    */
   trim(oldest: number, limit: number): number {
     const old = this.#database.prepare(
@@ -125,23 +122,13 @@ function recordOf(row: Row): StoredAuditRecord {
   };
 }
 
-function conditionsOf({ actor, action, objectId, since, until, before }: AuditQuery): {
-  where: string;
-  values: SQLInputValue[];
-} {
-  const conditions: string[] = [];
-  const values: SQLInputValue[] = [];
-  const add = (condition: string, ...given: (SQLInputValue | undefined)[]): void => {
-    const present = given.filter((value) => value !== undefined);
-    if (present.length < given.length) return;
-    conditions.push(condition);
-    values.push(...present);
-  };
-  add('(actor_id = ? OR actor_name = ?)', actor, actor);
-  add('action = ?', action);
-  add('object_id = ?', objectId);
-  add('timestamp >= ?', since);
-  add('timestamp < ?', until);
-  add('id < ?', before);
-  return { where: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`, values };
+function filterOf({ actor, action, objectId, since, until, before }: AuditQuery): ReturnType<typeof where> {
+  return where(
+    ['(actor_id = ? OR actor_name = ?)', actor, actor],
+    ['action = ?', action],
+    ['object_id = ?', objectId],
+    ['timestamp >= ?', since],
+    ['timestamp < ?', until],
+    ['id < ?', before],
+  );
 }

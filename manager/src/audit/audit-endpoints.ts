@@ -22,7 +22,7 @@ export const auditEndpoints = {
     reply: {
       bytes: {
         type: 'application/x-ndjson',
-        description: 'A JSON object per line, as in the list; an answer that is cut short failed',
+        description: 'One JSON object per line, as in the list; an answer that is cut short has failed',
       },
     },
     errors: ['forbidden'],

@@ -1,14 +1,14 @@
 import type { AuditRecord } from './audit-record.ts';
 import type { AuditQuery } from './audit-store.ts';
 
-/** What the worker is started with. */
+/** The options that the worker is started with. */
 export interface AuditWorkerData {
   file: string;
-  /** Where a damaged file goes. */
+  /** Where a damaged file is moved. */
   aside: string;
 }
 
-/** What the worker does. */
+/** The operations of the worker. */
 export type AuditOperation =
   | { operation: 'append'; records: readonly AuditRecord[] }
   | { operation: 'query'; query: AuditQuery }

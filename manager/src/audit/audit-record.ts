@@ -1,14 +1,14 @@
-/** Who acted. `id` is null for who is not known and for the service itself. */
+/** The actor. `id` is null for an unknown caller and for the service itself. */
 export interface AuditActor {
   type: 'user' | 'key' | 'kubernetes' | 'system';
   id: string | null;
   name: string;
 }
 
-/** What was acted on, as the API names it. */
+/** The object that was acted on, as the API names it. */
 export interface AuditObject {
   kind: string;
-  /** Null where nothing was made, and for what has no id. */
+  /** Null where nothing was created, and for objects without an id. */
   id: string | null;
   name: string | null;
 }
@@ -16,7 +16,7 @@ export interface AuditObject {
 export const AUDIT_RESULTS = ['ok', 'denied', 'failed'] as const;
 export type AuditResult = (typeof AUDIT_RESULTS)[number];
 
-/** One act (M9): who did what to which object, from where, with which result. It never holds a value. */
+/** One act (M9): who did what to which object, from where, with which result. It never contains a value. */
 export interface AuditRecord {
   /** Milliseconds since 1970 UTC. */
   timestamp: number;

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { limitSchema } from '../http/cursor.ts';
-import { timeSchema } from '../resources/shape.ts';
+import { pageQuery, paginationSchema } from '../http/cursor.ts';
+import { timeSchema } from '../object-access/shape.ts';
 import { AUDIT_RESULTS } from './audit-record.ts';
 
 const filters = {
-  actor: z.string().min(1).max(256).optional().describe('Id or name of who acted'),
+  actor: z.string().min(1).max(256).optional().describe('Id or name of the actor'),
   action: z.string().min(1).max(64).optional(),
   objectId: z.string().min(1).max(256).optional(),
-  since: z.iso.datetime({ offset: true }).optional().describe('From then on'),
-  until: z.iso.datetime({ offset: true }).optional().describe('Before then'),
+  since: z.iso.datetime({ offset: true }).optional().describe('Records from this time on'),
+  until: z.iso.datetime({ offset: true }).optional().describe('Records before this time'),
 };
 
 export const auditExportQuerySchema = z.strictObject(filters);
@@ -16,8 +16,7 @@ export type AuditExportQuery = z.output<typeof auditExportQuerySchema>;
 
 export const auditQuerySchema = z.strictObject({
   ...filters,
-  limit: limitSchema.optional(),
-  cursor: z.string().min(1).max(512).optional().describe('Of a previous answer; opaque'),
+  ...pageQuery,
 });
 export type AuditPageQuery = z.output<typeof auditQuerySchema>;
 
@@ -27,7 +26,7 @@ const auditRecordSchema = z
     timestamp: timeSchema,
     actor: z.strictObject({
       type: z.enum(['user', 'key', 'kubernetes', 'system']),
-      id: z.string().nullable().describe('null for the service itself, and for a caller who is not known'),
+      id: z.string().nullable().describe('null for the service itself and for an unknown caller'),
       name: z.string(),
     }),
     action: z.string().describe('The kind and the verb: key.create'),
@@ -42,11 +41,7 @@ export type AuditRecordView = z.output<typeof auditRecordSchema>;
 export const auditPageSchema = z.strictObject({
   data: z.strictObject({
     records: z.array(auditRecordSchema),
-    pagination: z.strictObject({
-      limit: z.int(),
-      hasMore: z.boolean(),
-      next: z.string().optional().describe('Relative path of the next page'),
-    }),
+    pagination: paginationSchema,
   }),
 });
 export type AuditPage = z.output<typeof auditPageSchema>;

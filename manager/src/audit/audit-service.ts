@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { decodeCursor, encodeCursor } from '../http/cursor.ts';
-import { isoTime } from '../resources/shape.ts';
+import { isoTime } from '../object-access/shape.ts';
 import type { StoredAuditRecord } from './audit-record.ts';
 import type { AuditExportQuery, AuditPage, AuditPageQuery, AuditRecordView } from './audit-schemas.ts';
 import type { AuditQuery, AuditStore } from './audit-store.ts';
@@ -22,7 +22,7 @@ export class AuditService {
   async page(query: AuditPageQuery): Promise<AuditPage> {
     const limit = query.limit ?? DEFAULT_LIMIT;
     const before = query.cursor === undefined ? undefined : decodeCursor(query.cursor, positionSchema)[0];
-    // One more shows whether there is another page.
+    // One extra entry shows whether there is another page.
     const found = await this.#store.query({ ...filtersOf(query), limit: limit + 1, before });
     const records = found.slice(0, limit);
     const last = records.at(-1);
@@ -35,7 +35,7 @@ export class AuditService {
     };
   }
 
-  /** All records as lines of JSON, read little by little as they are taken. */
+  /** All records as lines of JSON, read in small steps as the caller reads them. */
   async *lines(query: AuditExportQuery): AsyncGenerator<Buffer> {
     for (let before: number | undefined; ;) {
       const found: StoredAuditRecord[] = await this.#store.query({

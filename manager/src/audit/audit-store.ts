@@ -15,11 +15,11 @@ export interface AuditQuery {
   before?: number | undefined;
 }
 
-/** Audit records (M9): they are only ever added, and go with age alone. */
+/** Audit records (M9): they are only ever added, and removed only by age. */
 export interface AuditStore {
   /**
    * Adds all records or none. They are on the disk when it resolves.
-   * @throws DomainError `unavailable`: the disk is full, say.
+   * @throws DomainError `unavailable`, for example when the disk is full.
    */
   append(records: readonly AuditRecord[]): Promise<void>;
   /** Newest first. @throws DomainError `unavailable`. */

@@ -5,9 +5,9 @@ import { systemRecord, type AuditRecord } from './audit-record.ts';
 import type { AuditStore } from './audit-store.ts';
 import { RecordBudget } from './record-budget.ts';
 
-/** Of callers without a valid management key: a flood of them writes one record a minute. */
+/** For callers without a valid management key: a flood of requests writes one record a minute. */
 const UNIDENTIFIED = { burst: 100, perMinute: 1 };
-/** Of what callers with one were refused, or what failed for them. */
+/** For requests of callers with a valid key that were refused or failed. */
 const IDENTIFIED = { burst: 1000, perMinute: 10 };
 const SUMMARY_MS = 60_000;
 const RETRY_MS = 5000;
@@ -19,14 +19,14 @@ interface AuditTrailOptions {
 }
 
 /**
- * Sees that nothing is changed while records cannot be written (docs/adr/0017). Where a disk is full, changes are
- * refused before they are made; the records of those that were under way are kept in memory, said in the log, and
- * written as soon as there is room.
+ * Ensures that nothing is changed while records cannot be written (docs/adr/0017). When the disk is full, changes are
+ * refused before they are made; the records of those in progress are kept in memory, reported in the log, and written
+ * as soon as there is space.
  */
 export class AuditTrail {
   readonly #options: AuditTrailOptions;
   readonly #budgets: Record<'unidentified' | 'identified', RecordBudget>;
-  /** Of changes that were made, in order. */
+  /** Records of changes that were made, in order. */
   #unwritten: AuditRecord[] = [];
   #writing: Promise<void> | undefined;
   #cancelRetry: (() => void) | undefined;
@@ -69,7 +69,9 @@ export class AuditTrail {
     });
   }
 
-  /** Records what was refused or failed, within a budget: what comes faster is counted. Never waits, never throws. */
+  /**
+   * Records what was refused or failed, within a budget: what exceeds it is only counted. Never waits, never throws.
+   */
   recordRefusal(record: AuditRecord, caller: 'unidentified' | 'identified'): void {
     if (this.#budgets[caller].take()) this.#note(record);
     else this.#suppress();
@@ -105,7 +107,7 @@ export class AuditTrail {
     this.#note(systemRecord(this.#options.clock.now(), { action: 'audit.suppress', object, result: 'denied' }));
   }
 
-  /** One attempt at a time, whoever waits for it. */
+  /** One attempt at a time, shared by all who wait for it. */
   async #writeUnwritten(): Promise<void> {
     this.#writing ??= this.#tryToWrite().finally(() => {
       this.#writing = undefined;
@@ -122,7 +124,10 @@ export class AuditTrail {
       throw notWritten();
     }
     this.#unwritten = this.#unwritten.slice(records.length);
-    this.#options.logger.info({ records: records.length }, 'the audit records that could not be written are written');
+    this.#options.logger.info(
+      { records: records.length },
+      'the audit records that could not be written before are now written',
+    );
   }
 
   #scheduleRetry(): void {

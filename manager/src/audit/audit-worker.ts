@@ -1,7 +1,7 @@
 /** The thread that owns `audit.db`. */
 import { workerData } from 'node:worker_threads';
-import { openOrSetAside } from '../databases/open-or-set-aside.ts';
-import { serveDatabase, type ServedDatabase } from '../databases/serve-database.ts';
+import { openOrSetAside } from '../sqlite-thread/open-or-set-aside.ts';
+import { serveDatabase, type ServedDatabase } from '../sqlite-thread/serve-database.ts';
 import { AuditDatabase } from './audit-database.ts';
 import type { AuditOperation, AuditWorkerData } from './audit-messages.ts';
 

@@ -150,7 +150,7 @@ describe('audit records (M9)', () => {
       const givesValues = query !== undefined && 'includeValues' in (query as { shape: object }).shape;
       expect([operationId, audit !== undefined]).toEqual([operationId, method !== 'get' || givesValues]);
       if (audit !== undefined)
-        expect(audit.action).toMatch(/^(function|source|file|key-group|key|settings)\.[a-z]+(-[a-z]+)?$/);
+        expect(audit.action).toMatch(/^(function|source|file|key-group|key|secret|settings)\.[a-z]+(-[a-z]+)?$/);
       if (givesValues) expect(audit?.flag).toBe('includeValues');
     }
   });

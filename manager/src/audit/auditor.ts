@@ -8,14 +8,14 @@ import { withoutKeys, type KnowsKey } from './without-keys.ts';
 
 const DENIED: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'throttled']);
 
-/** Whose request it is. */
+/** Who makes the request. */
 export interface AuditedCaller {
   requestId: string;
   principal: Principal | undefined;
   clientAddress: string | null;
-  /** What it shows as its key, valid or not. */
+  /** The key that it presents, valid or not. */
   shownKey: string | undefined;
-  /** Who it claims to be, where it is not let in. */
+  /** Who it claims to be, where it is not authenticated. */
   claimant: () => AuditActor;
 }
 
@@ -29,9 +29,9 @@ interface AuditedTarget {
 interface Act {
   /** Before anything is done. @throws DomainError `unavailable` while nothing can be recorded. */
   begin(): Promise<void>;
-  /** The body has passed validation: a `name` in it names what is to be made. */
+  /** The body has passed validation: its `name` is the name of the object to be created. */
   reads(body: unknown): void;
-  /** It is done, and may be answered when this resolves. @throws DomainError `unavailable`. */
+  /** The operation is done, and may be answered when this resolves. @throws DomainError `unavailable`. */
   done(objects: readonly ActedOn[]): Promise<void>;
   failed(code: ErrorCode): void;
 }
@@ -42,7 +42,7 @@ export class Auditor {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #knowsKey: KnowsKey;
 
-  /** @param knowsKey whether a text is a key's value: such a text is in no record. */
+  /** @param knowsKey whether a text is a key value: such a text appears in no record. */
   constructor(trail: AuditTrail, clock: Pick<Clock, 'now'>, knowsKey: KnowsKey) {
     this.#trail = trail;
     this.#clock = clock;

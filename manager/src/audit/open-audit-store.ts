@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { StartError } from '@wherry/service/start-error.ts';
-import { DatabaseThread } from '../databases/database-thread.ts';
+import { DatabaseThread } from '../sqlite-thread/database-thread.ts';
 import type { AuditOperation, AuditWorkerData } from './audit-messages.ts';
 import { systemRecord, type AuditRecord, type StoredAuditRecord } from './audit-record.ts';
 import type { AuditQuery, AuditStore } from './audit-store.ts';
@@ -22,9 +22,8 @@ interface AuditStoreOptions {
 }
 
 /**
- * Opens the audit records, in a file and a worker thread of their own: no function's logs make them wait.
- * A damaged file is set aside under a name that no other has; an error in the log, and the first record of the new
- * file, say so.
+ * Opens the audit records, in a file and a worker thread of their own: the logs of functions never delay them. A
+ * damaged file is set aside under a unique name; an error in the log and the first record of the new file report it.
  * @throws StartError when the database cannot be opened.
  */
 export async function openAuditStore(options: AuditStoreOptions): Promise<AuditStore> {
@@ -34,7 +33,7 @@ export async function openAuditStore(options: AuditStoreOptions): Promise<AuditS
   const thread = new DatabaseThread<AuditOperation>(worker, {
     name: 'audit',
     logger,
-    consequence: 'nothing can be changed until a restart',
+    consequence: 'nothing can be changed until the program is restarted',
   });
   try {
     const { setAside } = await thread.ready;
@@ -53,7 +52,7 @@ export async function openAuditStore(options: AuditStoreOptions): Promise<AuditS
 async function reportDamage(store: AuditStore, setAside: string, { clock, logger }: AuditStoreOptions): Promise<void> {
   logger.error(
     { file: setAside },
-    'the audit records were damaged: the file is set aside, keep it; new records go to a new file',
+    'the audit records were damaged: the file has been set aside, keep it; new records go to a new file',
   );
   const object = { kind: 'AuditLog', id: null, name: path.basename(setAside) };
   await store.append([systemRecord(clock.now(), { action: 'audit.set-aside', object, result: 'failed' })]);
@@ -63,7 +62,7 @@ class WorkerAuditStore implements AuditStore {
   readonly #thread: DatabaseThread<AuditOperation>;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** Records that come while others are on their way: they share the next flush to the disk. */
+  /** Records that arrive while others are being written: they share the next flush to the disk. */
   #next: { records: AuditRecord[]; written: PromiseWithResolvers<undefined> } | undefined;
   #isWriting = false;
   #retentionDays: number | undefined;
@@ -80,7 +79,7 @@ class WorkerAuditStore implements AuditStore {
     if (records.length === 0) return;
     this.#next ??= { records: [], written: Promise.withResolvers<undefined>() };
     const { written } = this.#next;
-    // Not push(...records), which a long list would overflow the stack with.
+    // Not push(...records): a long list would overflow the stack.
     for (const record of records) this.#next.records.push(record);
     void this.#writeAll();
     await written.promise;
@@ -114,7 +113,7 @@ class WorkerAuditStore implements AuditStore {
     this.#isWriting = false;
   }
 
-  /** Little by little, so that a write waits for a few thousand at most. Never rejects. */
+  /** In batches, so that a write waits for a few thousand at most. Never rejects. */
   async #trim(days: number): Promise<void> {
     this.#cancelTrim?.();
     const oldest = this.#clock.now() - days * DAY_MS;

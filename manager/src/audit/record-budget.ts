@@ -3,12 +3,12 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 interface RecordBudgetOptions {
   /** Records that may come at once. */
   burst: number;
-  /** Further ones that may come a minute, for as long as it goes on. */
+  /** Further ones per minute, for as long as the flood lasts. */
   perMinute: number;
   clock: Pick<Clock, 'monotonic'>;
 }
 
-/** How many records may be written of what costs its caller nothing (a token bucket). */
+/** Bounds the records of requests that cost their callers nothing (a token bucket). */
 export class RecordBudget {
   readonly #options: RecordBudgetOptions;
   #left: number;

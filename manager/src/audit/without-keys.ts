@@ -6,7 +6,7 @@ export type KnowsKey = (text: string) => boolean;
 
 /** Characters of a name that a caller chose. */
 const MAX_TEXT = 256;
-/** A value of a key that begins in the part that is kept ends in this many characters. */
+/** A key value that begins in the part that is kept ends within this many characters. */
 const MAX_SEARCHED = 2 * MAX_TEXT;
 /** What may be a key's value, in a longer text too. */
 const WORDS = /[a-zA-Z0-9_-]{16,}/g;
@@ -15,9 +15,9 @@ const LEAST_KEY = 16;
 const MASK = '(the value of a key)';
 
 /**
- * The object as a record may hold it (M9): who writes a key's value where an id or a name belongs must not leave it
+ * The object as a record may contain it (M9): a key value that a caller puts in place of an id or a name must not stay
  * there for as long as records are kept. An id that no object can have is null.
- * @param shownKey what the caller shows as its key, which is masked inside of a longer word too
+ * @param shownKey the key that the caller presents, which is masked inside longer words too
  */
 export function withoutKeys({ kind, id, name }: AuditObject, isKey: KnowsKey, shownKey = ''): AuditObject {
   const holdsShown = (text: string): boolean => shownKey.length >= LEAST_KEY && text.includes(shownKey);

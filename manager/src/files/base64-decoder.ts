@@ -3,11 +3,11 @@ import { invalid } from '@wherry/core/errors.ts';
 const GROUPS = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
- * Decodes base64 in pieces. Node's decoder skips what is not base64: a cut or mistyped upload must not be stored as
- * something else.
+ * Decodes base64 in pieces. Node's decoder skips what is not base64: a truncated or mistyped upload must not be stored
+ * as something else.
  */
 export class Base64Decoder {
-  /** Fewer than four characters, the begin of a group. */
+  /** Fewer than four characters: the beginning of a group. */
   #rest = '';
   #isPadded = false;
 

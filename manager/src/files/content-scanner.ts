@@ -3,28 +3,29 @@ import { parseJson } from '../http/json-body.ts';
 
 /** Longer than the key `content` can be, each of its letters written as an escape. */
 const KEY_LENGTH = 64;
-/** What stands for itself in a JSON string. */
+/** Characters that represent themselves in a JSON string. */
 const PLAIN = /^[ !#-[\]-\uffff]*$/;
 const STEPS: Partial<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': -1 };
 const [QUOTE, BACKSLASH] = Buffer.from('"\\');
 
 /**
- * Takes the string `content` out of a JSON object that comes in pieces, so that the object is never held whole. What is
- * around that string is the envelope: the same object with an empty `content`, small, and parsed by the common rules.
+ * Extracts the string `content` from a JSON object that arrives in pieces, so that the whole object is never in memory.
+ * What is around that string is the envelope: the same object with an empty `content`, small, and parsed by the common
+ * rules.
  */
 export class ContentScanner {
   readonly #envelope: string[] = [];
   #envelopeLength = 0;
-  #place: 'envelope' | 'content' = 'envelope';
+  #part: 'envelope' | 'content' = 'envelope';
   #wasFound = false;
   #depth = 0;
-  /** The string of the envelope that is being read, as it is written; one that is too long for a key is cut. */
+  /** The string of the envelope that is being read, as written; one that is too long for a key is truncated. */
   #string = '';
   #isInString = false;
   #isEscaped = false;
   /** Whether the next string is the value of `content`. */
   #isContentNext = false;
-  /** The begin of an escape, or of a pair of surrogates, whose end comes with the next piece. */
+  /** The beginning of an escape, or of a pair of surrogates, whose end comes with the next piece. */
   #unread = '';
   #highSurrogate = '';
 
@@ -36,10 +37,10 @@ export class ContentScanner {
   /**
    * @param text the next piece of the body.
    * @returns what it holds of the content, decoded.
-   * @throws DomainError `validation_failed` for a string that is no JSON, or a second `content`.
+   * @throws DomainError `validation_failed` for a string that is not JSON, or a second `content`.
    */
   push(text: string): string {
-    if (this.#place === 'content') return this.#readContent(text);
+    if (this.#part === 'content') return this.#readContent(text);
     const begin = this.#readEnvelope(text);
     return begin === undefined ? '' : this.#readContent(text.slice(begin));
   }
@@ -53,7 +54,7 @@ export class ContentScanner {
     return parseJson(Buffer.from(this.#envelope.join('')));
   }
 
-  /** What the content ends with that is half of a character: it is not Unicode if the body ends here. */
+  /** The half of a character with which the content ends: it is not valid Unicode if the body ends here. */
   get isCut(): boolean {
     return this.#highSurrogate !== '';
   }
@@ -62,10 +63,10 @@ export class ContentScanner {
   #readEnvelope(text: string): number | undefined {
     for (let at = 0; at < text.length; at += 1) {
       if (!this.#step(text[at] ?? '')) continue;
-      if (this.#wasFound) throw invalid('content: is given twice.', [{ path: 'content', message: 'is given twice' }]);
+      if (this.#wasFound) throw invalid('content: appears twice.', [{ path: 'content', message: 'appears twice' }]);
       this.#wasFound = true;
       this.#keep(`${text.slice(0, at)}"`);
-      this.#place = 'content';
+      this.#part = 'content';
       return at + 1;
     }
     this.#keep(text);
@@ -116,7 +117,7 @@ export class ContentScanner {
     }
     this.#unread = '';
     this.#isContentNext = false;
-    this.#place = 'envelope';
+    this.#part = 'envelope';
     this.#keep('"');
     return decoded + this.push(text.slice(end + 1));
   }
@@ -162,7 +163,7 @@ function keyOf(written: string): string | undefined {
   try {
     return JSON.parse(`"${written}"`) as string;
   } catch {
-    // Cut, or no JSON: the parser of the envelope says so.
+    // Truncated, or not JSON: the parser of the envelope reports it.
     return undefined;
   }
 }

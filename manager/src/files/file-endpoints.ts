@@ -1,16 +1,34 @@
 import { endpoint } from '../http/endpoint.ts';
-import { fileDeletedSchema, fileListSchema, filePutSchema, fileViewSchema, treePutSchema } from './file-schemas.ts';
+import {
+  bytesSchema,
+  fileDeletedSchema,
+  fileFormSchema,
+  fileListSchema,
+  filePutSchema,
+  fileUploadSchema,
+  fileViewSchema,
+  treeFormSchema,
+  treePutSchema,
+} from './file-schemas.ts';
 
 const common = { tag: 'Code files', permission: 'manage' } as const;
 const upload = {
   kind: 'stream',
-  types: ['application/json', 'multipart/form-data', 'application/octet-stream'],
+  types: {
+    'application/json': fileUploadSchema,
+    'multipart/form-data': fileFormSchema,
+    'application/octet-stream': bytesSchema,
+  },
   description:
     'JSON {content, encoding?: utf-8 | base64}; a multipart form with a part named file or content; any other content type: the bytes themselves',
 } as const;
 const treeUpload = {
   kind: 'stream',
-  types: ['application/x-tar', 'application/gzip', 'multipart/form-data'],
+  types: {
+    'application/x-tar': bytesSchema,
+    'application/gzip': bytesSchema,
+    'multipart/form-data': treeFormSchema,
+  },
   description:
     "A tar, a compressed tar, or a multipart form in which each part's filename is its path; plain files only",
 } as const;
@@ -45,7 +63,7 @@ export const fileEndpoints = {
     operationId: 'putFile',
     method: 'put',
     path: '/api/sources/:id/files/{*path}',
-    summary: 'Create or replace a file; If-Match and If-None-Match hold',
+    summary: 'Create or replace a file; honors If-Match and If-None-Match',
     audit: { action: 'file.put', kind: 'File', id: 'id', name: 'path' },
     body: upload,
     status: 200,
@@ -70,7 +88,7 @@ export const fileEndpoints = {
     operationId: 'deleteFile',
     method: 'delete',
     path: '/api/sources/:id/files/{*path}',
-    summary: 'Delete a file; If-Match holds',
+    summary: 'Delete a file; honors If-Match',
     audit: { action: 'file.delete', kind: 'File', id: 'id', name: 'path' },
     status: 200,
     reply: { json: fileDeletedSchema },
@@ -91,7 +109,7 @@ export const fileEndpoints = {
     operationId: 'putTree',
     method: 'put',
     path: '/api/sources/:id/tree',
-    summary: "Make the given files the source's whole content, in one step",
+    summary: 'Replace all files of the source with the given ones, in one step',
     audit: { action: 'source.replace-files', kind: 'CodeSource', id: 'id' },
     body: treeUpload,
     status: 200,
@@ -103,7 +121,7 @@ export const fileEndpoints = {
     operationId: 'addToTree',
     method: 'post',
     path: '/api/sources/:id/tree',
-    summary: 'Add and replace the given files, in one step',
+    summary: 'Add or replace the given files, in one step',
     audit: { action: 'source.add-files', kind: 'CodeSource', id: 'id' },
     body: treeUpload,
     status: 200,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 import { routes, type AnyEndpoint, type Call, type Reply, type Route } from '../http/endpoint.ts';
-import { actedOn, isoTime, SUCCESS } from '../resources/shape.ts';
+import { actedOn, isoTime, SUCCESS } from '../object-access/shape.ts';
 import { contentTypeOf } from './content-types.ts';
 import { fileEndpoints } from './file-endpoints.ts';
 import type { FileView } from './file-schemas.ts';
@@ -69,7 +69,7 @@ async function getFile(
   const headers = { ETag: etagOf(entry.digest), Vary: 'Accept' };
   if (isCurrent(preconditionsOf(request), entry)) return { status: 304, headers };
   if (acceptsJson(request.headers.accept)) {
-    // Nobody has to read the answer soon: until then it is in memory.
+    // The caller may read the answer late: until then it is in memory.
     onAnswered(budget.take(entry.size));
     return { headers, json: envelope(entry, await service.bytes(entry)) };
   }
@@ -78,7 +78,7 @@ async function getFile(
       ...headers,
       'Content-Type': contentTypeOf(entry.path),
       'Content-Length': String(entry.size),
-      // Somebody's uploaded page must never run on this origin (M6).
+      // An uploaded page must never run on this origin (M6).
       'Content-Disposition': 'attachment',
       'Content-Security-Policy': 'sandbox',
     },
@@ -86,7 +86,7 @@ async function getFile(
   };
 }
 
-/** Only where JSON is named, and nothing is liked better: every client sends a wildcard. */
+/** Only where JSON is named and nothing is preferred to it: every client sends a wildcard. */
 function acceptsJson(accept: string | undefined): boolean {
   const ranges = (accept ?? '').split(',').map((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
@@ -110,7 +110,7 @@ function envelope(entry: TreeEntry, bytes: Buffer): FileView {
   };
 }
 
-/** The bytes as text where that gives back the very bytes; undefined otherwise. */
+/** The bytes as text if that can be converted back to the same bytes; undefined otherwise. */
 function asText(bytes: Buffer): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {

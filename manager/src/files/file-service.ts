@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { filePathProblem } from '@wherry/core/checks/file-path.ts';
-import { treePathProblem } from '@wherry/core/checks/tree-paths.ts';
+import { filePathProblem } from '@wherry/core/trees/file-path.ts';
+import { treePathProblem } from '@wherry/core/trees/tree-paths.ts';
 import { conflict, invalid, notFound, type DomainError } from '@wherry/core/errors.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
@@ -22,7 +22,7 @@ interface FileServiceOptions {
 }
 
 /**
- * What comes over the network, which is not read before it may be kept: stores it as blobs, each of up to `limit`
+ * An upload from the network, which is not read before it may be stored: stores it as blobs, each of up to `limit`
  * bytes.
  * @throws DomainError `too_large`, `validation_failed`, `unsupported_media_type`.
  */
@@ -66,7 +66,7 @@ export class FileService {
   }
 
   /**
-   * Stores an upload and puts it at the path. Conditions are judged again when the head moves.
+   * Stores an upload and puts it at the path. Conditions are checked again when the head moves.
    * @param target createOnly refuses a path that has a file.
    * @throws DomainError `forbidden`, `precondition_failed`, `conflict`, `too_large`, `validation_failed`.
    */
@@ -77,7 +77,7 @@ export class FileService {
     const { trees, content } = this.#options;
     const check = (files: Files): void => {
       const before = files.get(path);
-      if (createOnly && before !== undefined) throw conflict(`The file ${path} exists already.`);
+      if (createOnly && before !== undefined) throw conflict(`The file ${path} already exists.`);
       checkPreconditions(conditions, before);
       checkPlace(files, path);
     };
@@ -110,7 +110,7 @@ export class FileService {
 
   /**
    * Puts many files in one step, one revision.
-   * @param whole whether they become all that the source has, or add to it.
+   * @param whole whether they replace all files of the source, or are added to them.
    * @returns the source, and how many files it then has.
    */
   async putTree(
@@ -149,7 +149,7 @@ function checkPath(path: string): void {
   if (problem !== undefined) throw invalid(`The path ${problem}.`, [{ path: 'path', message: problem }]);
 }
 
-/** A file cannot stand where a folder is, nor under another file. */
+/** A file cannot have the path of a folder, or lie below another file. */
 function checkPlace(files: Files, path: string): void {
   const problem = files.has(path) ? undefined : treePathProblem([...files.keys(), path]);
   if (problem !== undefined) throw conflict(`${problem}.`);

@@ -103,6 +103,8 @@ describe('code files', () => {
     '',
     'a%00b',
     'a%5Cb',
+    'a%C2%9Bb',
+    'a%E2%80%AEb',
     'a\\b',
     'C:/b',
     'c%3A%2Fb',

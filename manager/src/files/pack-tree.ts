@@ -20,7 +20,7 @@ export function packTree(files: readonly TreeEntry[], content: Pick<ContentStore
     tar.finalize();
   };
   const fail = (error: unknown): void => void packed.destroy(error instanceof Error ? error : undefined);
-  // A reader that leaves destroys what is packed, and with it the file that is being read.
+  // When the reader disconnects, the pack stream is destroyed, and with it the file that is being read.
   pipeline(tar, packed).catch(fail);
   writing().catch(fail);
   return packed;

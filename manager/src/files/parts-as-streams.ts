@@ -4,15 +4,15 @@ const HEADER = Buffer.from('Content-Type: application/octet-stream\r\n');
 const LINE_END = Buffer.from('\r\n');
 
 /**
- * Gives each part of a multipart form a first header that says it is bytes. busboy, which believes a part's first
- * Content-Type, then streams every part; a part without a filename it would hold in memory as a whole (M10).
+ * Gives each part of a multipart form a first header that declares bytes. busboy, which trusts a part's first
+ * Content-Type, then streams every part; otherwise it would hold a part without a filename in memory as a whole (M10).
  */
 export class PartsAsStreams extends Transform {
   /** What ends a part and begins the next, where a line end follows. */
   readonly #delimiter: Buffer;
   /**
-   * The end of the last chunk, in which a delimiter may have begun. The form's first one has no line end before it: it
-   * is searched as if it had.
+   * The end of the last chunk, in which a delimiter may have begun. The form's first delimiter has no line end before
+   * it: it is searched as if it had.
    */
   #unread = LINE_END;
   /** Bytes of that line end that are still to be left out. */

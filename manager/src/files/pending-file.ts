@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import { putFile, type Stored } from './put-file.ts';
 
-/** A file that is written piece by piece, of which it is known only at the end whether it is kept. */
+/** A file that is written piece by piece, and kept or dropped only at the end. */
 export class PendingFile {
   readonly #bytes = new PassThrough();
   readonly #stored: Promise<Stored>;
@@ -11,7 +11,7 @@ export class PendingFile {
 
   constructor(content: ContentStore, limit: number) {
     this.#stored = putFile(content, this.#bytes, limit);
-    // The store has ended early: what is written after that goes nowhere, and `keep` says why.
+    // The store has ended early: later writes are ignored, and `keep` says why.
     this.#stored.catch(() => this.#bytes.destroy());
     this.#bytes.on('error', () => undefined);
   }
@@ -25,7 +25,7 @@ export class PendingFile {
     waiting.abort();
   }
 
-  /** Its content cannot be this file's: nothing of it stays, and `keep` throws this error. */
+  /** Rejects the content: nothing of it is kept, and `keep` throws this error. */
   refuse(error: Error): void {
     this.#refusal ??= error;
     this.#bytes.destroy(new Error('the file is refused'));
@@ -42,7 +42,7 @@ export class PendingFile {
     return this.#stored;
   }
 
-  /** Resolves once nothing of it is left, where it was not kept. */
+  /** Resolves once a file that was not kept is removed completely. */
   async drop(): Promise<void> {
     this.#bytes.destroy(new Error('the file is not kept'));
     await this.#stored.catch(() => undefined);

@@ -21,12 +21,12 @@ export function etagOf(digest: string): string {
 export function checkPreconditions(given: Preconditions, current: TreeEntry | undefined): void {
   const tag = current === undefined ? undefined : etagOf(current.digest);
   if (given.ifMatch !== undefined && !listed(given.ifMatch, tag)) {
-    throw new DomainError('precondition_failed', 'The file is not the one that If-Match names: read it again.');
+    throw new DomainError('precondition_failed', 'The file does not match If-Match: read it again.');
   }
   if (given.ifNoneMatch !== undefined && listed(given.ifNoneMatch, tag)) {
     throw new DomainError(
       'precondition_failed',
-      'The file exists already, and If-None-Match requires that it does not.',
+      'The file already exists, but If-None-Match requires that it does not.',
     );
   }
 }

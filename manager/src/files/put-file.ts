@@ -10,8 +10,7 @@ export interface Stored {
 }
 
 /**
- * Stores a file, and says in the setting's words when it is too large. What the bytes themselves fail with stays as it
- * is.
+ * Stores a file; the error for one that is too large names the setting. Errors of the byte stream itself are passed on.
  */
 export async function putFile(content: ContentStore, bytes: AsyncIterable<Uint8Array>, limit: number): Promise<Stored> {
   let failure: unknown;

@@ -1,23 +1,20 @@
 import type { IncomingMessage } from 'node:http';
-import { z } from 'zod';
 import { DomainError, invalid, isDomainError } from '@wherry/core/errors.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import { bodyChunks, JSON_LIMIT } from '../http/json-body.ts';
 import { validate } from '../http/validate.ts';
 import { Base64Decoder } from './base64-decoder.ts';
 import { ContentScanner } from './content-scanner.ts';
+import { fileUploadSchema } from './file-schemas.ts';
 import { PendingFile } from './pending-file.ts';
 import type { Stored } from './put-file.ts';
 
 /** What a JSON upload may have beyond twice the file's own limit: escapes and base64 make it longer (M8). */
 const JSON_OVERHEAD = 65_536;
 
-const uploadSchema = z.strictObject({ content: z.string(), encoding: z.enum(['utf-8', 'utf8', 'base64']).nullish() });
-
 /**
- * Stores the file of a JSON body `{content, encoding?}` as it comes (M10). What encoding it has may come after the
- * content: until then it is written as both, as text and decoded from base64; most text is no base64 from its first
- * line on.
+ * Stores the file of a JSON body `{content, encoding?}` as it comes (M10). Its encoding may come after the content:
+ * until then it is written both as text and decoded from base64; most text stops being base64 in its first line.
  * @param limit bytes of the file.
  * @throws DomainError `too_large`, or `validation_failed` for a malformed body.
  */
@@ -43,7 +40,10 @@ async function readInto(
   const take = async (chunk?: Buffer): Promise<void> => {
     const text = scanner.push(decodeUtf8(utf8, chunk));
     if (scanner.envelopeLength > JSON_LIMIT)
-      throw new DomainError('too_large', `The JSON body beside its content is over its limit of ${JSON_LIMIT} bytes.`);
+      throw new DomainError(
+        'too_large',
+        `The JSON body, without its content, exceeds the limit of ${JSON_LIMIT} bytes.`,
+      );
     await Promise.all([writeText(files.text, text), writeBase64(files.base64, () => decoder.push(text))]);
   };
   let length = 0;
@@ -54,7 +54,7 @@ async function readInto(
   if (length === 0) throw invalid('A JSON body is required.');
   await take();
   const upload = validate(
-    uploadSchema,
+    fileUploadSchema,
     scanner.end(),
     'body (to store a JSON file as it is, send application/octet-stream)',
   );

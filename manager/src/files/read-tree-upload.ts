@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { extract, type Extract, type Header } from 'tar-stream';
-import { filePathProblem } from '@wherry/core/checks/file-path.ts';
+import { filePathProblem } from '@wherry/core/trees/file-path.ts';
 import { DomainError, invalid, isDomainError } from '@wherry/core/errors.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import { mediaType } from '../http/json-body.ts';
@@ -10,7 +10,7 @@ import { putFile } from './put-file.ts';
 import type { StoredFile } from './source-trees.ts';
 import { readForm, tooLarge } from './upload-part.ts';
 
-/** Of one upload: entries, folders among them, and bytes, also unpacked. */
+/** Of one upload: entries, including folders, and bytes, packed or unpacked. */
 const TREE_LIMITS = { entries: 20_000, bytes: 500 * 1024 * 1024 };
 /** Between the content of one file and the next: names, attributes, padding. tar-stream holds them in memory. */
 const HEADER_BYTES = 2 * 1024 * 1024;
@@ -20,7 +20,7 @@ const GZIP_TYPES = new Set(['application/gzip', 'application/x-gzip', 'applicati
 /**
  * Stores the files of a whole folder as blobs: of a tar, a compressed tar or a multipart form.
  * @param limit bytes of each file; `limits` are those of the whole.
- * @returns by path; where one comes twice, the later counts, as in tar.
+ * @returns by path; of two with the same path the later one counts, as in tar.
  * @throws DomainError `validation_failed` naming the entry, `too_large`, `unsupported_media_type`.
  */
 export async function readTreeUpload(
@@ -35,7 +35,7 @@ export async function readTreeUpload(
     return readTar(request, { content, limit, limits, gzip: GZIP_TYPES.has(type) });
   throw new DomainError(
     'unsupported_media_type',
-    'A tree comes as application/x-tar, application/gzip or multipart/form-data.',
+    'A tree must be sent as application/x-tar, application/gzip or multipart/form-data.',
   );
 }
 
@@ -46,7 +46,8 @@ async function readFormTree(
 ): Promise<Map<string, StoredFile>> {
   const files = new Map<string, StoredFile>();
   await readForm(request, { maxParts: limits.entries, maxBytes: limits.bytes }, async (part) => {
-    if (part.filename === '') throw invalid(`The part ${part.name} has no filename: it is the file's path.`);
+    if (part.filename === '')
+      throw invalid(`The part ${part.name} has no filename: send the file's path as its filename.`);
     const path = checkPath(part.filename);
     files.set(path, { path, ...(await putFile(content, part.content, limit)) });
   });
@@ -76,18 +77,18 @@ async function readTar(request: IncomingMessage, options: TarOptions): Promise<M
   })();
   const count = (chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> => counts.pass(chunks);
   const writing = options.gzip ? pipeline(source, createGunzip(), count, tar) : pipeline(source, count, tar);
-  // That the whole is too large is known to the writing; to the reading, it is one of its files that breaks off.
+  // The writing side knows that the upload is too large; the reading side only sees one of its files break off.
   const results = await Promise.allSettled([writing, reading]);
   if (received === 0) throw invalid('The body is empty: send a tar.');
   const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
   // What an entry was refused for says more than the stream that broke off because of it.
   const refusal = errors.find((error) => isDomainError(error));
   if (refusal !== undefined) throw refusal;
-  if (errors.length > 0) throw invalid(`The body is not a whole ${options.gzip ? 'gzip-compressed ' : ''}tar.`);
+  if (errors.length > 0) throw invalid(`The body is not a complete ${options.gzip ? 'gzip-compressed ' : ''}tar.`);
   return files;
 }
 
-/** What came of a tar so far, unpacked: it is refused as soon as it is too much. */
+/** How much of a tar has arrived, unpacked: it is refused as soon as it is too much. */
 class TarCounts {
   readonly #limits: typeof TREE_LIMITS;
   #bytes = 0;
@@ -120,7 +121,7 @@ class TarCounts {
 function treeTooLarge({ entries, bytes }: typeof TREE_LIMITS): DomainError {
   return new DomainError(
     'too_large',
-    `The upload is over its limits of ${entries} entries and ${bytes} bytes, also unpacked.`,
+    `The upload exceeds the limits of ${entries} entries and ${bytes} bytes, packed or unpacked.`,
   );
 }
 
@@ -137,7 +138,7 @@ async function readEntries(
     if (path === undefined) continue;
     // Nor does that of a file whose size cannot be read.
     const size: unknown = header.size;
-    if (typeof size !== 'number') throw invalid(`${path}: its size cannot be read.`);
+    if (typeof size !== 'number') throw invalid(`The size of ${path} in the tar cannot be read.`);
     if (size > limit) throw tooLarge(limit);
     const stored = await putFile(content, entry as AsyncIterable<Uint8Array>, limit);
     files.set(path, { path, ...stored, executable: ((header.mode ?? 0) & 0o100) !== 0 });
@@ -149,7 +150,7 @@ function entryPath(header: Header): string | undefined {
   if (header.type === 'directory') return undefined;
   if (header.type !== 'file' && header.type !== 'contiguous-file') {
     throw invalid(
-      `${header.name}: is a ${header.type ?? 'special'}; a tree holds plain files only, no links or specials.`,
+      `${header.name} is a ${header.type ?? 'special file'}: a tree may contain only plain files, no links or special files.`,
     );
   }
   return checkPath(header.name.replace(/^(?:\.\/)+/, ''));

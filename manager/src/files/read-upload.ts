@@ -39,7 +39,7 @@ async function readFormUpload(request: IncomingMessage, content: ContentStore, l
   return stored;
 }
 
-/** A form goes on only when each of its parts is read. */
+/** A form continues only when each of its parts has been read. */
 async function drain(content: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const chunk of content) void chunk;
 }

@@ -1,4 +1,4 @@
-import { treePathProblem } from '@wherry/core/checks/tree-paths.ts';
+import { treePathProblem } from '@wherry/core/trees/tree-paths.ts';
 import { conflict, DomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
@@ -7,10 +7,9 @@ import type { CodeSourceResource } from '@wherry/core/resources/kinds.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
 import { decodeTree, EMPTY_TREE, encodeTree, type TreeEntry } from '@wherry/core/trees/tree.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
-import { changeResource } from '../resources/writes.ts';
-import { missingSource } from '../sources/source-service.ts';
+import { Collection } from '../object-access/collection.ts';
 
-/** As many files as a tree's manifest takes. */
+/** The maximum number of files in a tree's manifest. */
 const MAX_FILES = 20_000;
 
 /** The files of a tree by path. */
@@ -32,14 +31,16 @@ interface SourceTreesOptions {
 }
 
 /**
- * The trees of sources. A change is blobs first, then the manifest, then the head by compare-and-swap: whoever dies on
- * the way leaves the old tree whole (F2), and of concurrent changes each is applied to what the other left.
+ * The trees of sources. A change writes the blobs, then the manifest, then the head by compare-and-swap: a crash in
+ * between leaves the old tree intact (F2), and concurrent changes are applied one after the other.
  */
 export class SourceTrees {
   readonly #options: SourceTreesOptions;
+  readonly #sources: Collection<'CodeSource'>;
 
   constructor(options: SourceTreesOptions) {
     this.#options = options;
+    this.#sources = new Collection('CodeSource', options);
   }
 
   /** The active files: of a manual source its head's, of a git source those of its last good sync. */
@@ -51,15 +52,14 @@ export class SourceTrees {
 
   /**
    * Changes the files of a manual source in one step.
-   * @param change edits the map that it is given, and may throw; it runs once a round, on what is then the head.
-   * @returns what `change` returned in the round that was written.
+   * @param change edits the map that it is given, and may throw; it runs once per attempt, on the current head.
+   * @returns what `change` returned in the attempt that was written.
    */
   change<T>(id: string, change: (files: Files) => T): Promise<T> {
     const { lock, content } = this.#options;
-    const target = { kind: 'CodeSource', id, missing: () => missingSource(id) } as const;
     return lock.run(`source/${id}`, async () => {
       let result: { value: T } | undefined;
-      await changeResource(this.#options, target, async (source) => {
+      await this.#sources.change(id, async (source) => {
         requireEditable(source);
         const files = await this.read(source);
         result = { value: change(files) };
@@ -69,12 +69,14 @@ export class SourceTrees {
         await content.put(bytes);
         return { ...source.spec, manual: { tree: digest } };
       });
-      if (result === undefined) throw new DomainError('internal_error', 'A change of files did not run.');
+      if (result === undefined) throw new DomainError('internal_error', 'The change of files did not run.');
       return result.value;
     });
   }
 
-  /** The entry for stored content: an unchanged file keeps its time, so that an upload of the same changes nothing. */
+  /**
+   * The entry for stored content: an unchanged file keeps its time, so that uploading the same content changes nothing.
+   */
   entryOf(file: StoredFile, before: TreeEntry | undefined): TreeEntry {
     const executable = file.executable ?? before?.executable === true;
     if (before?.digest === file.digest && (before.executable === true) === executable) return before;
@@ -86,13 +88,13 @@ export class SourceTrees {
 /** @throws DomainError `forbidden` for sources whose files are not to be written. */
 export function requireEditable(source: CodeSourceResource): void {
   if (source.spec.type !== 'manual')
-    throw new DomainError('forbidden', 'The files of a git source come from its repository: they cannot be written.');
+    throw new DomainError('forbidden', 'The files of a git source come from its repository: change them there.');
   if (!source.spec.enabled)
-    throw new DomainError('forbidden', 'The source is not enabled: its files cannot be written.');
+    throw new DomainError('forbidden', 'The source is disabled: enable it to change its files.');
 }
 
 function checkTree(files: Files): void {
-  if (files.size > MAX_FILES) throw new DomainError('too_large', `A source holds at most ${MAX_FILES} files.`);
+  if (files.size > MAX_FILES) throw new DomainError('too_large', `A source may have at most ${MAX_FILES} files.`);
   const problem = treePathProblem(files.keys());
   if (problem !== undefined) throw conflict(`${problem}.`);
 }

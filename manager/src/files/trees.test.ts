@@ -162,6 +162,7 @@ describe('whole trees', () => {
     ['a path outside (F1)', [{ name: '../x', content: 'x' }]],
     ['an absolute path (F1)', [{ name: '/x', content: 'x' }]],
     ['.git (F1)', [{ name: '.git/config', content: 'x' }]],
+    ['a direction of text (F1)', [{ name: 'a\u202egnp.ts', content: 'x' }]],
     [
       'a file under a file',
       [

@@ -58,7 +58,7 @@ describe('a tree upload is bounded as it comes (M10)', () => {
     expect(await read('application/gzip', gzipSync(await tarOf(three)))).toEqual(['a', 'b', 'c']);
     const whole = {
       ...tooLarge,
-      message: 'The upload is over its limits of 5 entries and 100000 bytes, also unpacked.',
+      message: 'The upload exceeds the limits of 5 entries and 100000 bytes, packed or unpacked.',
     };
     await expect(read('application/x-tar', await tarOf(four))).rejects.toMatchObject(whole);
     const bomb = gzipSync(await tarOf(four));
@@ -232,5 +232,23 @@ describe('uploads through the API (M10)', () => {
       gzipSync(folders),
     );
     expect([many.status, JSON.parse(many.body.toString())]).toMatchObject([413, { code: 'too_large' }]);
+  });
+
+  it('of a form with exactly 20,000 files are stored, a few at once', async () => {
+    let [open, mostOpen] = [0, 0];
+    const put = manager.content.put.bind(manager.content);
+    manager.content.put = async (...args) => {
+      mostOpen = Math.max(mostOpen, ++open);
+      return put(...args).finally(() => open--);
+    };
+    const target = {
+      method: 'PUT',
+      path: '/api/sources/app/tree',
+      headers: { 'content-type': 'multipart/form-data; boundary=X' },
+    };
+    const files = Array.from({ length: 20_000 }, (_, index): [string, number] => [`${index % 200}/${index}`, 1]);
+    expect((await rawRequest(manager, target, form(files))).status).toBe(200);
+    expect(mostOpen).toBeLessThanOrEqual(8);
+    expect((await rawRequest(manager, target, form([...files, ['one-more', 1]]))).status).toBe(413);
   });
 });

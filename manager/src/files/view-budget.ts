@@ -3,23 +3,23 @@ import { BytePool } from '../http/byte-pool.ts';
 /** The file's bytes, its text, the JSON text and that one's bytes are in memory at once. */
 const COPIES = 4;
 /**
- * Files up to this many bytes have a pool of their own: large answers that are not read keep nobody from small files.
+ * Files up to this many bytes have a pool of their own: large answers that are not read do not block small files.
  */
 const SMALL_FILE_BYTES = 256 * 1024;
 const LARGE_BYTES = 128 * 1024 * 1024;
 const SMALL_BYTES = 32 * 1024 * 1024;
 const REFUSAL =
-  'Too many other files are being answered as JSON: try again in a moment, or get the bytes without Accept: application/json.';
+  'Too many other files are being sent as JSON: try again in a moment, or get the bytes without Accept: application/json.';
 
-/** What all files that are answered as JSON may take of memory, until their answers are read (M10). */
+/** The memory for all files that are being sent as JSON, until their answers are read (M10). */
 export class ViewBudget {
   readonly #large = new BytePool(LARGE_BYTES, REFUSAL);
   readonly #small = new BytePool(SMALL_BYTES, REFUSAL);
 
   /**
    * @param size bytes of the file.
-   * @returns how to give it back; harmless a second time.
-   * @throws DomainError `unavailable` while others have it.
+   * @returns a function that releases it, which may be called again.
+   * @throws DomainError `unavailable` while it is in use by others.
    */
   take(size: number): () => void {
     return (size > SMALL_FILE_BYTES ? this.#large : this.#small).take(size * COPIES);

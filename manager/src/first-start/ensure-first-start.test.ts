@@ -2,7 +2,7 @@ import { DomainError } from '@wherry/core/errors.ts';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import { testKeyRing } from '@wherry/testing/test-key-ring.ts';
-import { openConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import { openConfidential } from '@wherry/core/confidential/confidential-fields.ts';
 import type { AuditRecord } from '../audit/audit-record.ts';
 import { ensureFirstStart } from './ensure-first-start.ts';
 

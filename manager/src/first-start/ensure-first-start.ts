@@ -1,43 +1,47 @@
 import { DomainError, isDomainError } from '@wherry/core/errors.ts';
-import { generateKeyValue, keyValueSchema } from '@wherry/core/keys/key-value.ts';
+import { generateKeyValue, keyValueSchema } from '@wherry/core/crypto/key-value.ts';
 import { nameFor } from '@wherry/core/names.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import { sealConfidential } from '@wherry/core/confidential/confidential-fields.ts';
 import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { accessGroups, settingValue } from '@wherry/core/settings-definitions.ts';
 import { systemRecord, type AuditObject } from '../audit/audit-record.ts';
 import type { AuditStore } from '../audit/audit-store.ts';
 import { MANAGEMENT_GROUP } from '../key-groups/key-group-service.ts';
-import { stampNew } from '../resources/writes.ts';
+import { stampNew } from '../object-access/collection.ts';
 
-/** On the Settings object once the first start is done: what it made and was deleted since does not come back. */
+/**
+ * On the Settings object once the first start is done: objects that it created and that were deleted since do not come
+ * back.
+ */
 const DONE = 'wherry.dev/first-start';
-/** The same, for whoever makes the object again when somebody deleted it. */
+/** The same, for code that creates the object again after it was deleted. */
 export const FIRST_START_DONE = { [DONE]: 'done' };
 const KEY_NAME = 'bootstrap';
 
 interface FirstStartOptions {
   store: ResourceStore;
-  /** Where it is recorded that the group and the key were made (M9). */
+  /** Records that the group and the key were created (M9). */
   audit: Pick<AuditStore, 'append'>;
   keyRing: KeyRing;
   clock: Clock;
   /** The value of `WHERRY_MANAGEMENT_KEY`, used on the first start alone. */
   managementKey?: string | undefined;
   /**
-   * Makes the key once more at any later start that finds no key at all that may manage: else nobody could use the API.
+   * Creates the key again at any later start that finds no key with management access: otherwise nobody could use the
+   * API.
    */
   whenNoneIsLeft?: boolean;
 }
 
 /**
  * On the first start with some data: the Settings object, the group `management` and in it the key `bootstrap`. The
- * mark is set last, so that a start that died half-way is done again; the key then has a new value.
+ * mark is set last, so that a start that was interrupted is done again; the key then has a new value.
  * @returns the key's value on the first start, nothing on any other.
- * @throws DomainError `validation_failed` for a given value that breaks the rule of values.
+ * @throws DomainError `validation_failed` for a given value that is not a valid key value.
  */
 export async function ensureFirstStart(
   options: FirstStartOptions,
@@ -54,7 +58,7 @@ export async function ensureFirstStart(
   return { managementKey: { value, generated: options.managementKey === undefined } };
 }
 
-/** Whether no key is in any of the groups that may manage, `management` being one of them. */
+/** Whether no key is in any of the groups with management access, `management` being one of them. */
 async function isLockedOut({ store }: FirstStartOptions, settings: SettingsResource): Promise<boolean> {
   const groups = accessGroups(settingValue(settings.spec.values, 'api.access-groups'));
   if (!groups.includes(MANAGEMENT_GROUP)) return false;
@@ -74,8 +78,8 @@ function checkValue(value: string): void {
 }
 
 /**
- * With kubectl the object can be deleted, and the mark with it. Keys that may manage show that it was there: their
- * first start is not done again, which would bring back a key that was deleted.
+ * With kubectl the object can be deleted, and the mark with it. Keys with management access show that it existed: then
+ * the first start is not done again, because that would bring back a key that was deleted.
  */
 async function makeSettings({ store, clock }: FirstStartOptions): Promise<SettingsResource> {
   const { items } = await store.list('ApiKey');
@@ -118,7 +122,7 @@ async function ensureKey({ store, clock, keyRing }: FirstStartOptions, value: st
     spec: {
       keyGroup: MANAGEMENT_GROUP,
       displayName: KEY_NAME,
-      description: 'Made on the first start.',
+      description: 'Created on the first start.',
       value: sealed,
       enabled: true,
     },
@@ -130,7 +134,7 @@ async function markDone({ store }: FirstStartOptions): Promise<void> {
   for (;;) {
     const settings = await store.get('Settings', SETTINGS_NAME);
     if (settings === undefined)
-      throw new DomainError('internal_error', 'The Settings object went away during the first start.');
+      throw new DomainError('internal_error', 'The Settings object was deleted during the first start.');
     const annotations = { ...settings.metadata.annotations, ...FIRST_START_DONE };
     try {
       await store.update({ ...settings, metadata: { ...settings.metadata, annotations } });

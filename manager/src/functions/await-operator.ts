@@ -10,8 +10,8 @@ interface AwaitOperatorOptions {
 }
 
 /**
- * Holds the answer to a function's write back until the operator has taken it in, so that whoever made a function can
- * call it at once, and sees its status in the answer. It gives up after the limit: the write itself is safe.
+ * Delays the answer to a function's write until the operator has processed it, so that whoever created a function can
+ * call it at once and sees its status in the answer. It gives up after the limit: the write itself is safe.
  */
 export class AwaitOperator {
   readonly #options: AwaitOperatorOptions;
@@ -28,7 +28,7 @@ export class AwaitOperator {
     const seen = Promise.withResolvers<FunctionResource | undefined>();
     const look = (object: FunctionResource | undefined): void => {
       if (object?.metadata.uid !== uid) return;
-      // A later generation is somebody else's write: there is nothing to wait for any more.
+      // A later generation is somebody else's write: there is nothing more to wait for.
       if (object.metadata.generation > generation || object.status.observedGeneration === generation)
         seen.resolve(object);
     };

@@ -1,18 +1,18 @@
-import { findCondition } from '@wherry/core/conditions.ts';
+import { findCondition } from '@wherry/core/resources/conditions.ts';
 import { functionSpecSchema, type Cors, type FunctionSpec } from '@wherry/core/resources/function.ts';
 import { displayName, type FunctionResource } from '@wherry/core/resources/kinds.ts';
-import { isoOrNull, isoTime, timesOf } from '../resources/shape.ts';
+import { isoOrNull, isoTime, timesOf } from '../object-access/shape.ts';
 import type { FunctionBody, FunctionView, RevisionView } from './function-schemas.ts';
 
-/** What a body that leaves it out does not change. */
+/** Fields that a body without them does not change. */
 type Kept = Pick<FunctionSpec, 'enabled'> & {
   keyGroups: FunctionSpec['keyGroups'];
   revision: FunctionSpec['revision'];
 };
 
-/** The spec that a body stands for, with the defaults of the schema for what it leaves out, `kept` aside. */
+/** The spec that a body stands for, with the defaults of the schema for omitted fields, except those in `kept`. */
 export function specOf(body: FunctionBody, kept: Kept): FunctionSpec {
-  // Only null and [] open a function: who changes its timeout alone must not.
+  // Only null and [] make a function public: changing only its timeout must not.
   const keyGroups = body.keys === undefined ? (kept.keyGroups ?? []) : [...new Set(body.keys)];
   return functionSpecSchema.parse(
     withoutEmpty({
@@ -86,9 +86,9 @@ function corsView(cors: Cors): FunctionView['cors'] {
 type Readiness = Pick<FunctionView['status'], 'ready' | 'reason' | 'message'>;
 
 /**
- * Whether calls are answered by a good revision, and what is wrong if anything is. The condition Ready says the latter:
- * it is False after a broken edit too, while the last good revision still answers. What it says of an earlier
- * definition does not know this one.
+ * Whether a working revision answers calls, and what is wrong if anything is. The condition Ready says the latter: it
+ * is False after a broken edit too, while the last good revision still answers. What it says about an earlier
+ * definition does not apply to this one.
  */
 function readiness(resource: FunctionResource): Readiness {
   const { spec, status, metadata } = resource;

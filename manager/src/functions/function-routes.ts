@@ -1,5 +1,5 @@
 import { routes, type Route } from '../http/endpoint.ts';
-import { actedOn, byName } from '../resources/shape.ts';
+import { actedOn, byName } from '../object-access/shape.ts';
 import { functionEndpoints } from './function-endpoints.ts';
 import { functionView, revisionViews } from './function-mapping.ts';
 import type { FunctionService } from './function-service.ts';
@@ -16,7 +16,7 @@ export function functionRoutes(service: FunctionService, functionUrl: string): R
     create: async ({ body }) => changed(await service.create(body)),
     get: async ({ params }) => reply(await service.get(params.id)),
     replace: async ({ params, body }) => changed(await service.replace(params.id, body)),
-    remove: async ({ params }) => ({ objects: [actedOn(await service.remove(params.id))] }),
+    remove: async ({ params }) => ({ objects: (await service.remove(params.id)).map(actedOn) }),
     enable: async ({ params }) => changed(await service.setEnabled(params.id, true)),
     disable: async ({ params }) => changed(await service.setEnabled(params.id, false)),
     revisions: async ({ params }) => ({ json: { revisions: revisionViews(await service.get(params.id)) } }),

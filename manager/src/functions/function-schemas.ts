@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { deceptiveCharacters } from '@wherry/core/deceptive-characters.ts';
 import {
   corsSchema,
   functionSpecSchema,
@@ -7,64 +8,88 @@ import {
   resourcesSchema,
   scalingSchema,
 } from '@wherry/core/resources/function.ts';
-import { digestSchema } from '@wherry/core/resources/meta.ts';
+import { digestSchema, nameSchema } from '@wherry/core/resources/meta.ts';
+import { textSchema } from '@wherry/core/resources/text.ts';
 import { parseRoute } from '@wherry/core/routes/route-pattern.ts';
-import { timeSchema } from '../resources/shape.ts';
+import { HANDLER, inDocument, PLAIN_NAME, ROUTE } from '../http/patterns.ts';
+import { timeSchema } from '../object-access/shape.ts';
 
 const spec = functionSpecSchema.shape;
 const cors = corsSchema.shape;
 const scaling = scalingSchema.shape;
 const resources = resourcesSchema.shape;
 
-/** A bare route check with the sentence of what is wrong. */
-const route = z.string().superRefine((value, context) => {
-  try {
-    parseRoute(value);
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'is not a route pattern' });
-  }
-});
+/** Stricter than `spec.displayName`: what a custom resource may hold stays what it was. */
+const name = textSchema(1, 64)
+  .regex(/\S/, 'must not be blank')
+  .superRefine((value, context) => {
+    const problem = deceptiveCharacters(value);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+  })
+  .meta(PLAIN_NAME);
+
+/** A route check whose message says what is wrong. */
+const route = z
+  .string()
+  .superRefine((value, context) => {
+    try {
+      parseRoute(value);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'is not a route pattern' });
+    }
+  })
+  .meta({ maxLength: 512, ...ROUTE });
+
+const CODE = 'code/';
+const MAX_HANDLER = 1024 + 65;
 
 /** Crude Functions' handlers begin with `code/`; ours do not, so it is dropped. */
-const handler = z
-  .string()
-  .max(1100)
-  .transform((value) => value.replace(/^code\//, ''))
-  .pipe(handlerSchema);
+const handler = textSchema(3, MAX_HANDLER + CODE.length)
+  .transform((value) => (value.startsWith(CODE) ? value.slice(CODE.length) : value))
+  .pipe(handlerSchema)
+  .meta({ maxLength: MAX_HANDLER, ...HANDLER });
 
 /** The body of POST and PUT. `null` stands for the default wherever a field is optional. */
 export const functionBodySchema = z
   .strictObject({
-    name: z.string().min(1).max(64).regex(/\S/, 'must not be blank'),
-    description: z.string().max(1024).nullish(),
+    name,
+    description: textSchema(0, 1024).nullish(),
     handler,
     route,
-    methods: spec.methods,
+    methods: spec.methods.meta({ uniqueItems: true }),
     keys: z
-      .array(z.string().max(63))
+      .array(nameSchema)
       .max(64)
       .nullish()
-      .describe('Ids of the key groups that may call; null or [] for anybody. PUT: unchanged when left out'),
+      .describe(
+        'Ids of the key groups that may call the function; null or [] for anybody. PUT: unchanged when omitted',
+      ),
     cors: z
       .strictObject({
         origins: cors.origins,
         credentials: z.boolean().nullish(),
-        maxAge: z.int().min(0).max(86_400).nullish().describe('Seconds; 86400 when left out'),
+        maxAge: z.int().min(0).max(86_400).nullish().describe('Seconds; 86400 when omitted'),
         allowHeaders: cors.allowHeaders.nullable(),
         exposeHeaders: cors.exposeHeaders.nullable(),
       })
       .refine((value) => !(value.credentials === true && value.origins.includes('*')), {
         path: ['credentials'],
         message: 'must not be true when origins contains *',
+        params: inDocument({
+          not: {
+            properties: { credentials: { const: true }, origins: { contains: { const: '*' } } },
+            required: ['credentials'],
+          },
+        }),
       })
       .nullish(),
-    enabled: z.boolean().nullish().describe('POST: true when left out. PUT: unchanged when left out'),
+    enabled: z.boolean().nullish().describe('POST: true when omitted. PUT: unchanged when omitted'),
     timeoutSeconds: spec.timeoutSeconds.unwrap().nullish(),
     maxRequestBytes: spec.maxRequestBytes.unwrap().nullish(),
     maxConcurrency: spec.maxConcurrency
       .unwrap()
       .optional()
-      .describe('Calls at once over all instances; null: the limit of the service, 1000'),
+      .describe('Concurrent calls over all instances; null for the limit of the service, 1000'),
     scaling: z
       .strictObject({
         minReplicas: scaling.minReplicas.unwrap().nullish(),
@@ -125,7 +150,7 @@ const functionViewSchema = z
     createdAt: timeSchema,
     updatedAt: timeSchema,
     status: z.strictObject({
-      ready: z.boolean().describe('Whether calls are answered by a good revision'),
+      ready: z.boolean().describe('Whether a working revision answers calls'),
       reason: z.string(),
       message: z.string(),
       url: z.string(),

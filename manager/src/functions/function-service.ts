@@ -1,42 +1,53 @@
-import { conflictingFunction } from '@wherry/core/checks/route-conflicts.ts';
+import { conflictingFunction } from '@wherry/core/resources/route-conflicts.ts';
 import { conflict, isDomainError, notFound } from '@wherry/core/errors.ts';
 import { functionNameFor } from '@wherry/core/names.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { FunctionSpec } from '@wherry/core/resources/function.ts';
-import { displayName, type FunctionResource } from '@wherry/core/resources/kinds.ts';
+import { displayName, type FunctionResource, type FunctionSecretResource } from '@wherry/core/resources/kinds.ts';
 import { refused } from '../http/validate.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
-import { isId } from '../resources/shape.ts';
-import { changeResource, stampNew } from '../resources/writes.ts';
+import { Collection, stampNew } from '../object-access/collection.ts';
+import type { ScopedSecrets } from '../secrets/scoped-secrets.ts';
 import type { AwaitOperator } from './await-operator.ts';
 import { specOf } from './function-mapping.ts';
 import type { FunctionBody } from './function-schemas.ts';
+
+interface FunctionServiceOptions {
+  store: ResourceStore;
+  clock: Clock;
+  lock: KeyedLock;
+  operator: AwaitOperator;
+  scopedSecrets: ScopedSecrets;
+}
 
 /** Functions as resources: the rules over several objects are checked here, before anything is written. */
 export class FunctionService {
   readonly #store: ResourceStore;
   readonly #clock: Clock;
+  readonly #functions: Collection<'Function'>;
+  readonly #groups: Collection<'KeyGroup'>;
   readonly #lock: KeyedLock;
   readonly #operator: AwaitOperator;
+  readonly #scopedSecrets: ScopedSecrets;
 
-  constructor(options: { store: ResourceStore; clock: Clock; lock: KeyedLock; operator: AwaitOperator }) {
+  constructor(options: FunctionServiceOptions) {
     this.#store = options.store;
     this.#clock = options.clock;
+    this.#functions = new Collection('Function', options);
+    this.#groups = new Collection('KeyGroup', options);
     this.#lock = options.lock;
     this.#operator = options.operator;
+    this.#scopedSecrets = options.scopedSecrets;
   }
 
-  async list(): Promise<FunctionResource[]> {
-    const { items } = await this.#store.list('Function');
-    return items.filter((item) => item.metadata.deletionTimestamp === undefined);
+  list(): Promise<FunctionResource[]> {
+    return this.#functions.list();
   }
 
   /** @throws DomainError `not_found`. */
-  async get(id: string): Promise<FunctionResource> {
-    const found = isId(id) ? await this.#store.get('Function', id) : undefined;
-    if (found === undefined || found.metadata.deletionTimestamp !== undefined) throw missing(id);
-    return found;
+  get(id: string): Promise<FunctionResource> {
+    return this.#functions.get(id);
   }
 
   /**
@@ -52,7 +63,7 @@ export class FunctionService {
         try {
           return await this.#store.create({ kind: 'Function', metadata, spec });
         } catch (error) {
-          // The random suffix met another's.
+          // The random suffix is taken.
           if (!isDomainError(error, 'conflict')) throw error;
         }
       }
@@ -63,7 +74,7 @@ export class FunctionService {
   /** Replaces the definition; `enabled` and `keys` left out and the pin stay. Errors as for create, and `not_found`. */
   replace(id: string, body: FunctionBody): Promise<FunctionResource> {
     return this.#change(id, async ({ spec: { enabled, keyGroups, revision } }) => {
-      // Groups that stay are not looked for: the function of one that kubectl deleted stays closed.
+      // Groups that stay are not checked: a function whose group was deleted with kubectl stays closed.
       await this.#checkGroups(body.keys ?? []);
       const spec = specOf(body, { enabled, keyGroups, revision });
       await this.#checkRoute(spec, id);
@@ -89,31 +100,23 @@ export class FunctionService {
     });
   }
 
-  /** @returns what was removed. @throws DomainError `not_found`. */
-  async remove(id: string): Promise<FunctionResource> {
-    const found = await this.get(id);
-    try {
-      await this.#store.delete('Function', id, { uid: found.metadata.uid });
-      return found;
-    } catch (error) {
-      if (isDomainError(error, 'conflict') || isDomainError(error, 'not_found')) throw missing(id);
-      throw error;
-    }
+  /** @returns what was removed: the function and its secrets. @throws DomainError `not_found`. */
+  remove(id: string): Promise<(FunctionResource | FunctionSecretResource)[]> {
+    return this.#lock.run('functions', async () => {
+      const found = await this.get(id);
+      await this.#functions.remove(found);
+      return [found, ...(await this.#scopedSecrets.removeOf(found))];
+    });
   }
 
   async #change(id: string, change: (current: FunctionResource) => Promise<FunctionSpec>): Promise<FunctionResource> {
-    const changed = await this.#lock.run('functions', async () => {
-      await this.get(id);
-      const target = { kind: 'Function', id, missing: () => missing(id) } as const;
-      return changeResource({ store: this.#store, clock: this.#clock }, target, change);
-    });
+    const changed = await this.#lock.run('functions', () => this.#functions.change(id, change));
     return this.#operator.observed(changed);
   }
 
   async #checkGroups(ids: readonly string[]): Promise<void> {
     for (const [index, id] of ids.entries()) {
-      const group = isId(id) ? await this.#store.get('KeyGroup', id) : undefined;
-      if (group !== undefined && group.metadata.deletionTimestamp === undefined) continue;
+      if ((await this.#groups.find(id)) !== undefined) continue;
       throw refused([{ path: `keys.${index}`, message: `there is no key group ${id}` }]);
     }
   }
@@ -124,11 +127,7 @@ export class FunctionService {
     if (other === undefined) return;
     const shared = spec.methods.filter((method) => other.spec.methods.includes(method)).join(', ');
     throw conflict(
-      `The route ${spec.route} is taken for ${shared} by the function ${displayName(other)} (id ${other.metadata.name}).`,
+      `The route ${spec.route} is already taken for ${shared} by the function ${displayName(other)} (id ${other.metadata.name}).`,
     );
   }
-}
-
-function missing(id: string): ReturnType<typeof notFound> {
-  return notFound(`There is no function with the id ${id}.`);
 }

@@ -164,7 +164,7 @@ describe('the common rules of the API', () => {
       400,
       {
         code: 'validation_failed',
-        error: `${field === '' ? 'The body' : field}: ${message}.`,
+        error: `${field === '' ? 'The body' : `${field}:`} ${message}.`,
         details: [{ path: field, message }],
       },
     ]);
@@ -194,9 +194,20 @@ describe('the common rules of the API', () => {
     ]);
   });
 
+  it('names a hundred fields at most, and says how many more there are', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`field${at}`, 1]));
+    const answer = await api()
+      .post('/api/key-groups')
+      .send({ name: 'team', ...fields })
+      .expect(400);
+    const { error, details } = answer.body as { error: string; details: { path: string }[] };
+    expect(error).toBe('field0: is not a known field; there are 4999 more errors.');
+    expect(details.map(({ path }) => path)).toEqual(Object.keys(fields).slice(0, 100));
+  });
+
   it('says first which name is misspelt, not that the right one is missing', async () => {
     const answer = await api().post('/api/keys').send({ group: 'friends', name: 'key' }).expect(400);
-    expect(answer.body).toMatchObject({ error: 'group: is not a known field (and 1 more).' });
+    expect(answer.body).toMatchObject({ error: 'group: is not a known field; there is 1 more error.' });
   });
 
   it.each([
@@ -212,11 +223,13 @@ describe('the common rules of the API', () => {
 
   it.each([
     [{ methods: [] }, 'methods: must not be empty.'],
-    [{ name: '' }, 'name: must not be empty (and 1 more).'],
+    [{ name: '' }, 'name: must not be empty; there is 1 more error.'],
+    [{ name: 'a\x9b2Jb' }, 'name: must not contain control characters.'],
+    [{ name: 'a\u202eb' }, 'name: must not contain characters that change the direction of text.'],
     [{ timeoutSeconds: 0 }, 'timeoutSeconds: must be at least 1.'],
     [{ timeoutSeconds: 3601 }, 'timeoutSeconds: must be at most 3600.'],
     [{ name: 'n'.repeat(65) }, 'name: must have at most 64 characters.'],
-    [{ timeoutSeconds: '5' }, 'timeoutSeconds: must be number, not string.'],
+    [{ timeoutSeconds: '5' }, 'timeoutSeconds: must be a number, not a string.'],
   ])('puts limits into words: %j', async (fields, error) => {
     const answer = await api()
       .post('/api/functions')
@@ -260,7 +273,7 @@ describe('the common rules of the API', () => {
 
   it('refuses a trusted proxy that is no network', async () => {
     await expect(startTestManager({ trustedProxies: ['10.0.0.0/33'] })).rejects.toThrow(
-      '10.0.0.0/33 is not an address or network',
+      '10.0.0.0/33 is not an IP address or a network',
     );
   });
 });

@@ -43,6 +43,8 @@ describe('bad keys on the management port (M10)', () => {
     manager = await startTestManager({ trustedProxies: ['127.0.0.0/8', '::1'] });
     expect(await statuses(21, { 'x-forwarded-for': '198.51.100.1, 203.0.113.7' })).toEqual([...times(20, 401), 429]);
     expect(await statuses(1, { 'x-forwarded-for': '198.51.100.9, 203.0.113.7' })).toEqual([429]);
+    for (const same of ['::ffff:203.0.113.7', '::ffff:cb00:7107', '::FFFF:CB00:7107', '0:0:0:0:0:ffff:cb00:7107'])
+      expect(await statuses(1, { 'x-forwarded-for': same })).toEqual([429]);
     expect(await statuses(1, { 'x-forwarded-for': '203.0.113.8' })).toEqual([401]);
     await manager.stop();
     manager = await startTestManager();

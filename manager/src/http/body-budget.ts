@@ -7,20 +7,20 @@ import { hasBody, JSON_LIMIT } from './json-body.ts';
 const TOTAL_BYTES = 128 * 1024 * 1024;
 /** Of all other bodies: they are small, and a slow upload must not keep anybody from revoking a key. */
 const SMALL_BYTES = 32 * 1024 * 1024;
-/** What a body takes that is stored while it comes. */
+/** The memory of a body that is stored as it arrives. */
 const STREAMED_BYTES = 1024 * 1024;
 
 const REFUSAL = 'Too many other requests with bodies are being read: try again in a moment.';
 
-/** What all bodies that are being read may take of memory (M10). */
+/** The memory for all bodies that are being read (M10). */
 export class BodyBudget {
   readonly #uploads = new BytePool(TOTAL_BYTES, REFUSAL);
   readonly #small = new BytePool(SMALL_BYTES, REFUSAL);
 
   /**
-   * Takes what a request's body may need.
-   * @returns how to give it back; harmless a second time.
-   * @throws DomainError `unavailable` while others have it.
+   * Reserves what a request's body may need.
+   * @returns a function that releases it, which may be called again.
+   * @throws DomainError `unavailable` while it is in use by others.
    */
   take(endpoint: AnyEndpoint, request: IncomingMessage): () => void {
     return (endpoint.body?.kind === 'stream' ? this.#uploads : this.#small).take(bytesOf(endpoint, request));

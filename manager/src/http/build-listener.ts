@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
 import { DomainError, invalid, notFound } from '@wherry/core/errors.ts';
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
@@ -19,9 +19,9 @@ import { readPeer } from './peer.ts';
 
 interface ListenerOptions {
   routes: readonly Route[];
-  /** Who the request's credentials are; undefined for none and for bad ones. */
+  /** Whom the request's credentials identify; undefined for missing and invalid ones. */
   authenticate: (request: IncomingMessage) => Principal | undefined;
-  /** Who a request claims to be whose credentials are none or bad; undefined where it shows no key at all. */
+  /** Who a request without valid credentials claims to be; undefined where it has no key at all. */
   claimantOf: (request: IncomingMessage) => AuditActor | undefined;
   auditor: Auditor;
   clock: Clock;
@@ -110,17 +110,17 @@ function buildApp(
   return app;
 }
 
-/** In the middle of its request or of the answer: there is nobody to answer, and nothing is wrong. */
+/** The caller disconnected during its request or the answer: there is nobody to answer, and nothing is wrong. */
 function callerLeft(thrown: unknown, request: IncomingMessage): boolean {
   if (request.destroyed && !request.complete) return true;
   return thrown instanceof Error && (thrown as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
 }
 
-/** R10's rule on this port (M10): only callers whose key is bad are ever answered so. */
+/** R10's rule on this port (M10): only callers with an invalid key ever get this answer. */
 function tooManyBadKeys(): DomainError {
   return new DomainError(
     'throttled',
-    'Too many invalid keys were sent from this address: try again after Retry-After seconds.',
+    'Too many invalid keys were sent from this address. The Retry-After header says when to try again.',
   );
 }
 
@@ -129,7 +129,7 @@ function requireKnownCaller(request: IncomingMessage, state: RequestState): void
   if (api && state.principal === undefined) throw unauthorized();
 }
 
-/** express's URL parser rewrites what lies outside this (a `\` after a `#`, say): nothing of that kind comes so far. */
+/** express's URL parser rewrites what lies outside this (a `\` after a `#`, say): no such target gets this far. */
 function checkTarget(request: IncomingMessage): void {
   const target = request.url ?? '';
   if (target.startsWith('/') && /^[!-~]+$/.test(target) && !target.includes('#')) return;

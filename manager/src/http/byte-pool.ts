@@ -8,7 +8,7 @@ export class BytePool {
 
   /**
    * @param most bytes.
-   * @param refusal what is said while others have it.
+   * @param refusal the message while others use it.
    */
   constructor(most: number, refusal: string) {
     this.#most = most;
@@ -16,8 +16,8 @@ export class BytePool {
   }
 
   /**
-   * More than the pool has is given while nobody else has any.
-   * @returns how to give it back; harmless a second time.
+   * A request for more than the whole pool is granted while nobody else uses it.
+   * @returns a function that releases it, which may be called again.
    * @throws DomainError `unavailable`.
    */
   take(bytes: number): () => void {

@@ -8,7 +8,7 @@ import type { Permission, Principal } from './principal.ts';
 type QuerySchema = z.ZodObject;
 type JsonSchema = z.ZodType;
 
-/** What an endpoint takes as body. A `stream` is read by its handler: it may be larger than memory should hold. */
+/** The body that an endpoint accepts. A `stream` is read by its handler: it may be larger than memory should hold. */
 type RequestBody<B extends JsonSchema> =
   | {
       kind: 'json';
@@ -18,7 +18,8 @@ type RequestBody<B extends JsonSchema> =
     }
   | {
       kind: 'stream';
-      types: readonly string[];
+      /** By content type, for the document: what the body holds. */
+      types: Readonly<Record<string, z.ZodType>>;
       description: string;
     };
 
@@ -30,13 +31,13 @@ interface ReplyBody<R extends JsonSchema> {
 
 type Method = 'get' | 'post' | 'put' | 'delete';
 
-/** What a request becomes in the audit records (M9). */
+/** How a request appears in the audit records (M9). */
 export interface Audit {
   /** The kind and the verb. */
   action: `${string}.${string}`;
   kind: string;
   /**
-   * The parameters of the path that hold the object's id and its name; where there is none, the handler alone knows.
+   * The parameters of the path that hold the object's id and its name; where there is none, only the handler knows.
    */
   id?: string;
   name?: string;
@@ -44,13 +45,13 @@ export interface Audit {
   flag?: string;
 }
 
-/** Whatever changes something is audited; a read is where it gives plaintext values. */
+/** Every change is audited; a read is audited where it returns plaintext values. */
 type Audited<M extends Method> = M extends 'get' ? { audit?: Audit } : { audit: Audit };
 
 /**
  * The one declaration of an endpoint: the express route and the OpenAPI document are both made from it, so that they
- * cannot drift apart. An endpoint without a permission, or one that changes something without an audit action, does not
- * type-check, and is not mounted.
+ * cannot drift apart. An endpoint without a permission, or one that changes something without an audit action, fails
+ * the type check and is not mounted.
  */
 type Endpoint<
   P extends string = string,
@@ -90,7 +91,7 @@ export interface Call<E extends AnyEndpoint> {
   body: E extends { body?: RequestBody<infer B> } ? z.output<B> : never;
   /** For streamed bodies and conditional requests. */
   request: IncomingMessage;
-  /** Calls back once the answer is sent, or nobody waits for it any more. */
+  /** Calls back once the answer is sent, or the caller has disconnected. */
   onAnswered: (callback: () => void) => void;
   /** Undefined on public endpoints without credentials. */
   principal: Principal | undefined;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { DomainError, invalid } from '@wherry/core/errors.ts';
+import { refused } from './validate.ts';
 
 /** Bytes that a JSON body may have (M8). */
 export const JSON_LIMIT = 1_048_576;
@@ -71,7 +72,7 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
 
 /** The bytes of a JSON body as they come. @throws DomainError `too_large`. */
 export async function* bodyChunks(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
-  const tooLarge = new DomainError('too_large', `The JSON body is over its limit of ${limit} bytes.`);
+  const tooLarge = new DomainError('too_large', `The JSON body exceeds the limit of ${limit} bytes.`);
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
   let length = 0;
   // Destroying the request would take the answer's connection with it.
@@ -106,18 +107,18 @@ function step(byte: number | undefined): number {
 }
 
 /**
- * What no field may hold, whichever it is: a key that is code's own, half a pair of surrogates, which no store gives
- * back as it was, or NUL, which ends a text for others.
+ * What no field may hold, whichever it is: a key such as `__proto__`, half a pair of surrogates, which no store can
+ * preserve, or NUL, which ends a text for other programs.
  */
 function refusePoison(value: unknown, path: string): void {
-  if (typeof value === 'string' && !isText(value)) throw refused(path);
+  if (typeof value === 'string' && !isText(value)) throw notText(path);
   if (typeof value !== 'object' || value === null) return;
   for (const [key, child] of Object.entries(value)) {
     // The name itself cannot be shown.
-    if (!isText(key)) throw refused(path);
+    if (!isText(key)) throw notText(path);
     const here = path === '' ? key : `${path}.${key}`;
     if (!Array.isArray(value) && FORBIDDEN_KEYS.has(key)) {
-      throw invalid(`${here}: is not a known field.`, [{ path: here, message: 'is not a known field' }]);
+      throw refused([{ path: here, message: 'is not a known field' }]);
     }
     refusePoison(child, here);
   }
@@ -125,7 +126,6 @@ function refusePoison(value: unknown, path: string): void {
 
 const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
-function refused(path: string): DomainError {
-  const message = 'must be well-formed Unicode, without NUL';
-  return invalid(`${path === '' ? 'The body' : path}: ${message}.`, [{ path, message }]);
+function notText(path: string): DomainError {
+  return refused([{ path, message: 'must be well-formed Unicode, without NUL' }]);
 }

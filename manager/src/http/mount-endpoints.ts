@@ -13,7 +13,7 @@ import { mayUse, type Principal } from './principal.ts';
 import { sendBytes, sendEmpty, sendJson } from './reply.ts';
 import { validate } from './validate.ts';
 
-/** What earlier stages found out about a request. */
+/** What earlier stages determined about a request. */
 export type RequestState = AuditedCaller;
 
 interface MountOptions {
@@ -51,7 +51,7 @@ export function mountEndpoints(options: MountOptions): Router {
     mounted.all((request, response) => {
       requireCaller(routes, options.stateOf(request).principal);
       response.setHeader('Allow', allow);
-      throw new DomainError('method_not_allowed', `This path takes ${allow}.`);
+      throw new DomainError('method_not_allowed', `This path supports only ${allow}.`);
     });
   }
   return router;
@@ -60,7 +60,7 @@ export function mountEndpoints(options: MountOptions): Router {
 function checkRoutes(routes: readonly Route[]): void {
   const ids = new Set<string>();
   for (const { endpoint } of routes) {
-    // A declaration that came around the type check.
+    // A declaration that bypassed the type check.
     if ((endpoint.permission as string | undefined) === undefined)
       throw new Error(`${endpoint.operationId} declares no permission`);
     if (endpoint.method !== 'get' && (endpoint.audit as object | undefined) === undefined)
@@ -77,14 +77,14 @@ function allowed(routes: readonly Route[]): string[] {
   return (methods.includes('GET') ? [...methods, 'HEAD'] : methods).sort();
 }
 
-/** 401 comes before 405: only who may use one of the path's methods learns which there are. */
+/** 401 comes before 405: only callers that may use one of the path's methods learn which methods exist. */
 function requireCaller(routes: readonly Route[], principal: Principal | undefined): void {
   if (!routes.some((route) => mayUse(route.endpoint.permission, principal))) throw unauthorized();
 }
 
 /** The one answer to missing, unknown, disabled and expired keys and to keys without management access. */
 export function unauthorized(): DomainError {
-  return new DomainError('unauthorized', 'A valid management key is needed: send it as X-API-Key.');
+  return new DomainError('unauthorized', 'A valid management key is required: send it as X-API-Key.');
 }
 
 async function answer(
@@ -132,7 +132,7 @@ function whenClosed(response: ServerResponse, callback: () => void): void {
   else response.once('close', callback);
 }
 
-/** Unauthenticated callers learn nothing of what there is. */
+/** Unauthenticated callers learn nothing about which paths exist. */
 function requirePermission({ permission }: AnyEndpoint, principal: Principal | undefined): void {
   if (mayUse(permission, principal)) return;
   if (principal === undefined) throw unauthorized();
@@ -173,7 +173,7 @@ async function readBody(
   return validate(endpoint.body.schema as z.ZodType, without(value, readOnly), 'body');
 }
 
-/** A small body has no reason to be slow, and while it comes it has its place in the budget (M10). */
+/** A small body has no reason to be slow, and while it arrives it uses part of the budget (M10). */
 async function inTime<T>(reading: Promise<T>, clock: Pick<Clock, 'after'>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const tooSlow = new DomainError('request_timeout', `The JSON body did not arrive within ${JSON_BODY_MS / 1000} s.`);

@@ -3,15 +3,15 @@ import { PEER_HEADER } from '@wherry/core/feed/invocation.ts';
 import { clientAddress } from '@wherry/service/client-address.ts';
 import { plainAddress, type TrustedNetworks } from '@wherry/service/trusted-networks.ts';
 
-/** Who is at the other end, as far as it can be believed. */
+/** Who is at the other end, as far as that can be trusted. */
 interface Peer {
-  /** The caller's address, null where the connection is gone already. */
+  /** The caller's address; null where the connection is gone already. */
   client: string | null;
-  /** What it says of the caller is believed: it is in TRUSTED_PROXIES. */
+  /** What it reports about the caller is trusted: it is in TRUSTED_PROXIES. */
   isTrusted: boolean;
 }
 
-/** @param isBehindRouter the router alone can connect: the peer is the one that it names, not the router. */
+/** @param isBehindRouter only the router can connect: the peer is the one that it names, not the router. */
 export function readPeer({
   trusted,
   isBehindRouter,

@@ -4,7 +4,7 @@ export type Principal =
   | { type: 'user'; id: string; email: string; administrator: boolean };
 
 /**
- * What a route requires of its caller. `public`: it proves itself in another way (a webhook's signature). `manage`: any
+ * What a route requires of its caller. `public`: it authenticates in another way (a webhook's signature). `manage`: any
  * management key and any user. `administer`: any management key and administrators.
  */
 export type Permission = 'public' | 'manage' | 'administer';

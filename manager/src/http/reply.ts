@@ -5,7 +5,7 @@ import type { DomainError } from '@wherry/core/errors.ts';
 import { endAfterBody } from '@wherry/service/end-after-body.ts';
 import { ERROR_ANSWERS, errorBody } from './error-mapper.ts';
 
-/** On every answer of the API: it is data, never a page, and nobody's cache keeps it. */
+/** On every answer of the API: it is data, never a page, and must not be cached. */
 const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 
 type Headers = Record<string, string>;
@@ -47,7 +47,7 @@ export async function sendBytes(
   await pipeline(bytes, response);
 }
 
-/** Answers with the error's body. What is still coming of the request is thrown away, so that the answer arrives. */
+/** Answers with the error's body. The rest of the request is discarded, so that the answer arrives. */
 export function sendError(
   response: ServerResponse,
   error: DomainError,
@@ -58,7 +58,7 @@ export function sendError(
   response.req.resume();
   const bytes = writeJsonHead(response, status, errorBody(error, requestId), {
     ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
-    // The caller may send the rest for as long as it likes; here nobody waits for it.
+    // The caller may keep sending the rest; this does not wait for it.
     ...(status === 408 ? { Connection: 'close' } : {}),
     ...(status === 401 ? { 'WWW-Authenticate': 'ApiKey' } : {}),
     ...headers,

@@ -1,16 +1,21 @@
 import type { z } from 'zod';
+import { issueMessage } from '@wherry/core/issue-message.ts';
 import { invalid, type DomainError, type ErrorDetail } from '@wherry/core/errors.ts';
+
+/** Details of one error: as many as a caller can use. A body may have a hundred thousand offending fields. */
+const MAX_DETAILS = 100;
 
 /**
  * Checks a part of a request.
  * @param part names it in the error: `body`, `query`.
- * @throws DomainError `validation_failed` with a detail for each offending field; the first one makes its sentence.
+ * @throws DomainError `validation_failed` with a detail for each offending field, the first hundred of them; the first one
+ *   makes its sentence.
  */
 export function validate<S extends z.ZodType>(schema: S, value: unknown, part: string): z.output<S> {
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
   const { issues } = result.error;
-  // First what is not known: a misspelt name is often the reason that another is missing.
+  // Unknown fields first: a misspelt name is often the reason that another one is missing.
   const isUnknown = ({ code }: z.core.$ZodIssue): boolean => code === 'unrecognized_keys';
   const sorted = [...issues.filter(isUnknown), ...issues.filter((issue) => !isUnknown(issue))];
   throw refused(
@@ -21,16 +26,20 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown, part: s
 
 /** The error of one or more fields. */
 export function refused(details: ErrorDetail[], part = 'body'): DomainError {
-  const first = details[0];
-  const subject = first === undefined || first.path === '' ? `The ${part}` : first.path;
-  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : '';
-  return invalid(`${subject}: ${first?.message ?? 'is not valid'}${more}.`, details);
+  const { path, message } = details[0] ?? { path: '', message: 'is not valid' };
+  const subject = path === '' ? `The ${part}` : `${path}:`;
+  return invalid(`${subject} ${message}${alsoWrong(details.length - 1)}.`, details.slice(0, MAX_DETAILS));
 }
 
-/** A field that is fixed after creation may be sent back as it was read. @throws DomainError when it differs. */
-export function requireSame(field: string, given: string | undefined, current: string): void {
+function alsoWrong(more: number): string {
+  if (more < 1) return '';
+  return more === 1 ? '; there is 1 more error' : `; there are ${more} more errors`;
+}
+
+/** A field that cannot be changed after creation may be sent back as it was read. @throws DomainError when it differs. */
+export function requireSame(field: string, given: string | null | undefined, current: string | null): void {
   if (given === undefined || given === current) return;
-  throw refused([{ path: field, message: `is fixed after creation (it is ${current})` }]);
+  throw refused([{ path: field, message: `cannot be changed after creation (it is ${current})` }]);
 }
 
 function toDetails(issue: z.core.$ZodIssue, part: string): ErrorDetail[] {
@@ -41,17 +50,5 @@ function toDetails(issue: z.core.$ZodIssue, part: string): ErrorDetail[] {
   }
   if (issue.code === 'invalid_type' && issue.input === undefined)
     return [{ path: path.join('.'), message: 'is required' }];
-  return [{ path: path.join('.'), message: sentence(issue.message) }];
-}
-
-/** zod's own messages in the form of ours: what the field must be. */
-function sentence(message: string): string {
-  return message
-    .replace(/^Invalid input: expected (.+), received (.+)$/, 'must be $1, not $2')
-    .replace(/^Invalid option: expected one of (.+)$/, 'must be one of $1')
-    .replace(/^Too small: expected .+? to have >=1 \w+$/, 'must not be empty')
-    .replace(/^Too (?:small|big): expected .+? to (have|be) (.+)$/, 'must $1 $2')
-    .replace(/^(must (?:have|be)) >=/, '$1 at least ')
-    .replace(/^(must (?:have|be)) <=/, '$1 at most ')
-    .replace(/^Invalid /, 'is not a valid ');
+  return [{ path: path.join('.'), message: issueMessage(issue.message) }];
 }

@@ -1,5 +1,5 @@
 import { endpoint } from '../http/endpoint.ts';
-import { successSchema } from '../resources/shape.ts';
+import { successSchema } from '../object-access/shape.ts';
 import {
   GROUP_READ_ONLY,
   groupCreatedSchema,
@@ -61,7 +61,7 @@ export const keyGroupEndpoints = {
     operationId: 'deleteKeyGroup',
     method: 'delete',
     path: '/api/key-groups/:groupId',
-    summary: 'Delete a group that has no keys and that nothing requires',
+    summary: 'Delete a group that has no keys and that nothing refers to',
     audit: { action: 'key-group.delete', kind: 'KeyGroup', id: 'groupId' },
     status: 200,
     reply: { json: successSchema },

@@ -1,7 +1,7 @@
 import { displayName } from '@wherry/core/resources/kinds.ts';
 import { routes, type Route } from '../http/endpoint.ts';
-import { actedOn, byName, SUCCESS } from '../resources/shape.ts';
-import type { WriteBarrier } from '../resources/write-barrier.ts';
+import { actedOn, byName, SUCCESS } from '../object-access/shape.ts';
+import type { WriteBarrier } from '../object-access/write-barrier.ts';
 import { keyGroupEndpoints } from './key-group-endpoints.ts';
 import type { KeyGroupService } from './key-group-service.ts';
 
@@ -17,6 +17,6 @@ export function keyGroupRoutes(service: KeyGroupService, barrier: WriteBarrier):
       const group = await barrier.seen(await service.update(params.groupId, body));
       return { json: SUCCESS, objects: [actedOn(group)] };
     },
-    remove: async ({ params }) => ({ json: SUCCESS, objects: [actedOn(await service.remove(params.groupId))] }),
+    remove: async ({ params }) => ({ json: SUCCESS, objects: (await service.remove(params.groupId)).map(actedOn) }),
   });
 }

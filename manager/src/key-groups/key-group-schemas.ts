@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import { keyNameSchema } from '@wherry/core/resources/key-group.ts';
-import { SETS_NOTHING, setsSomething } from '../resources/shape.ts';
+import { textSchema } from '@wherry/core/resources/text.ts';
+import { fixedSchema, SETS_NOTHING, setsSomething } from '../object-access/shape.ts';
 
-const description = z.string().max(1024).nullish();
+const description = textSchema(0, 1024).nullish();
 
 export const groupCreateSchema = z.strictObject({ name: keyNameSchema, description });
 export type GroupCreate = z.output<typeof groupCreateSchema>;
 
 export const groupUpdateSchema = z
-  .strictObject({ name: z.string().optional().describe('Fixed after creation: may be sent unchanged'), description })
+  .strictObject({
+    name: fixedSchema,
+    description,
+  })
   .refine(setsSomething, SETS_NOTHING);
 export type GroupUpdate = z.output<typeof groupUpdateSchema>;
 

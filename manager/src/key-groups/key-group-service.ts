@@ -1,14 +1,14 @@
-import { conflict, DomainError, isDomainError, notFound } from '@wherry/core/errors.ts';
+import { conflict, DomainError, isDomainError } from '@wherry/core/errors.ts';
 import { nameFor } from '@wherry/core/names.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import { displayName, type KeyGroupResource } from '@wherry/core/resources/kinds.ts';
+import { displayName, type FunctionSecretResource, type KeyGroupResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { accessGroups, settingValue } from '@wherry/core/settings-definitions.ts';
 import { requireSame } from '../http/validate.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
-import { isId } from '../resources/shape.ts';
-import { changeResource, stampNew } from '../resources/writes.ts';
+import { Collection, stampNew } from '../object-access/collection.ts';
+import type { ScopedSecrets } from '../secrets/scoped-secrets.ts';
 import type { GroupCreate, GroupUpdate, GroupView } from './key-group-schemas.ts';
 
 /** The group of the first start; the API never deletes it under this name. */
@@ -18,17 +18,21 @@ export const MANAGEMENT_GROUP = 'management';
 export class KeyGroupService {
   readonly #store: ResourceStore;
   readonly #clock: Clock;
+  readonly #groups: Collection<'KeyGroup'>;
   readonly #lock: KeyedLock;
+  readonly #scopedSecrets: ScopedSecrets;
 
-  constructor(options: { store: ResourceStore; clock: Clock; lock: KeyedLock }) {
+  constructor(options: { store: ResourceStore; clock: Clock; lock: KeyedLock; scopedSecrets: ScopedSecrets }) {
     this.#store = options.store;
     this.#clock = options.clock;
+    this.#groups = new Collection('KeyGroup', options);
     this.#lock = options.lock;
+    this.#scopedSecrets = options.scopedSecrets;
   }
 
   async list(): Promise<GroupView[]> {
     const counts = await this.#keyCounts();
-    return (await this.#all()).map((group) => groupView(group, counts.get(group.metadata.name) ?? 0));
+    return (await this.#groups.list()).map((group) => groupView(group, counts.get(group.metadata.name) ?? 0));
   }
 
   async view(id: string): Promise<GroupView> {
@@ -37,15 +41,13 @@ export class KeyGroupService {
   }
 
   /** @throws DomainError `not_found`. */
-  async get(id: string): Promise<KeyGroupResource> {
-    const found = isId(id) ? await this.#store.get('KeyGroup', id) : undefined;
-    if (found === undefined || found.metadata.deletionTimestamp !== undefined) throw missingGroup(id);
-    return found;
+  get(id: string): Promise<KeyGroupResource> {
+    return this.#groups.get(id);
   }
 
   /** @throws DomainError `conflict` when the name is taken. */
   async create(body: GroupCreate): Promise<KeyGroupResource> {
-    if ((await this.#all()).some((group) => displayName(group) === body.name)) throw taken(body.name);
+    if ((await this.#groups.list()).some((group) => displayName(group) === body.name)) throw taken(body.name);
     const metadata = { name: nameFor(body.name), annotations: stampNew(this.#clock) };
     const spec = { displayName: body.name, ...optional(body.description) };
     try {
@@ -56,10 +58,8 @@ export class KeyGroupService {
     }
   }
 
-  async update(id: string, body: GroupUpdate): Promise<KeyGroupResource> {
-    await this.get(id);
-    const target = { kind: 'KeyGroup', id, missing: () => missingGroup(id) } as const;
-    return changeResource({ store: this.#store, clock: this.#clock }, target, (current) => {
+  update(id: string, body: GroupUpdate): Promise<KeyGroupResource> {
+    return this.#groups.change(id, (current) => {
       requireSame('name', body.name, displayName(current));
       if (body.description === undefined) return undefined;
       const { description: _old, ...rest } = current.spec;
@@ -68,45 +68,35 @@ export class KeyGroupService {
   }
 
   /**
-   * Deletes an empty group that nothing needs.
-   * @returns what was removed.
+   * Deletes an empty group that nothing refers to.
+   * @returns what was removed: the group and its secrets.
    * @throws DomainError `forbidden` for `management`; `conflict` while it has keys, a function requires it, or it may
    *   use the management API.
    */
-  remove(id: string): Promise<KeyGroupResource> {
+  remove(id: string): Promise<(KeyGroupResource | FunctionSecretResource)[]> {
     return this.#lock.run('keys', async () => {
       const group = await this.get(id);
       const name = displayName(group);
       if (name === MANAGEMENT_GROUP)
         throw new DomainError('forbidden', 'The group named management cannot be deleted.');
       await this.#refuseWhileNeeded(id, name);
-      try {
-        await this.#store.delete('KeyGroup', id, { uid: group.metadata.uid });
-        return group;
-      } catch (error) {
-        if (isDomainError(error, 'conflict') || isDomainError(error, 'not_found')) throw missingGroup(id);
-        throw error;
-      }
+      await this.#groups.remove(group);
+      return [group, ...(await this.#scopedSecrets.removeOf(group))];
     });
   }
 
   async #refuseWhileNeeded(id: string, name: string): Promise<void> {
     const keys = (await this.#keyCounts()).get(id) ?? 0;
-    if (keys === 1) throw conflict(`The group ${name} still has 1 key: delete it first.`);
-    if (keys > 1) throw conflict(`The group ${name} still has ${keys} keys: delete them first.`);
+    if (keys === 1) throw conflict(`The group ${name} still has a key: delete the key first.`);
+    if (keys > 1) throw conflict(`The group ${name} still has ${keys} keys: delete the keys first.`);
     const functions = await this.#store.list('Function');
     const user = functions.items.find((fn) => fn.spec.keyGroups?.includes(id) === true);
     if (user !== undefined)
       throw conflict(`The function ${displayName(user)} (id ${user.metadata.name}) requires the group ${name}.`);
     const settings = await this.#store.get('Settings', SETTINGS_NAME);
     if (accessGroups(settingValue(settings?.spec.values, 'api.access-groups')).includes(id)) {
-      throw conflict(`The setting api.access-groups names the group ${name}: take it out first.`);
+      throw conflict(`The setting api.access-groups names the group ${name}: remove the group from the setting first.`);
     }
-  }
-
-  async #all(): Promise<KeyGroupResource[]> {
-    const { items } = await this.#store.list('KeyGroup');
-    return items.filter((item) => item.metadata.deletionTimestamp === undefined);
   }
 
   async #keyCounts(): Promise<Map<string, number>> {
@@ -121,12 +111,8 @@ function groupView(group: KeyGroupResource, keyCount: number): GroupView {
   return { id: group.metadata.name, name: displayName(group), description: group.spec.description ?? null, keyCount };
 }
 
-function missingGroup(id: string): DomainError {
-  return notFound(`There is no key group with the id ${id}.`);
-}
-
 function taken(name: string): DomainError {
-  return conflict(`A key group named ${name} exists already.`);
+  return conflict(`A key group named ${name} already exists.`);
 }
 
 function optional(description: string | null | undefined): { description?: string } {

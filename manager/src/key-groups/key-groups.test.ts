@@ -75,7 +75,7 @@ describe('key groups', () => {
     const id = await create('needed');
     const key = (await api().post('/api/keys').send({ groupId: id, name: 'k' }).expect(201)).body as { id: string };
     const notEmpty = await api().delete(`/api/key-groups/${id}`).expect(409);
-    expect((notEmpty.body as { error: string }).error).toBe('The group needed still has 1 key: delete it first.');
+    expect((notEmpty.body as { error: string }).error).toBe('The group needed still has a key: delete the key first.');
     await api().delete(`/api/keys/${key.id}`).expect(200);
     const fn = await api()
       .post('/api/functions')

@@ -1,5 +1,5 @@
 import { endpoint } from '../http/endpoint.ts';
-import { successSchema } from '../resources/shape.ts';
+import { successSchema } from '../object-access/shape.ts';
 import {
   KEY_READ_ONLY,
   keyCreatedSchema,
@@ -67,10 +67,10 @@ export const keyEndpoints = {
     operationId: 'deleteKey',
     method: 'delete',
     path: '/api/keys/:keyId',
-    summary: 'Delete a key; it is refused at once',
+    summary: 'Delete a key; calls with it are refused at once',
     audit: { action: 'key.delete', kind: 'ApiKey', id: 'keyId' },
     status: 200,
     reply: { json: successSchema },
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
   }),
 };

@@ -1,8 +1,8 @@
-import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
+import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import { displayName, type ApiKeyResource } from '@wherry/core/resources/kinds.ts';
 import { routes, type Route } from '../http/endpoint.ts';
 import type { KeyGroupService } from '../key-groups/key-group-service.ts';
-import { actedOn, byName, isoOrNull, SUCCESS, timesOf } from '../resources/shape.ts';
+import { actedOn, byName, isoOrNull, SUCCESS, timesOf } from '../object-access/shape.ts';
 import { keyEndpoints } from './key-endpoints.ts';
 import type { KeyView } from './key-schemas.ts';
 import type { KeyService } from './key-service.ts';
@@ -34,8 +34,14 @@ export function keyRoutes({ keys, groups, reader }: KeyRoutesOptions): Route[] {
       const group = (await groups.list()).find(({ id }) => id === key.spec.keyGroup) ?? null;
       return { json: { key: view(key, group?.name, query.includeValues), group }, objects: [actedOn(key)] };
     },
-    update: async ({ params, body }) => ({ json: SUCCESS, objects: [actedOn(await keys.update(params.keyId, body))] }),
-    remove: async ({ params }) => ({ json: SUCCESS, objects: [actedOn(await keys.remove(params.keyId))] }),
+    update: async ({ params, body, principal }) => ({
+      json: SUCCESS,
+      objects: [actedOn(await keys.update(params.keyId, body, principal))],
+    }),
+    remove: async ({ params, principal }) => ({
+      json: SUCCESS,
+      objects: (await keys.remove(params.keyId, principal)).map(actedOn),
+    }),
   });
 }
 

@@ -1,28 +1,27 @@
 import { z } from 'zod';
-import { keyValueSchema } from '@wherry/core/keys/key-value.ts';
+import { keyValueSchema } from '@wherry/core/crypto/key-value.ts';
 import { keyNameSchema } from '@wherry/core/resources/key-group.ts';
+import { nameSchema } from '@wherry/core/resources/meta.ts';
+import { textSchema } from '@wherry/core/resources/text.ts';
 import { groupViewSchema } from '../key-groups/key-group-schemas.ts';
-import { SETS_NOTHING, setsSomething, timeSchema } from '../resources/shape.ts';
+import { fixedSchema, includeValuesSchema, SETS_NOTHING, setsSomething, timeSchema } from '../object-access/shape.ts';
 
-const description = z.string().max(1024).nullish();
-const expiresAt = z.iso
-  .datetime({ offset: true })
-  .nullish()
-  .describe('From then on the key is an invalid one; null: never');
+const description = textSchema(0, 1024).nullish();
+const expiresAt = z.iso.datetime({ offset: true }).nullish().describe('When the key becomes invalid; null for never');
 
 export const keyCreateSchema = z.strictObject({
-  groupId: z.string().min(1).max(63),
+  groupId: nameSchema,
   name: keyNameSchema,
   description,
-  value: keyValueSchema.nullish().describe('Generated when left out'),
-  enabled: z.boolean().nullish().describe('true when left out'),
+  value: keyValueSchema.nullish().describe('Generated when omitted'),
+  enabled: z.boolean().nullish().describe('true when omitted'),
   expiresAt,
 });
 export type KeyCreate = z.output<typeof keyCreateSchema>;
 
 export const keyUpdateSchema = z
   .strictObject({
-    groupId: z.string().optional().describe('Fixed after creation: may be sent unchanged'),
+    groupId: fixedSchema,
     name: keyNameSchema.optional(),
     description,
     value: keyValueSchema.optional(),
@@ -34,13 +33,11 @@ export type KeyUpdate = z.output<typeof keyUpdateSchema>;
 
 export const KEY_READ_ONLY = ['id', 'groupName', 'lastUsedAt', 'createdAt'] as const;
 
-const includeValues = z
-  .enum(['true', 'false'])
-  .optional()
-  .transform((value) => value === 'true')
-  .describe('Whether to give the values; each such read is an audit record');
-export const keyListQuerySchema = z.strictObject({ groupId: z.string().optional(), includeValues });
-export const keyQuerySchema = z.strictObject({ includeValues });
+export const keyListQuerySchema = z.strictObject({
+  groupId: z.string().optional(),
+  includeValues: includeValuesSchema,
+});
+export const keyQuerySchema = z.strictObject({ includeValues: includeValuesSchema });
 
 const keyViewSchema = z
   .strictObject({
@@ -60,6 +57,6 @@ export type KeyView = z.output<typeof keyViewSchema>;
 export const keyListSchema = z.strictObject({ keys: z.array(keyViewSchema) });
 export const keyReplySchema = z.strictObject({
   key: keyViewSchema,
-  group: groupViewSchema.nullable().describe('null when the group is gone'),
+  group: groupViewSchema.nullable().describe('null when the group no longer exists'),
 });
 export const keyCreatedSchema = z.strictObject({ id: z.string(), name: z.string(), value: z.string() });

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { conflict, isDomainError, notFound, type DomainError } from '@wherry/core/errors.ts';
-import { generateKeyValue } from '@wherry/core/keys/key-value.ts';
+import { conflict, isDomainError } from '@wherry/core/errors.ts';
+import { generateKeyValue } from '@wherry/core/crypto/key-value.ts';
 import { nameFor } from '@wherry/core/names.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts';
-import { displayName, type ApiKeyResource } from '@wherry/core/resources/kinds.ts';
-import type { KeyAccess } from '../access/key-access.ts';
+import { sealConfidential } from '@wherry/core/confidential/confidential-fields.ts';
+import { displayName, type ApiKeyResource, type FunctionSecretResource } from '@wherry/core/resources/kinds.ts';
+import type { KeyAccess } from '../authentication/key-access.ts';
+import type { Principal } from '../http/principal.ts';
 import { refused, requireSame } from '../http/validate.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
-import { isId, isoTime } from '../resources/shape.ts';
-import { changeResource, stampNew } from '../resources/writes.ts';
-import type { WriteBarrier } from '../resources/write-barrier.ts';
+import { Collection, stampNew } from '../object-access/collection.ts';
+import { refuseReferencedValue } from '../object-access/referenced-value.ts';
+import { isoTime } from '../object-access/shape.ts';
+import type { WriteBarrier } from '../object-access/write-barrier.ts';
+import type { ScopedSecrets } from '../secrets/scoped-secrets.ts';
 import type { KeyCreate, KeyUpdate } from './key-schemas.ts';
 
 interface KeyServiceOptions {
@@ -20,34 +23,33 @@ interface KeyServiceOptions {
   keyRing: KeyRing;
   clock: Clock;
   lock: KeyedLock;
-  access: Pick<KeyAccess, 'holderOf'>;
+  access: Pick<KeyAccess, 'holderOf' | 'isLast'>;
   barrier: WriteBarrier;
+  scopedSecrets: ScopedSecrets;
 }
 
 /** API keys. Every write waits until authentication has seen it. */
 export class KeyService {
   readonly #options: KeyServiceOptions;
+  readonly #keys: Collection<'ApiKey'>;
+  readonly #groups: Collection<'KeyGroup'>;
 
   constructor(options: KeyServiceOptions) {
     this.#options = options;
+    this.#keys = new Collection('ApiKey', options);
+    this.#groups = new Collection('KeyGroup', options);
   }
 
   /** @param groupId only this group's. @throws DomainError `not_found` for an unknown group. */
   async list(groupId: string | undefined): Promise<ApiKeyResource[]> {
-    if (groupId !== undefined && !(await this.#groupExists(groupId)))
-      throw notFound(`There is no key group with the id ${groupId}.`);
-    const { items } = await this.#options.store.list('ApiKey');
-    return items.filter(
-      ({ metadata, spec }) =>
-        metadata.deletionTimestamp === undefined && (groupId === undefined || spec.keyGroup === groupId),
-    );
+    if (groupId === undefined) return this.#keys.list();
+    await this.#groups.get(groupId);
+    return (await this.#keys.list()).filter(({ spec }) => spec.keyGroup === groupId);
   }
 
   /** @throws DomainError `not_found`. */
-  async get(id: string): Promise<ApiKeyResource> {
-    const found = isId(id) ? await this.#options.store.get('ApiKey', id) : undefined;
-    if (found === undefined || found.metadata.deletionTimestamp !== undefined) throw missingKey(id);
-    return found;
+  get(id: string): Promise<ApiKeyResource> {
+    return this.#keys.get(id);
   }
 
   /**
@@ -57,7 +59,7 @@ export class KeyService {
    */
   create(body: KeyCreate): Promise<{ key: ApiKeyResource; value: string }> {
     return this.#options.lock.run('keys', async () => {
-      if (!(await this.#groupExists(body.groupId))) {
+      if ((await this.#groups.find(body.groupId)) === undefined) {
         throw refused([{ path: 'groupId', message: `there is no key group ${body.groupId}` }]);
       }
       const expiresAt = normalTime(body.expiresAt);
@@ -73,31 +75,45 @@ export class KeyService {
     });
   }
 
-  /** Sets what the body names; null clears. Errors as for create, and `not_found`; a past expiry is taken. */
-  update(id: string, body: KeyUpdate): Promise<ApiKeyResource> {
+  /**
+   * Sets what the body names; null clears. Errors as for create, and `not_found`; a past expiry is accepted, but not
+   * for the last key that may use the management API: `conflict`.
+   */
+  update(id: string, body: KeyUpdate, principal: Principal | undefined): Promise<ApiKeyResource> {
     return this.#options.lock.run('keys', async () => {
       const before = await this.get(id);
+      const isExpired = Date.parse(body.expiresAt ?? '') <= this.#options.clock.now();
+      if (body.enabled === false || isExpired) this.#refuseShutOut(before, principal);
       requireSame('groupId', body.groupId, before.spec.keyGroup);
-      refuseReferencedValue(before, body);
+      refuseReferencedValue(before.spec, body.value);
       if (body.name !== undefined) await this.#refuseTakenName(before.spec.keyGroup, body.name, id);
       if (body.value !== undefined) this.#refuseTakenValue(body.value, id);
-      const target = { kind: 'ApiKey', id, missing: () => missingKey(id) } as const;
-      const key = await changeResource(this.#options, target, (current) => this.#changed(current, body));
+      const key = await this.#keys.change(id, (current) => this.#changed(current, body));
       return this.#options.barrier.seen(key);
     });
   }
 
-  /** @returns what was removed. */
-  async remove(id: string): Promise<ApiKeyResource> {
-    const key = await this.get(id);
-    try {
-      await this.#options.store.delete('ApiKey', id, { uid: key.metadata.uid });
-    } catch (error) {
-      if (isDomainError(error, 'conflict') || isDomainError(error, 'not_found')) throw missingKey(id);
-      throw error;
-    }
-    await this.#options.barrier.gone(key);
-    return key;
+  /**
+   * @returns what was removed: the key and its secrets.
+   * @throws DomainError `conflict` for the last key that may use the management API.
+   */
+  remove(id: string, principal: Principal | undefined): Promise<(ApiKeyResource | FunctionSecretResource)[]> {
+    return this.#options.lock.run('keys', async () => {
+      const key = await this.get(id);
+      this.#refuseShutOut(key, principal);
+      await this.#keys.remove(key);
+      const secrets = await this.#options.scopedSecrets.removeOf(key);
+      await this.#options.barrier.gone(key);
+      return [key, ...secrets];
+    });
+  }
+
+  #refuseShutOut(key: ApiKeyResource, principal: Principal | undefined): void {
+    if (principal?.type === 'user' || !this.#options.access.isLast(key.metadata.name)) return;
+    throw conflict(
+      `The key ${displayName(key)} is the last one that may use the management API: ` +
+        'create or enable another key of a group that the setting api.access-groups names first.',
+    );
   }
 
   #changed(current: ApiKeyResource, body: KeyUpdate): ApiKeyResource['spec'] {
@@ -137,15 +153,10 @@ export class KeyService {
       return await createAs(nameFor(body.groupId, body.name));
     } catch (error) {
       if (!isDomainError(error, 'conflict')) throw error;
-      // Either another manager was first, or a key that once had this name still has its id.
+      // Either another manager was faster, or a key that once had this name still has its id.
       await this.#refuseTakenName(body.groupId, body.name);
       return createAs(nameFor(body.groupId, randomUUID(), body.name));
     }
-  }
-
-  async #groupExists(id: string): Promise<boolean> {
-    const group = isId(id) ? await this.#options.store.get('KeyGroup', id) : undefined;
-    return group !== undefined && group.metadata.deletionTimestamp === undefined;
   }
 
   async #refuseTakenName(groupId: string, name: string, id?: string): Promise<void> {
@@ -153,28 +164,14 @@ export class KeyService {
     const other = items.find(
       (key) => key.spec.keyGroup === groupId && displayName(key) === name && key.metadata.name !== id,
     );
-    if (other !== undefined) throw conflict(`A key named ${name} exists already in the group ${groupId}.`);
+    if (other !== undefined) throw conflict(`A key named ${name} already exists in the group ${groupId}.`);
   }
 
   #refuseTakenValue(value: string, id?: string): void {
     const holder = this.#options.access.holderOf(value);
-    // Whose it is stays unsaid: the answer would confirm a guess of somebody else's key.
+    // The message does not say whose it is: that would confirm a guess of somebody else's key.
     if (holder !== undefined && holder !== id) throw conflict('Another key has this value.');
   }
-}
-
-/**
- * The value would be taken out of the Secret's hands without a word, and come back with the next sync of the object.
- */
-function refuseReferencedValue({ spec }: ApiKeyResource, body: KeyUpdate): void {
-  const reference = spec.value.secretKeyRef;
-  if (body.value === undefined || reference === undefined) return;
-  const message = `comes from the Secret ${reference.name}, key ${reference.key}: change it there`;
-  throw refused([{ path: 'value', message }]);
-}
-
-function missingKey(id: string): DomainError {
-  return notFound(`There is no key with the id ${id}.`);
 }
 
 function normalTime(time: string | null | undefined): string | undefined {

@@ -165,6 +165,47 @@ describe('API keys', () => {
     await as('second-value-0123').expect(401);
   });
 
+  it('are not taken away while no other key may use the management API', async () => {
+    const last = ((await api().get('/api/keys?groupId=management')).body as { keys: KeyBody[] }).keys[0]!.id;
+    const past = '2026-01-01T00:00:00Z';
+    const refused = async (): Promise<void> => {
+      const remove = await api().delete(`/api/keys/${last}`).expect(409);
+      expect(remove.body).toMatchObject({
+        code: 'conflict',
+        error:
+          'The key bootstrap is the last one that may use the management API: create or enable another key of a group that the setting api.access-groups names first.',
+      });
+      for (const body of [{ enabled: false }, { expiresAt: past }]) {
+        expect((await api().put(`/api/keys/${last}`).send(body).expect(409)).body).toEqual({
+          ...(remove.body as object),
+          requestId: expect.any(String),
+        });
+      }
+    };
+    await create();
+    await refused();
+    const other = await create({ groupId: 'management', value: 'other-value-01234' });
+    for (const body of [{ enabled: false }, { enabled: true, expiresAt: past }]) {
+      await api().put(`/api/keys/${other.id}`).send(body).expect(200);
+      await refused();
+    }
+    await api().delete(`/api/keys/${other.id}`).expect(200);
+    await refused();
+    await api().put(`/api/keys/${last}`).send({ enabled: true, expiresAt: '2027-01-01T00:00:00Z' }).expect(200);
+    await api().get('/api/functions').expect(200);
+  });
+
+  it('are taken away while one of another access group is left', async () => {
+    const { id } = await create({ value: 'other-value-01234' });
+    await api()
+      .put('/api/settings')
+      .send({ settings: { 'api.access-groups': `management,${group}` } })
+      .expect(200);
+    const [bootstrap] = ((await api().get('/api/keys?groupId=management')).body as { keys: KeyBody[] }).keys;
+    await api().delete(`/api/keys/${bootstrap!.id}`).expect(200);
+    await supertest(manager.server).delete(`/api/keys/${id}`).set('X-API-Key', 'other-value-01234').expect(409);
+  });
+
   it('have values that no other key has, a disabled one neither', async () => {
     const first = await create({ value: 'taken-value-01234' });
     const second = await create({ name: 'second' });
@@ -180,6 +221,47 @@ describe('API keys', () => {
       ['a', 'b', 'c'].map((name) => api().post('/api/keys').send({ groupId: group, name, value: 'raced-value-01234' })),
     );
     expect(race.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+  });
+
+  describe('that have the value of another, as kubectl can write them', () => {
+    const VALUE = 'value-of-two-keys-0';
+    /** @param fields of the spec. */
+    const apply = async (name: string, fields: object): Promise<void> => {
+      const value = { secretKeyRef: { name: 'vault', key: 'shared' } };
+      const spec = { keyGroup: 'management', displayName: name, enabled: true, value, ...fields };
+      await manager.store.create({ kind: 'ApiKey', metadata: { name }, spec });
+      await manager.clock.advance(1000);
+    };
+    const asKey = async (): Promise<number> =>
+      (await supertest(manager.server).get('/api/functions').set('X-API-Key', VALUE)).status;
+    beforeEach(() => manager.referencedSecrets.set('vault', { shared: VALUE }));
+
+    it.each([
+      ['is of a group without access', () => ({ keyGroup: group })],
+      ['is disabled', () => ({ enabled: false })],
+      ['has expired', () => ({ expiresAt: '2020-01-01T00:00:00Z' })],
+    ])('open nothing while the oldest of them %s, as on the function port', async (_what, fields) => {
+      await apply('older', fields());
+      await apply('newer', {});
+      expect(await asKey()).toBe(401);
+      await manager.store.delete('ApiKey', 'older');
+      await manager.clock.idle();
+      expect(await asKey()).toBe(200);
+    });
+
+    it('count as the oldest, whichever comes first by name', async () => {
+      await apply('older', {});
+      await apply('newer', { enabled: false });
+      expect(await asKey()).toBe(200);
+    });
+
+    it('are not left as the last that may use the management API', async () => {
+      await apply('older', { keyGroup: group });
+      await apply('newer', {});
+      const [bootstrap] = ((await api().get('/api/keys?groupId=management')).body as { keys: KeyBody[] }).keys;
+      expect(bootstrap?.name).toBe('bootstrap');
+      await api().delete(`/api/keys/${bootstrap?.id}`).expect(409);
+    });
   });
 
   it('have names that are unique in their group, and can be renamed', async () => {

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { LOG_LEVELS } from '@wherry/core/ports/telemetry.ts';
-import { limitSchema } from '../http/cursor.ts';
-import { timeSchema } from '../resources/shape.ts';
+import { pageQuery, paginationSchema } from '../http/cursor.ts';
+import { timeSchema } from '../object-access/shape.ts';
 
 const levels = z
   .string()
   .transform((text) => text.split(',').map((level) => level.trim()))
   .pipe(z.array(z.enum(LOG_LEVELS)).min(1))
   .transform((list) => [...new Set(list)])
-  .describe('Comma-separated levels');
+  .describe('Comma-separated levels')
+  .meta({ pattern: `^(${LOG_LEVELS.join('|')})(,(${LOG_LEVELS.join('|')}))*$` });
 
 export const logQuerySchema = z.strictObject({
   functionId: z.string().min(1).max(63).optional(),
   level: levels.optional(),
-  limit: limitSchema.optional(),
-  cursor: z.string().min(1).max(512).optional().describe('Of a previous answer; opaque'),
+  ...pageQuery,
   requestId: z.string().min(1).max(128).optional(),
 });
 export type LogsQuery = z.output<typeof logQuerySchema>;
@@ -36,11 +36,7 @@ export const logPageSchema = z.strictObject({
         timestamp: timeSchema,
       }),
     ),
-    pagination: z.strictObject({
-      limit: z.int(),
-      hasMore: z.boolean(),
-      next: z.string().optional().describe('Relative path of the next page'),
-    }),
+    pagination: paginationSchema,
   }),
 });
 export type LogPage = z.output<typeof logPageSchema>;

@@ -1,11 +1,14 @@
+import { z } from 'zod';
 import { notFound } from '@wherry/core/errors.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import { isId, isoTime } from '../resources/shape.ts';
-import type { StoredLogEntry, TelemetryStore } from '../telemetry/telemetry-store.ts';
-import { decodeCursor, encodeCursor } from './log-cursor.ts';
+import { decodeCursor, encodeCursor } from '../http/cursor.ts';
+import { isId, isoTime } from '../object-access/shape.ts';
+import type { LogPosition, StoredLogEntry, TelemetryStore } from '../log-store/telemetry-store.ts';
 import type { LogPage, LogsQuery } from './log-schemas.ts';
 
 const DEFAULT_LIMIT = 50;
+/** Timestamp, sequence and id of the last entry of a page. */
+const positionSchema = z.tuple([z.number().min(0), z.int(), z.int().min(0)]);
 
 /** Log entries, newest first. */
 export class LogService {
@@ -24,13 +27,13 @@ export class LogService {
    */
   async page(query: LogsQuery): Promise<LogPage> {
     const limit = query.limit ?? DEFAULT_LIMIT;
-    const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
+    const after = query.cursor === undefined ? undefined : positionOf(query.cursor);
     if (query.functionId !== undefined) await this.#requireKnown(query.functionId);
     const found = await this.#telemetry.query({
       functionName: query.functionId,
       requestId: query.requestId,
       levels: query.level,
-      // One more shows whether there is another page.
+      // One extra entry shows whether there is another page.
       limit: limit + 1,
       after,
     });
@@ -40,7 +43,11 @@ export class LogService {
     return {
       data: {
         logs: entries.map(entryView),
-        pagination: { limit, hasMore, ...(hasMore ? { next: nextPath(query, limit, encodeCursor(last)) } : {}) },
+        pagination: {
+          limit,
+          hasMore,
+          ...(hasMore ? { next: nextPath(query, limit, encodeCursor([last.timestamp, last.sequence, last.id])) } : {}),
+        },
       },
     };
   }
@@ -50,6 +57,11 @@ export class LogService {
     if (exists || (await this.#telemetry.knows(id))) return;
     throw notFound(`There is no function with the id ${id}.`);
   }
+}
+
+function positionOf(cursor: string): LogPosition {
+  const [timestamp, sequence, id] = decodeCursor(cursor, positionSchema);
+  return { timestamp, sequence, id };
 }
 
 function entryView(entry: StoredLogEntry): LogPage['data']['logs'][number] {

@@ -1,4 +1,5 @@
 import supertest from 'supertest';
+import { logEntry } from '@wherry/testing/log-entry.ts';
 import { LOG_LEVELS, type LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { KEY, startTestManager, type TestManager } from '../testing/test-manager.ts';
 import type { LogPage } from './log-schemas.ts';
@@ -9,16 +10,8 @@ describe('logs', () => {
   const api = (): ReturnType<typeof supertest.agent> => supertest.agent(manager.server).set('X-API-Key', KEY);
   const page = async (path: string): Promise<LogPage['data']> =>
     ((await api().get(path).expect(200)).body as LogPage).data;
-  const entry = (fields: Partial<LogEntry>): LogEntry => ({
-    functionName: id,
-    requestId: 'r1',
-    level: 'log',
-    message: 'm',
-    args: null,
-    sequence: 0,
-    timestamp: Date.UTC(2026, 0, 1),
-    ...fields,
-  });
+  const entry = (fields: Partial<LogEntry>): LogEntry =>
+    logEntry({ functionName: id, requestId: 'r1', timestamp: Date.UTC(2026, 0, 1), ...fields });
 
   beforeAll(async () => {
     manager = await startTestManager();

@@ -5,6 +5,7 @@ import { functionEndpoints } from '../functions/function-endpoints.ts';
 import { keyGroupEndpoints } from '../key-groups/key-group-endpoints.ts';
 import { keyEndpoints } from '../keys/key-endpoints.ts';
 import { logEndpoints } from '../logs/log-endpoints.ts';
+import { secretEndpoints } from '../secrets/secret-endpoints.ts';
 import { settingEndpoints } from '../settings/setting-endpoints.ts';
 import { sourceEndpoints } from '../sources/source-endpoints.ts';
 import { openapiEndpoints } from './openapi-endpoints.ts';
@@ -16,6 +17,7 @@ export const ALL_ENDPOINTS: readonly AnyEndpoint[] = [
   fileEndpoints,
   keyGroupEndpoints,
   keyEndpoints,
+  secretEndpoints,
   logEndpoints,
   auditEndpoints,
   settingEndpoints,

@@ -2,14 +2,14 @@ import { z } from 'zod';
 
 export type Json = Record<string, unknown>;
 
-/** JSON schemas of one document: those with a name (`.meta({ id })`) stand once among its components. */
+/** JSON schemas of one document: those with a name (`.meta({ id })`) appear once among its components. */
 export class JsonSchemas {
   /** By name. */
   readonly components: Record<string, Json> = {};
 
   /** The schema of what is sent (`input`) or answered (`output`). */
   of(schema: z.ZodType, io: 'input' | 'output'): Json {
-    const made = z.toJSONSchema(schema, { io, target: 'draft-2020-12', unrepresentable: 'any' });
+    const made = z.toJSONSchema(schema, { io, target: 'draft-2020-12', unrepresentable: 'any', override: addRules });
     const { $schema: _dialect, $defs, ...rest } = relocate(made);
     Object.assign(this.components, $defs);
     return rest;
@@ -25,6 +25,14 @@ export class JsonSchemas {
     );
     target.properties = { ...(target.properties as Json | undefined), ...ignored };
     return made;
+  }
+}
+
+/** The rules that only code checks: `inDocument`. */
+function addRules({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: object }): void {
+  for (const check of zodSchema._zod.def.checks ?? []) {
+    const { params } = check._zod.def as { params?: { document?: object } };
+    Object.assign(jsonSchema, params?.document);
   }
 }
 

@@ -1,14 +1,23 @@
 import { z } from 'zod';
 import { ERROR_CODES, type ErrorCode } from '@wherry/core/errors.ts';
+import { nameSchema } from '@wherry/core/resources/meta.ts';
 import type { AnyEndpoint } from '../http/endpoint.ts';
 import { ERROR_ANSWERS } from '../http/error-mapper.ts';
 import { ALL_ENDPOINTS } from './all-endpoints.ts';
+import { FILE_PATH } from '../http/patterns.ts';
+import { linksOf } from './links.ts';
 import { JsonSchemas, type Json } from './json-schemas.ts';
 
 /** What any endpoint may answer, whatever it declares. */
-const COMMON_ERRORS: readonly ErrorCode[] = ['validation_failed', 'unauthorized', 'internal_error', 'unavailable'];
+const COMMON_ERRORS: readonly ErrorCode[] = [
+  'validation_failed',
+  'unauthorized',
+  'throttled',
+  'internal_error',
+  'unavailable',
+];
 const BODY_ERRORS: readonly ErrorCode[] = ['too_large', 'unsupported_media_type'];
-/** An upload takes as long as it takes. */
+/** Uploads have no time limit. */
 const JSON_ERRORS: readonly ErrorCode[] = ['request_timeout'];
 
 const errorSchema = z.strictObject({
@@ -34,15 +43,16 @@ export function openapiDocument(): Json & { openapi: string } {
     info: {
       title: 'Wherry management API',
       version: '1',
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
       description:
-        'Functions, their code, keys, logs and settings. Ids are opaque; times are ISO 8601 in UTC with milliseconds.',
+        'Functions, their code, keys, secrets, logs and settings. Ids are opaque; times are ISO 8601 in UTC with milliseconds.',
     },
     servers: [{ url: '/' }],
     security: [{ apiKey: [] }],
     paths,
     components: {
       securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
-      responses: Object.fromEntries(ERROR_CODES.map((code) => [code, errorAnswer(code)])),
+      responses: Object.fromEntries(usedErrors().map((code) => [code, errorAnswer(code)])),
       schemas: { ...schemas.components, Error: schemas.of(errorSchema, 'output') },
     },
   };
@@ -59,22 +69,28 @@ function operation(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
     tags: [tag],
     summary,
     ...(permission === 'public' ? { security: [] } : {}),
-    parameters: [...pathParameters(endpoint), ...queryParameters(endpoint, schemas)],
+    parameters: [...pathParameters(endpoint, schemas), ...queryParameters(endpoint, schemas)],
     ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, schemas) }),
     responses: { ...goodAnswers(endpoint, schemas), ...errorAnswers(endpoint) },
   };
 }
 
-function pathParameters(endpoint: AnyEndpoint): Json[] {
+function pathParameters(endpoint: AnyEndpoint, schemas: JsonSchemas): Json[] {
   return Array.from(endpoint.path.matchAll(/:(\w+)|\{\*(\w+)\}/g), ([, name, rest]) => ({
     name: name ?? rest,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    schema:
+      rest === undefined ? parameterSchema(name ?? '', schemas) : { type: 'string', maxLength: 1024, ...FILE_PATH },
     ...(rest === undefined
       ? {}
-      : { description: 'Path in the source, URL-encoded; %2F and plain slashes are the same' }),
+      : { description: 'Path in the source, URL-encoded; %2F and plain slashes are equivalent' }),
   }));
+}
+
+/** Another text is no id of anything: 404. */
+function parameterSchema(name: string, schemas: JsonSchemas): Json {
+  return name === 'id' || name.endsWith('Id') ? schemas.of(nameSchema, 'input') : { type: 'string', minLength: 1 };
 }
 
 function queryParameters(endpoint: AnyEndpoint, schemas: JsonSchemas): Json[] {
@@ -97,7 +113,9 @@ function requestBody(body: NonNullable<AnyEndpoint['body']>, schemas: JsonSchema
     return {
       required: true,
       description: body.description,
-      content: Object.fromEntries(body.types.map((type) => [type, {}])),
+      content: Object.fromEntries(
+        Object.entries(body.types).map(([type, schema]) => [type, { schema: schemas.of(schema, 'input') }]),
+      ),
     };
   }
   return {
@@ -112,18 +130,33 @@ function goodAnswers(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
     ...(json === undefined ? {} : { 'application/json': { schema: schemas.of(json, 'output') } }),
     ...(bytes === undefined ? {} : { [bytes.type]: { schema: { description: bytes.description } } }),
   };
-  const good = { description: 'Done', ...(Object.keys(content).length === 0 ? {} : { content }) };
+  const links = endpoint.status === 201 && json !== undefined ? linksOf(endpoint, json, ALL_ENDPOINTS) : undefined;
+  const good = {
+    description: 'Done',
+    ...(Object.keys(content).length === 0 ? {} : { content }),
+    ...(links === undefined ? {} : { links }),
+  };
   const other = endpoint.otherStatus === 304 ? { description: 'Not changed since If-None-Match' } : good;
   return { [endpoint.status]: good, ...(endpoint.otherStatus === undefined ? {} : { [endpoint.otherStatus]: other }) };
 }
 
-function errorAnswers(endpoint: AnyEndpoint): Json {
-  const codes = new Set<ErrorCode>([
+/** In the order in which errors are declared. */
+function usedErrors(): ErrorCode[] {
+  const used = new Set(ALL_ENDPOINTS.flatMap(errorsOf));
+  return ERROR_CODES.filter((code) => used.has(code));
+}
+
+function errorsOf(endpoint: AnyEndpoint): ErrorCode[] {
+  return [
     ...COMMON_ERRORS,
     ...(endpoint.body === undefined ? [] : BODY_ERRORS),
     ...(endpoint.body?.kind === 'json' ? JSON_ERRORS : []),
     ...endpoint.errors,
-  ]);
+  ];
+}
+
+function errorAnswers(endpoint: AnyEndpoint): Json {
+  const codes = new Set(errorsOf(endpoint));
   const references = ERROR_CODES.filter((code) => codes.has(code)).map((code) => [
     ERROR_ANSWERS[code].status,
     { $ref: `#/components/responses/${code}` },

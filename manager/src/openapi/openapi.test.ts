@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import supertest from 'supertest';
 import { KEY, rawRequest, startTestManager } from '../testing/test-manager.ts';
 import { ALL_ENDPOINTS } from './all-endpoints.ts';
@@ -7,9 +8,16 @@ import { openapiDocument } from './openapi-document.ts';
 
 const reference = path.join(import.meta.dirname, '../../../docs/reference');
 
+interface Operation {
+  operationId: string;
+  parameters: { name: string; in: string }[];
+  responses: Record<string, { links?: Record<string, { operationId: string; parameters: Record<string, string> }> }>;
+  security?: unknown[];
+}
+
 interface Document {
   openapi: string;
-  paths: Record<string, Record<string, { operationId: string; responses: object; security?: unknown[] }>>;
+  paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, { properties: object }> };
 }
 const document = openapiDocument() as unknown as Document;
@@ -53,6 +61,29 @@ describe('the OpenAPI document', () => {
         document,
       );
       expect([pointer.join('/'), typeof found]).toEqual([pointer.join('/'), 'object']);
+    }
+  });
+
+  it('is valid, and has what the linter of OpenAPI documents recommends', async () => {
+    // The look-up of a source or secret by its name: no id is by-name, and the service prefers the literal segment.
+    const rules = { 'no-ambiguous-paths': 'off' } as const;
+    const config = await createConfig({ extends: ['recommended'], rules });
+    const problems = await lintFromString({ source: JSON.stringify(document), config });
+    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
+  });
+
+  it('links each operation that makes something to the operations of what it made', () => {
+    const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+    const creators = operations.filter(({ operationId }) => operationId.startsWith('create'));
+    expect(creators.length).toBeGreaterThan(4);
+    for (const { operationId, responses } of creators) {
+      const links = Object.values(responses['201']?.links ?? {});
+      expect([operationId, links.length >= 3]).toEqual([operationId, true]);
+      for (const link of links) {
+        const target = operations.find((operation) => operation.operationId === link.operationId);
+        const names = target?.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+        expect([link.operationId, Object.keys(link.parameters)]).toEqual([link.operationId, names]);
+      }
     }
   });
 

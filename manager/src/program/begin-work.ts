@@ -15,7 +15,7 @@ type Beginning = Pick<Parameters<typeof ensureFirstStart>[0], 'audit' | 'keyRing
   signal: AbortSignal;
 };
 
-/** What needs the API server: it is tried until it succeeds, and the program is ready then. */
+/** What needs the API server: it is retried until it succeeds; then the program is ready. */
 export function beginWork(
   { cluster, manager, logger, signal, ...first }: Beginning,
   state: { problem: string | undefined },
@@ -28,9 +28,9 @@ export function beginWork(
       logger,
       signal,
     });
-    state.problem = 'It reads the Secrets that values refer to.';
+    state.problem = 'The manager is reading the Secrets that values refer to.';
     await cluster.referencedSecrets.start();
-    state.problem = 'It reads the keys.';
+    state.problem = 'The manager is reading the keys.';
     await manager.start();
     if (!signal.aborted) state.problem = undefined;
   };

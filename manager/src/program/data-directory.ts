@@ -15,13 +15,13 @@ interface ManagerData {
   release(): void;
 }
 
-/** A manager that ends takes this long at most. */
+/** A stopping manager needs at most this long. */
 const WAIT_MS = 60_000;
 const RETRY_MS = 500;
 
 /**
  * Takes the volume for this process alone: of two managers on one volume, one would remove what the other has just
- * stored. One that is still ending is waited for.
+ * stored. It waits for one that is still stopping.
  * @throws StartError when the folder cannot be used, or another manager keeps it.
  */
 export async function takeDataDirectory({
@@ -45,10 +45,10 @@ export async function takeDataDirectory({
         release: () => guard.release(),
       };
     }
-    if (!said) logger.warn({ directory }, 'another manager uses the data directory: waiting until it has ended');
+    if (!said) logger.warn({ directory }, 'another manager is using the data directory: waiting for it to stop');
     if (clock.monotonic() >= giveUpAt)
       throw new StartError(
-        `Another manager uses the data directory ${directory}: there may be one. Stop it, or choose another folder with WHERRY_DATA_DIR`,
+        `Another manager is using the data directory ${directory}, which only one may use. Stop it, or choose another folder with WHERRY_DATA_DIR`,
       );
     await clock.sleep(RETRY_MS);
   }
@@ -60,7 +60,7 @@ async function take(directory: string): Promise<{ release(): void } | undefined>
     return guardDirectory(path.join(directory, 'wherry.lock.guard'));
   } catch (error) {
     throw new StartError(
-      `WHERRY_DATA_DIR: ${directory} cannot be used (${(error as Error).message}): it must be a folder that is writable and has locks`,
+      `WHERRY_DATA_DIR: ${directory} cannot be used (${(error as Error).message}): it must be a writable folder on a file system that supports locks`,
       error,
     );
   }

@@ -8,7 +8,7 @@ import { watchMountedValue } from '@wherry/service/mounted-value.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 
 export interface KeyDirectory {
-  /** Holds at each call what was last found whole. */
+  /** Returns the last complete keys at each call. */
   keyRing: KeyRing;
   /** Calls back after each change of the keys. Returns how to stop. */
   onChange(callback: () => void): () => void;
@@ -16,8 +16,8 @@ export interface KeyDirectory {
 }
 
 /**
- * The master encryption keys of a mounted Secret, read again when they change. A state that is not whole is passed
- * over, and so is one that lacks a version that was there: what is sealed with it would not open any more.
+ * The master encryption keys of a mounted Secret, read again when they change. An incomplete state is skipped, and so
+ * is one that lacks a version that existed: what is encrypted with that version could no longer be decrypted.
  * @throws StartError that names the file and what is wrong with it (E4).
  */
 export async function watchKeyDirectory({
@@ -34,10 +34,11 @@ export async function watchKeyDirectory({
     first: await read(file),
     read: async (current) => successorOf(current, await read(file), file),
     isSame: (a, b) => a.text === b.text,
-    onNews: ({ ring }) => logger.info({ current: ring.current().version }, 'other encryption keys are active'),
+    onNews: ({ ring }) => logger.info({ current: ring.current().version }, 'the new encryption keys are active'),
     onProblem: (problem) =>
       logger.error({ problem }, 'the new encryption keys cannot be used; the old ones stay active'),
     clock,
+    logger,
   });
   return {
     keyRing: { current: () => mounted.current().ring.current(), get: (version) => mounted.current().ring.get(version) },
@@ -50,7 +51,7 @@ function successorOf(current: Read, next: Read, file: string): Read {
   const lost = current.keys.filter(({ version }) => !next.keys.some((key) => key.version === version));
   if (lost.length > 0)
     throw new StartError(
-      `${file} lacks the key of version ${lost.map(({ version }) => version).join(', ')}, which was there`,
+      `${file} no longer has the key of version ${lost.map(({ version }) => version).join(', ')}: bring it back`,
     );
   return next;
 }

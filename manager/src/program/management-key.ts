@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { keyValueSchema } from '@wherry/core/keys/key-value.ts';
+import { keyValueSchema } from '@wherry/core/crypto/key-value.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 
 /** @throws StartError for a file that cannot be read, or holds no value of a key; never with the value. */
@@ -14,6 +14,6 @@ export async function readManagementKey(file: string | undefined): Promise<strin
   const value = keyValueSchema.safeParse(text.trim());
   if (value.success) return value.data;
   throw new StartError(
-    `WHERRY_MANAGEMENT_KEY_FILE: what ${file} holds ${value.error.issues[0]?.message ?? 'is not valid'}`,
+    `WHERRY_MANAGEMENT_KEY_FILE: the content of ${file} ${value.error.issues[0]?.message ?? 'is not valid'}`,
   );
 }

@@ -15,10 +15,10 @@ import { buildManager, type Manager, type ManagerOptions } from '../build-manage
 import type { ManagerConfig } from '../config.ts';
 import { createManagementServer } from '../http/management-server.ts';
 import { sendError } from '../http/reply.ts';
-import { buildInternalListener } from '../internal/internal-listener.ts';
-import { listenInternal } from '../internal/listen-internal.ts';
+import { buildInternalListener } from '../internal-api/internal-listener.ts';
+import { listenInternal } from '../internal-api/listen-internal.ts';
 import { openAuditStore } from '../audit/open-audit-store.ts';
-import { openTelemetryStore, type TelemetryOptions } from '../telemetry/open-telemetry-store.ts';
+import { openTelemetryStore, type TelemetryOptions } from '../log-store/open-telemetry-store.ts';
 import { beginWork } from './begin-work.ts';
 import type { Cluster } from './cluster.ts';
 import { takeDataDirectory } from './data-directory.ts';
@@ -27,7 +27,7 @@ import { readManagementKey } from './management-key.ts';
 
 interface StartManagerOptions {
   config: ManagerConfig;
-  /** Sends nothing yet. */
+  /** It sends nothing yet. */
   connect: () => Promise<Cluster>;
   clock: Clock;
   logger: Logger;
@@ -41,10 +41,11 @@ interface RunningManager {
 }
 
 /**
- * An answer waits this long for the operator, which needs some milliseconds: who made a function can call it at once.
+ * An answer waits this long for the operator, which needs a few milliseconds, so that whoever created a function can
+ * call it at once.
  */
 const OPERATOR_MS = 500;
-/** A caller has an answer within 5 s though the API server is away. */
+/** A caller gets an answer within 5 s even when the API server is not available. */
 const STORE_LIMIT_MS = 4000;
 /** Running requests get this long to finish when the manager stops. */
 const DRAIN_MS = 10_000;
@@ -108,7 +109,7 @@ async function compose(
     },
     state,
   );
-  logger.info({ management: management.port, internal: internal.port, ops: ops.port }, 'the manager listens');
+  logger.info({ management: management.port, internal: internal.port, ops: ops.port }, 'the manager is listening');
   return {
     ports: { management: management.port, internal: internal.port, ops: ops.port },
     async stop() {
@@ -132,7 +133,7 @@ function managerOf(
     ...ports,
     keyRing: keys.keyRing,
     onKeyRingChange: (callback) => keys.onChange(callback),
-    // Nobody else computes these digests: they live as long as this process.
+    // Nothing else computes these digests: they live as long as this process.
     digestKey: createDigestKey(randomBytes(32)),
     functionUrl,
     trustedProxies,
@@ -162,11 +163,11 @@ async function openStores(
   return { telemetry, audit, content };
 }
 
-/** Before keys are known, every one would be refused: that would be a lie. */
+/** Before keys are known, every key would be refused, which would be wrong. */
 function whenReady(state: { problem: string | undefined }, listener: RequestListener): RequestListener {
   let wasReady = false;
   return (request, response) => {
-    // One that has received SIGTERM still answers.
+    // A manager that has received SIGTERM still answers.
     wasReady ||= state.problem === undefined;
     if (wasReady) listener(request, response);
     else

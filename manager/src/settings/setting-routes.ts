@@ -1,6 +1,6 @@
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { routes, type Route } from '../http/endpoint.ts';
-import { SUCCESS } from '../resources/shape.ts';
+import { SUCCESS } from '../object-access/shape.ts';
 import { settingEndpoints } from './setting-endpoints.ts';
 import type { SettingService } from './setting-service.ts';
 

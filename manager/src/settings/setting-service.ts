@@ -8,9 +8,9 @@ import { FIRST_START_DONE } from '../first-start/ensure-first-start.ts';
 import type { Principal } from '../http/principal.ts';
 import { refused } from '../http/validate.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
-import { compareCodePoints } from '../resources/shape.ts';
-import { changeResource, stampNew } from '../resources/writes.ts';
-import type { WriteBarrier } from '../resources/write-barrier.ts';
+import { changeResource, Collection, stampNew } from '../object-access/collection.ts';
+import { compareCodePoints } from '../object-access/shape.ts';
+import type { WriteBarrier } from '../object-access/write-barrier.ts';
 import type { SettingView } from './setting-schemas.ts';
 
 const NAMES = (Object.keys(SETTINGS) as SettingName[]).sort(compareCodePoints);
@@ -30,9 +30,11 @@ interface SettingServiceOptions {
 /** The global settings. */
 export class SettingService {
   readonly #options: SettingServiceOptions;
+  readonly #groups: Collection<'KeyGroup'>;
 
   constructor(options: SettingServiceOptions) {
     this.#options = options;
+    this.#groups = new Collection('KeyGroup', options);
   }
 
   /** Every setting with its active value, by name. */
@@ -94,8 +96,7 @@ export class SettingService {
   }
 
   async #requireGroup(id: string): Promise<void> {
-    const group = await this.#options.store.get('KeyGroup', id);
-    if (group !== undefined && group.metadata.deletionTimestamp === undefined) return;
+    if ((await this.#groups.find(id)) !== undefined) return;
     throw refused([{ path: ACCESS_GROUPS_PATH, message: `there is no key group ${id}` }]);
   }
 }
@@ -105,12 +106,12 @@ function refuseShutOut(groups: string[], principal: Principal | undefined): void
   if (groups.length === 0) {
     throw new DomainError(
       'forbidden',
-      `${ACCESS_GROUPS} can be emptied by a signed-in user only: no key could undo it.`,
+      `${ACCESS_GROUPS} can only be emptied by a signed-in user: no key could undo that.`,
     );
   }
   if (principal === undefined || groups.includes(principal.groupId)) return;
   const message =
-    `must name ${principal.groupId}, the group of the key of this call, which would be shut out: ` +
+    `must name ${principal.groupId}, the group of the key of this request, which would lose access: ` +
     'add it, or make the change with a key of a group that the new value names';
   throw refused([{ path: ACCESS_GROUPS_PATH, message }]);
 }
@@ -127,7 +128,7 @@ function isSetting(name: string): name is SettingName {
   return Object.hasOwn(SETTINGS, name);
 }
 
-/** Only what differs from the default is kept, so that a new default reaches everybody who never chose. */
+/** Only what differs from the default is kept, so that a new default applies wherever no value was chosen. */
 function changed(values: Record<string, string>, wanted: Wanted): Record<string, string> {
   const all = Object.entries({ ...values, ...wanted });
   return Object.fromEntries(

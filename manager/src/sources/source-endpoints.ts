@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endpoint } from '../http/endpoint.ts';
-import { successSchema } from '../resources/shape.ts';
+import { successSchema } from '../object-access/shape.ts';
 import {
   SOURCE_READ_ONLY,
   sourceCreateSchema,
@@ -74,7 +74,7 @@ export const sourceEndpoints = {
     operationId: 'deleteSource',
     method: 'delete',
     path: '/api/sources/:id',
-    summary: 'Delete a source and its files; what runs from it keeps running',
+    summary: 'Delete a source and its files; functions built from it keep running',
     audit: { action: 'source.delete', kind: 'CodeSource', id: 'id' },
     status: 200,
     reply: { json: successSchema },
@@ -112,7 +112,7 @@ export const sourceEndpoints = {
     audit: { action: 'source.deliver', kind: 'CodeSource', id: 'id' },
     body: {
       kind: 'stream',
-      types: ['application/json'],
+      types: { 'application/json': z.unknown() },
       description: 'Whatever the git host sends; it is not interpreted',
     },
     status: 200,

@@ -1,8 +1,8 @@
-import { findCondition } from '@wherry/core/conditions.ts';
+import { findCondition } from '@wherry/core/resources/conditions.ts';
 import type { Confidential } from '@wherry/core/resources/confidential.ts';
-import { REDACTED } from '@wherry/core/resources/confidential-fields.ts';
+import { REDACTED } from '@wherry/core/confidential/confidential-fields.ts';
 import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
-import { isoOrNull, timesOf } from '../resources/shape.ts';
+import { isoOrNull, timesOf } from '../object-access/shape.ts';
 import type { SourceStatusView, SourceView } from './source-schemas.ts';
 
 /** A source as the API shows it. */

@@ -1,5 +1,5 @@
 import { routes, type Route } from '../http/endpoint.ts';
-import { actedOn, byName, SUCCESS } from '../resources/shape.ts';
+import { actedOn, byName, SUCCESS } from '../object-access/shape.ts';
 import { sourceEndpoints } from './source-endpoints.ts';
 import { sourceStatusView, sourceView } from './source-mapping.ts';
 import { webhookRefused, type SourceService } from './source-service.ts';

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { sourceNameSchema } from '@wherry/core/resources/code-source.ts';
-import { SETS_NOTHING, setsSomething, timeSchema } from '../resources/shape.ts';
+import { NEW_SOURCE_NAME } from '../http/patterns.ts';
+import { fixedSchema, SETS_NOTHING, setsSomething, timeSchema } from '../object-access/shape.ts';
+
+/** For the document, as long as git sources are refused. */
+const EMPTY = { description: 'Empty for type manual', properties: {} };
 
 const typeSettings = z
   .strictObject({
@@ -10,7 +14,7 @@ const typeSettings = z
     commit: z.string().min(1).max(64).nullish(),
     authToken: z.string().min(1).max(4096).nullish(),
   })
-  .describe('Of type git; empty for type manual')
+  .meta(EMPTY)
   .nullish();
 const syncSettings = z
   .strictObject({
@@ -18,12 +22,15 @@ const syncSettings = z
     webhookEnabled: z.boolean().nullish(),
     webhookSecret: z.string().min(1).max(4096).nullish(),
   })
-  .describe('Of type git; empty for type manual')
+  .meta(EMPTY)
   .nullish();
 
 export const sourceCreateSchema = z.strictObject({
-  name: sourceNameSchema,
-  type: z.enum(['manual', 'git']),
+  name: sourceNameSchema.meta(NEW_SOURCE_NAME),
+  type: z
+    .enum(['manual', 'git'])
+    .meta({ enum: ['manual'] })
+    .describe('git is not available yet'),
   enabled: z.boolean().nullish(),
   typeSettings,
   syncSettings,
@@ -32,8 +39,8 @@ export type SourceCreate = z.output<typeof sourceCreateSchema>;
 
 export const sourceUpdateSchema = z
   .strictObject({
-    name: z.string().optional().describe('Fixed after creation: may be sent unchanged'),
-    type: z.string().optional().describe('Fixed after creation: may be sent unchanged'),
+    name: fixedSchema,
+    type: fixedSchema,
     enabled: z.boolean().optional(),
     typeSettings,
     syncSettings,

@@ -4,8 +4,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
 import { refused, requireSame } from '../http/validate.ts';
-import { isId } from '../resources/shape.ts';
-import { changeResource, stampNew } from '../resources/writes.ts';
+import { Collection, stampNew } from '../object-access/collection.ts';
 import type { SourceCreate, SourceUpdate } from './source-schemas.ts';
 
 const NO_GIT = 'git sources are not available yet: create one of type manual and upload its files';
@@ -14,22 +13,21 @@ const NO_GIT = 'git sources are not available yet: create one of type manual and
 export class SourceService {
   readonly #store: ResourceStore;
   readonly #clock: Clock;
+  readonly #sources: Collection<'CodeSource'>;
 
   constructor(options: { store: ResourceStore; clock: Clock }) {
     this.#store = options.store;
     this.#clock = options.clock;
+    this.#sources = new Collection('CodeSource', options);
   }
 
-  async list(): Promise<CodeSourceResource[]> {
-    const { items } = await this.#store.list('CodeSource');
-    return items.filter((item) => item.metadata.deletionTimestamp === undefined);
+  list(): Promise<CodeSourceResource[]> {
+    return this.#sources.list();
   }
 
   /** @throws DomainError `not_found`. */
-  async get(id: string): Promise<CodeSourceResource> {
-    const found = isId(id) ? await this.#store.get('CodeSource', id) : undefined;
-    if (found === undefined || found.metadata.deletionTimestamp !== undefined) throw missingSource(id);
-    return found;
+  get(id: string): Promise<CodeSourceResource> {
+    return this.#sources.get(id);
   }
 
   /** @throws DomainError `not_found`. */
@@ -55,10 +53,8 @@ export class SourceService {
   }
 
   /** Sets what the body names. @throws DomainError `not_found`, `validation_failed` for a fixed field that differs. */
-  async update(id: string, body: SourceUpdate): Promise<CodeSourceResource> {
-    await this.get(id);
-    const target = { kind: 'CodeSource', id, missing: () => missingSource(id) } as const;
-    return changeResource({ store: this.#store, clock: this.#clock }, target, (current) => {
+  update(id: string, body: SourceUpdate): Promise<CodeSourceResource> {
+    return this.#sources.change(id, (current) => {
       requireSame('name', body.name, displayName(current));
       requireSame('type', body.type, current.spec.type);
       if (current.spec.type === 'manual') refuseGitFields(body);
@@ -71,13 +67,8 @@ export class SourceService {
   /** Functions that run from it keep their last good revision. @returns what was removed. */
   async remove(id: string): Promise<CodeSourceResource> {
     const found = await this.get(id);
-    try {
-      await this.#store.delete('CodeSource', id, { uid: found.metadata.uid });
-      return found;
-    } catch (error) {
-      if (isDomainError(error, 'conflict') || isDomainError(error, 'not_found')) throw missingSource(id);
-      throw error;
-    }
+    await this.#sources.remove(found);
+    return found;
   }
 
   /** @throws DomainError always, so far: manual sources have nothing to sync with. */
@@ -89,13 +80,9 @@ export class SourceService {
   }
 }
 
-/** The one answer of the webhook for a source that takes none: from outside, all look alike. */
+/** The one answer of the webhook for a source that accepts no deliveries: from outside, all look alike. */
 export function webhookRefused(): DomainError {
   return new DomainError('unauthorized', 'The delivery has no valid signature.');
-}
-
-export function missingSource(id: string): DomainError {
-  return notFound(`There is no source with the id ${id}.`);
 }
 
 /** `by-name` as an id would hide behind the path of the look-up by name. */
@@ -104,12 +91,12 @@ function sourceId(name: string): string {
 }
 
 function taken(name: string): DomainError {
-  return conflict(`A source named ${name} exists already.`);
+  return conflict(`A source named ${name} already exists.`);
 }
 
 function refuseGitFields(body: Pick<SourceCreate, 'typeSettings' | 'syncSettings'>): void {
   for (const part of ['typeSettings', 'syncSettings'] as const) {
     const set = Object.entries(body[part] ?? {}).find(([, value]) => value !== null && value !== undefined);
-    if (set !== undefined) throw refused([{ path: `${part}.${set[0]}`, message: 'belongs to type git' }]);
+    if (set !== undefined) throw refused([{ path: `${part}.${set[0]}`, message: 'is only for type git' }]);
   }
 }

@@ -98,7 +98,7 @@ class ManagerProgram {
   async ports(): Promise<{ management: number; internal: number; ops: number }> {
     const end = machineTime() + READY_MS;
     for (;;) {
-      const line = this.said.split('\n').find((text) => text.includes('"the manager listens"'));
+      const line = this.said.split('\n').find((text) => text.includes('"the manager is listening"'));
       if (line !== undefined) return JSON.parse(line) as { management: number; internal: number; ops: number };
       if (this.child.exitCode !== null || machineTime() > end)
         throw new Error(`the manager does not listen: ${this.said}`);

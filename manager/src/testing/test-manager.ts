@@ -10,8 +10,8 @@ import { testDigestKey, testKeyRing } from '@wherry/testing/test-key-ring.ts';
 import type { StoredAuditRecord } from '../audit/audit-record.ts';
 import { buildManager, type ManagerOptions } from '../build-manager.ts';
 import { ensureFirstStart } from '../first-start/ensure-first-start.ts';
-import { openTelemetryStore } from '../telemetry/open-telemetry-store.ts';
-import type { TelemetryStore } from '../telemetry/telemetry-store.ts';
+import { openTelemetryStore } from '../log-store/open-telemetry-store.ts';
+import type { TelemetryStore } from '../log-store/telemetry-store.ts';
 import { InProcessAuditStore } from './in-process-audit-store.ts';
 
 /** The management key of every test manager. */

@@ -6,7 +6,7 @@ import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import type { KnownLock } from '@wherry/core/ports/builder.ts';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
-import { loadedTree } from '../content/tree-cache.ts';
+import { loadedTree } from '../content/trees.ts';
 import type { BuildTarget } from './build-target.ts';
 import { BuildScheduler, createBuildMetrics } from './build-scheduler.ts';
 import type { SourceLocks } from './source-locks.ts';
@@ -44,8 +44,8 @@ describe('the build scheduler', () => {
       clock,
       logger,
       metrics: createBuildMetrics(metrics),
-      onFinished: (handler) => finished.push(handler),
     });
+    scheduler.onFinished((handler) => finished.push(handler));
   });
   afterEach(() => scheduler.stop());
 

@@ -1,4 +1,4 @@
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Builder, BuildFailureReason, BuildInput, BuildResult } from '@wherry/core/ports/builder.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
@@ -7,21 +7,22 @@ import type { Counter, Histogram, Metrics } from '@wherry/core/ports/metrics.ts'
 import type { Digest } from '@wherry/core/resources/meta.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { KeyedBackoff } from '@wherry/service/backoff.ts';
-import { WorkQueue } from '../queue/work-queue.ts';
+import { Listeners } from '@wherry/service/listeners.ts';
+import { WorkQueue } from '../controller/work-queue.ts';
 import { parseHandler, reachedSources, restsOn, type BuildTarget } from './build-target.ts';
 import type { SourceLocks } from './source-locks.ts';
 
 /** Builds at once (B1). */
 const CONCURRENCY = 4;
-/** A build that could not even be tried, or that a registry kept from its packages. */
+/** A build that could not run, or could not get its packages from a registry. */
 const RETRY = { firstMs: 500, lastMs: 30_000 };
 
-/** Each time all others have agreed; so twice is enough for all but the unluckiest. */
+/** After each attempt all other builds agree, so two attempts are almost always enough. */
 const AGREEMENTS = 3;
 
 /** What is known of the code that a target describes. */
 type BuildState =
-  /** `first`: nothing is known of the handler yet; else what was known answers the order no longer. */
+  /** `first`: nothing is known about the handler yet; otherwise the known result no longer answers the order. */
   | { state: 'building'; first: boolean }
   | { state: 'built'; revision: Digest }
   | { state: 'failed'; reason: BuildFailureReason; message: string };
@@ -35,15 +36,13 @@ interface BuildSchedulerOptions {
   builder: Builder;
   content: ContentStore;
   locks: SourceLocks;
-  /** A build of this handler has ended: call `request` again. */
-  onFinished: (handler: string) => void;
   clock: Clock;
   logger: Logger;
   metrics: BuildMetrics;
 }
 
 interface Known {
-  /** The trees that it answers for. */
+  /** The trees that the result is valid for. */
   trees: Digest;
   state: Exclude<BuildState, { state: 'building' }>;
   inputs: BuildInput[];
@@ -51,14 +50,14 @@ interface Known {
 }
 
 interface Entry {
-  /** What is to be built; what is known of it may be a failure that is tried again. */
+  /** What is to be built; the known result may be a failure that is retried. */
   wanted?: { target: BuildTarget; digest: Digest };
   running?: AbortController;
   known?: Known;
 }
 
 /**
- * Has handlers built, outside of any reconcile: one build a handler at a time, the newest order wins. Functions with
+ * Builds handlers, outside of any reconcile: one build per handler at a time, and the newest order wins. Functions with
  * one handler share its builds, and a build whose result is known is not done again.
  */
 export class BuildScheduler {
@@ -66,6 +65,7 @@ export class BuildScheduler {
   readonly #entries = new Map<string, Entry>();
   readonly #retries = new KeyedBackoff(RETRY);
   readonly #queue: WorkQueue;
+  readonly #listeners: Listeners<[handler: string]>;
 
   constructor(options: BuildSchedulerOptions) {
     this.#options = options;
@@ -75,9 +75,17 @@ export class BuildScheduler {
       work: (handler) => this.#work(handler),
     });
     this.#queue.start();
+    this.#listeners = new Listeners((error, [handler]) =>
+      options.logger.error({ err: error, handler }, 'a listener for finished builds threw'),
+    );
   }
 
-  /** What is known; has the handler built when nothing is. */
+  /** @param callback receives the handler of each build that has ended: call `request` again. @returns how to stop. */
+  onFinished(callback: (handler: string) => void): () => void {
+    return this.#listeners.add(callback);
+  }
+
+  /** The known result; starts a build when there is none. */
   request(target: BuildTarget): BuildState {
     const { handler } = target;
     const { digest } = target.activeTrees;
@@ -86,7 +94,7 @@ export class BuildScheduler {
     const known = lookUp(entry, target, digest);
     const building = { state: 'building', first: entry.known === undefined } as const;
     if (entry.wanted?.digest === digest) return known ?? building;
-    // What runs is of an older order.
+    // The running build belongs to an older order.
     entry.running?.abort();
     if (known === undefined) entry.wanted = { target, digest };
     else delete entry.wanted;
@@ -100,7 +108,7 @@ export class BuildScheduler {
     return known?.state.state !== 'built' || reachedSources(handler, known.inputs).has(source);
   }
 
-  /** Nobody uses the handler any more. */
+  /** No function uses the handler any more. */
   forget(handler: string): void {
     const entry = this.#entries.get(handler);
     this.#entries.delete(handler);
@@ -108,7 +116,7 @@ export class BuildScheduler {
     this.#retries.forget(handler);
   }
 
-  /** Artifacts of good builds: not to be collected. */
+  /** Artifacts of successful builds, which must not be collected. */
   revisions(): Digest[] {
     return [...this.#entries.values()].flatMap(({ known }) =>
       known?.state.state === 'built' ? [known.state.revision] : [],
@@ -145,14 +153,14 @@ export class BuildScheduler {
       if (!again) delete entry.wanted;
       if (!again) this.#retries.forget(handler);
       if (this.#entries.get(handler) !== entry) return undefined;
-      this.#options.onFinished(handler);
+      this.#listeners.notify(handler);
       return again ? this.#retries.failed(handler) : undefined;
     } catch (error) {
       delete entry.running;
-      // Whoever aborted it has already said what comes next.
+      // Whoever aborted it has already decided what comes next.
       if (abort.signal.aborted) return undefined;
       const retryInMs = this.#retries.failed(handler);
-      this.#options.logger.warn({ err: error, handler, retryInMs }, 'a build could not be tried');
+      this.#options.logger.warn({ err: error, handler, retryInMs }, 'a build could not run');
       return retryInMs;
     }
   }
@@ -166,15 +174,18 @@ export class BuildScheduler {
     metrics.duration.observe((clock.monotonic() - begun) / 1000);
     metrics.total.inc({ result: result.ok ? 'Built' : result.reason });
     if (!result.ok) return result;
-    // B4: what serves is what the digest names.
+    // B4: the artifact that is served must match the digest.
     if (sha256(result.artifact) !== result.revision)
-      throw new Error('the builder named an artifact by a digest that is not its own');
+      throw new Error('the builder sent an artifact whose digest does not match its revision');
     await content.put(result.artifact);
     signal.throwIfAborted();
     return result;
   }
 
-  /** Builds with the packages that are known for the sources. Where another build resolved others first, those hold. */
+  /**
+   * Builds with the packages that are known for the sources. Where another build resolved different ones first, those
+   * are used.
+   */
   async #buildAgreed(target: BuildTarget, signal: AbortSignal): Promise<BuildResult> {
     const { builder, locks } = this.#options;
     const trees = new Map([...target.activeTrees.trees].map(([name, tree]) => [name, tree.manifest]));
@@ -185,12 +196,12 @@ export class BuildScheduler {
       );
       if (result.locks === undefined || (await locks.keep(result.locks))) return result;
     }
-    throw new Error('builds of the same source resolve other packages again and again');
+    throw new Error('builds of the same source keep resolving different packages');
   }
 }
 
 /**
- * The known result, where it answers this order too. A failure rests on all trees: what would fix it may be anywhere.
+ * The known result, if it is valid for this order too. A failure depends on all trees, because the fix may be anywhere.
  */
 function lookUp({ known }: Entry, target: BuildTarget, digest: Digest): BuildState | undefined {
   if (known === undefined) return undefined;
@@ -209,7 +220,7 @@ function stateOf(result: BuildResult): Known['state'] {
   return { state: 'failed', reason, message: message.startsWith(place) ? message : `${place}: ${message}` };
 }
 
-/** What builds count. A program has it once, however often it begins to lead. */
+/** The metrics of builds. A program has them once, however often it becomes the leader. */
 export function createBuildMetrics(metrics: Metrics): BuildMetrics {
   return {
     total: metrics.counter(METRICS.builds),

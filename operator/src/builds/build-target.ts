@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BuildInput } from '@wherry/core/ports/builder.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
-import type { ActiveTrees } from '../content/active-trees.ts';
+import type { ActiveTrees } from '../content/trees.ts';
 
 /** What to build: a handler, and the active trees, by their sources' names. */
 export interface BuildTarget {
@@ -10,7 +10,7 @@ export interface BuildTarget {
   activeTrees: ActiveTrees;
 }
 
-/** Files that steer a build although nothing of them is in the artifact. */
+/** Files that influence a build although nothing of them is in the artifact. */
 const STEERING = ['package.json', 'npm-shrinkwrap.json', 'package-lock.json', 'tsconfig.json'];
 
 /** The two parts of a handler. */
@@ -25,9 +25,9 @@ export function reachedSources(handler: string, inputs: readonly BuildInput[]): 
 }
 
 /**
- * Names what the result of a good build rests on: the files that it read, and in the sources that it reached the paths
- * that exist (an import may resolve otherwise beside a new file) and the files that steer it. Where it is equal for
- * another order, that order's result is the same.
+ * Identifies what the result of a successful build depends on: the files that it read, and in the sources that it
+ * reached the existing paths (a new file may change how an import resolves) and the files that influence it. If it is
+ * equal for another order, that order has the same result.
  */
 export function restsOn(target: BuildTarget, inputs: readonly BuildInput[]): Digest {
   const sources = [...reachedSources(target.handler, inputs)].sort().map((name) => {

@@ -4,7 +4,7 @@ import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import { MAX_SOURCE_LOCKS } from '@wherry/core/resources/code-source.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
-import { createCaches, type Caches } from '../caches/caches.ts';
+import { createCaches, type Caches } from '../informers/caches.ts';
 import { createSourceLocks, type SourceLocks } from './source-locks.ts';
 
 describe('the locks of sources', () => {

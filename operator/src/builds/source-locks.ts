@@ -3,10 +3,10 @@ import type { KnownLock, UsedLock } from '@wherry/core/ports/builder.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { MAX_SOURCE_LOCKS } from '@wherry/core/resources/code-source.ts';
-import type { Caches } from '../caches/caches.ts';
-import { writeStatus } from '../queue/write-status.ts';
+import type { Caches } from '../informers/caches.ts';
+import { writeStatus } from '../controller/write-status.ts';
 
-/** Writers of one status that may come in between. */
+/** How many other writers of a status may interfere. */
 const ATTEMPTS = 10;
 
 /** The npm packages that builds resolved, kept with their sources: the same tree is built from the same packages. */
@@ -15,11 +15,12 @@ export interface SourceLocks {
   known(sources: Iterable<string>): ReadonlyMap<string, readonly KnownLock[]>;
   /**
    * Keeps what a build used.
-   * @returns whether it is what holds; not when another build of the source was first to resolve the same otherwise.
+   * @returns whether it is the lock in use; false when another build of the source resolved the same requirements
+   *   differently first.
    * @throws DomainError when the stores cannot take it.
    */
   keep(used: ReadonlyMap<string, UsedLock>): Promise<boolean>;
-  /** The caches are listened to no more. */
+  /** Stops listening to the caches. */
   stop(): void;
 }
 
@@ -32,7 +33,7 @@ export function createSourceLocks({
   store: ResourceStore;
   content: ContentStore;
 }): SourceLocks {
-  /** What was written last, by the source's name in the store: the caches know of it only later. */
+  /** What was written last, by the source's name in the store: the caches see it only later. */
   const written = new Map<string, readonly KnownLock[]>();
 
   function knownOf(source: string): readonly KnownLock[] {

@@ -1,8 +1,9 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { Listeners } from '@wherry/service/listeners.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import type { TlsMaterial } from '@wherry/service/tls/tls-files.ts';
-import { ensureObject } from '../cluster/ensure-object.ts';
+import { ensureObject } from '../system-keys/ensure-object.ts';
 import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
 import {
   authoritiesData,
@@ -36,8 +37,8 @@ interface InternalCertificatesOptions {
 /** The internal authority and the certificates of operator, router and manager, as Secrets. */
 export interface InternalCertificates {
   /**
-   * Issues what is missing or due, and takes what another operator has issued. Again and again: nothing is written when
-   * nothing is due. @throws DomainError; StartError for an authority that cannot be read
+   * Issues what is missing or due, and uses what another operator has issued. It can be called repeatedly: nothing is
+   * written when nothing is due. @throws DomainError; StartError for an authority that cannot be read
    */
   upkeep(): Promise<void>;
   /** The operator's own. After the first `upkeep`. */
@@ -46,8 +47,10 @@ export interface InternalCertificates {
 }
 
 export function createInternalCertificates(options: InternalCertificatesOptions): InternalCertificates {
-  const { name, configMaps } = options;
-  const callbacks = new Set<(material: TlsMaterial) => void>();
+  const { name, configMaps, logger } = options;
+  const listeners = new Listeners<[material: TlsMaterial]>((error) =>
+    logger.error({ err: error }, 'a handler for new certificates threw'),
+  );
   const leaves = leafRequests(options);
   let current: TlsMaterial | undefined;
 
@@ -55,7 +58,7 @@ export function createInternalCertificates(options: InternalCertificatesOptions)
     const before = current;
     current = material;
     if (before === undefined || (before.cert === material.cert && before.ca === material.ca)) return;
-    for (const callback of callbacks) callback(material);
+    listeners.notify(material);
   }
 
   return {
@@ -72,10 +75,7 @@ export function createInternalCertificates(options: InternalCertificatesOptions)
       if (current === undefined) throw new Error('there is no certificate before the first upkeep');
       return current;
     },
-    onChange(callback) {
-      callbacks.add(callback);
-      return () => void callbacks.delete(callback);
-    },
+    onChange: (callback) => listeners.add(callback),
   };
 }
 
@@ -104,7 +104,7 @@ async function keepAuthorities(options: InternalCertificatesOptions): Promise<Au
       return parseAuthorities(data);
     } catch (error) {
       throw new StartError(
-        `The Secret ${systemNamespace}/${secretName} cannot be read (${(error as Error).message}): restore it, or delete it, and then restart router and manager, to have a new authority made.`,
+        `The Secret ${systemNamespace}/${secretName} cannot be read (${(error as Error).message}): restore it; or delete it and restart the router and the manager, to get a new certificate authority.`,
       );
     }
   };
@@ -116,7 +116,7 @@ async function keepAuthorities(options: InternalCertificatesOptions): Promise<Au
       : authorities;
     const kept = stillNeeded(grown, now, lifetimes);
     if (before !== undefined && kept.length === authorities.length && grown === authorities) return before;
-    logger.info({ authorities: kept.map(({ number }) => number) }, 'the internal authorities change');
+    logger.info({ authorities: kept.map(({ number }) => number) }, 'the internal certificate authorities have changed');
     return authoritiesData(kept);
   });
   return parse(data);
@@ -150,7 +150,7 @@ async function keepLeaf(
     }
     if (issuer === undefined) throw new Error(`no internal authority can issue the certificate of ${leaf.program}`);
     const fresh = await issueLeaf(leaf, issuer, now, lifetimes);
-    logger.info({ program: leaf.program, authority: issuer.number }, 'a certificate is issued');
+    logger.info({ program: leaf.program, authority: issuer.number }, 'issued a certificate');
     return { 'tls.crt': Buffer.from(fresh.certificate), 'tls.key': Buffer.from(fresh.key), 'ca.crt': Buffer.from(ca) };
   });
   const { certificate: cert, key } = leafOf(data);

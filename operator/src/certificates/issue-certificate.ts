@@ -3,14 +3,14 @@ import { isIP } from 'node:net';
 import { promisify } from 'node:util';
 import forge from 'node-forge';
 
-/** node-forge knows no other keys than RSA's. */
+/** node-forge supports only RSA keys. */
 const KEY_BITS = 2048;
-/** Clocks of two nodes may be so far apart. */
+/** The clocks of two nodes may differ by this much. */
 const SKEW_MS = 5 * 60_000;
 const SERIAL_BYTES = 16;
 const SHA256 = 'sha256';
 
-/** Its types lack what is to be signed of a certificate. */
+/** Its types lack the part of a certificate that is signed. */
 const pki = forge.pki as typeof forge.pki & { getTBSCertificate(certificate: forge.pki.Certificate): forge.asn1.Asn1 };
 
 /** A certificate and its private key, PEM. */
@@ -31,9 +31,8 @@ interface CertificateRequest {
 }
 
 /**
- * Issues a certificate, with a new key. node-forge puts its bytes together and does nothing else: the key is made, and
- * the signature too, by node:crypto.
- * @param issuer undefined: it signs itself.
+ * Issues a certificate, with a new key. node-forge only encodes it: node:crypto creates the key and the signature.
+ * @param issuer undefined for a self-signed certificate.
  */
 export async function issueCertificate(
   request: CertificateRequest,
@@ -65,7 +64,7 @@ export async function issueCertificate(
 
 /**
  * In hexadecimal digits: positive, and in its shortest form, whatever the random bytes begin with. node-forge writes it
- * as it is, and OpenSSL reads no certificate with a zero too many before it.
+ * as it is, and OpenSSL rejects a certificate with a superfluous leading zero.
  */
 export function serialNumber(random: Uint8Array): string {
   const [first = 0, ...rest] = random;

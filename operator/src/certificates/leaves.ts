@@ -5,7 +5,7 @@ import { issueCertificate, type IssuedCertificate } from './issue-certificate.ts
 
 /** A program's certificate. */
 export interface LeafRequest {
-  /** Who it proves: its common name. */
+  /** The identity that it proves: its common name. */
   program: 'operator' | 'router' | 'manager';
   uses: ('server' | 'client')[];
   names: string[];
@@ -23,8 +23,8 @@ export async function issueLeaf(
 }
 
 /**
- * Whether a certificate is good to go on with: whole, of an authority that is still there, for the names that are
- * requested for, and not yet two thirds through its life.
+ * Whether a certificate can stay in use: it is complete, its authority is still trusted, it has the requested names,
+ * and it has not reached two thirds of its lifetime.
  */
 export function isGood(
   leaf: IssuedCertificate,

@@ -3,29 +3,29 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import type { CodeSourceResource } from '@wherry/core/resources/kinds.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
-import type { BuildScheduler } from '../builds/build-scheduler.ts';
-import type { Caches } from '../caches/caches.ts';
-import type { TreeCache } from './tree-cache.ts';
+import type { Caches } from '../informers/caches.ts';
+import type { TreeCache } from './trees.ts';
 
-/** What was put in this time stays: its reference may still be on its way. */
+/** Blobs that were put within this time stay: their references may not be written yet. */
 const GRACE_MS = 3_600_000;
 
 interface CollectorDependencies {
   caches: Caches;
   content: ContentStore;
   trees: TreeCache;
-  builds: BuildScheduler;
+  /** Artifacts of successful builds. */
+  artifacts: readonly Digest[];
   workloads: Workloads;
 }
 
 /**
  * Removes blobs that nothing refers to: no source's tree, file or lock, no function's revision, nothing that runs.
- * @returns how many went.
- * @throws when it cannot be known what is referred to; then nothing goes.
+ * @returns how many were removed.
+ * @throws when it cannot be determined what is referred to; then nothing is removed.
  */
 export async function collectContent(dependencies: CollectorDependencies): Promise<number> {
-  const { caches, content, builds, workloads } = dependencies;
-  const referenced = new Set<Digest>([...builds.revisions(), ...workloads.list().map(({ revision }) => revision)]);
+  const { caches, content, artifacts, workloads } = dependencies;
+  const referenced = new Set<Digest>([...artifacts, ...workloads.list().map(({ revision }) => revision)]);
   for (const { spec, status } of caches.functions.list()) {
     const revisions = [
       spec.revision,
@@ -54,7 +54,7 @@ async function addTree(trees: TreeCache, digest: Digest, referenced: Set<Digest>
     const { files } = await trees.load(digest);
     for (const file of files.values()) referenced.add(file);
   } catch (error) {
-    // A tree that is not there refers to nothing. Of any other trouble nobody knows what it hides.
+    // A missing tree refers to nothing. With any other error, the references are unknown.
     if (!isDomainError(error, 'not_found')) throw error;
   }
 }

@@ -4,7 +4,7 @@ interface Demand {
   waiting: number;
 }
 
-/** What routers last reported of the calls that they hold: what a scaler goes by. */
+/** What routers last reported of the calls that they hold: the input of a scaler. */
 export interface DemandBoard {
   /** Replaces all that this router reported before. */
   report(router: object, functions: Record<string, Demand>): void;

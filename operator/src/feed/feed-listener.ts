@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import { helloSchema, type Hello } from '@wherry/core/feed/messages.ts';
 import { isFeedToken } from '@wherry/core/feed/feed-token.ts';
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { RuntimeHello, RuntimePeer } from '@wherry/core/ports/cluster-workloads.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
@@ -29,25 +29,27 @@ const HELLO_MS = 5000;
 const MAX_HELLO_BYTES = 4096;
 const KEEP_ALIVE_MS = 10_000;
 /**
- * Heartbeats that a client may leave unanswered. A router that is gone without a word (its node, say) holds up what
- * waits for every router; a runtime's event loop may be busy with a call.
+ * Heartbeats that a client may leave unanswered. A router that disappears without closing its connection (with its
+ * node, for example) delays what waits for every router; a runtime's event loop may be busy with a call.
  */
 const MISSED_HEARTBEATS: Record<Hello['role'], number> = { router: 5, runtime: 60 };
 
 export interface FeedListenerOptions {
-  /** The operator's own certificate, and the internal authority that routers' certificates must be of. */
+  /** The operator's own certificate, and the internal authority that must have issued the routers' certificates. */
   tls: Pick<TlsFiles, 'current' | 'onChange'>;
   /**
-   * Serves a router that has shown its certificate. Where it throws, or when the promise rejects, the connection ends.
+   * Serves a router that has presented its certificate. Where it throws, or when the promise rejects, the connection
+   * ends.
    */
   attachRouter(channel: FeedChannel, hello: RouterHello): Promise<void> | void;
   /**
-   * Which pod a runtime is that has shown its function's token, by the address that it connects from; undefined: none.
+   * The pod of a runtime that has presented its function's token, by the address that it connects from; undefined if
+   * there is none.
    */
   identifyRuntime(hello: RuntimeHello, peer: RuntimePeer): Promise<RuntimeIdentity | undefined>;
   /** Serves a runtime. Where it throws, or when the promise rejects, the connection ends. */
   attachRuntime(channel: FeedChannel, identity: RuntimeIdentity): Promise<void> | void;
-  /** The current feed key, and the previous one while it is still taken. */
+  /** The current feed key, and the previous one while it is still accepted. */
   feedKeys(): readonly KeyObject[];
   limits?: PendingLimits;
   clock: Clock;
@@ -64,17 +66,17 @@ export interface FeedListener {
 
 type Refusal = 'too_many' | 'handshake' | 'certificate' | 'no_hello' | 'bad_hello' | 'token' | 'pod' | 'attach';
 
-/** Somebody claims to be what it is not. */
+/** A client claims to be what it is not. */
 const CLAIMS: ReadonlySet<Refusal> = new Set(['certificate', 'token', 'pod']);
 
-/** Who a connection is of, proved. */
+/** The authenticated client of a connection. */
 type Client = { role: 'router'; hello: RouterHello } | { role: 'runtime'; identity: RuntimeIdentity };
 
 /**
- * The operator's side of the feed over the network: TLS 1.3, then a hello within five seconds that proves who speaks,
- * else the connection is cut without a word. Routers prove themselves by a client certificate, runtimes by their
- * function's token and the address of their pod. A pod holds one connection, the newest: one that is half dead does not
- * lock it out.
+ * The operator's side of the feed over the network: TLS 1.3, then a hello within five seconds that authenticates the
+ * client; otherwise the connection is closed without a message. Routers authenticate with a client certificate,
+ * runtimes with their function's token and the address of their pod. A pod has one connection, the newest: a half-open
+ * one does not lock it out.
  */
 export function createFeedListener(options: FeedListenerOptions): FeedListener {
   const listener = new TlsFeedListener(options);
@@ -100,7 +102,7 @@ class TlsFeedListener {
     this.#refusals = metrics.counter(METRICS.feedRefusals);
     this.#server = createServer({
       ...secureContext(tls),
-      // Runtimes have none: what a certificate is good for is looked at with the hello.
+      // Runtimes have none: the certificate is checked with the hello.
       requestCert: true,
       rejectUnauthorized: false,
       handshakeTimeout: HELLO_MS,
@@ -128,7 +130,7 @@ class TlsFeedListener {
     await closed;
   }
 
-  /** Before TLS: sockets cost something as soon as they are there. */
+  /** Before TLS: sockets cost something as soon as they are open. */
   #admit(socket: Socket): void {
     socket.on('error', () => socket.destroy());
     this.#sockets.add(socket);
@@ -146,19 +148,19 @@ class TlsFeedListener {
     await this.#serve(socket, client);
   }
 
-  /** @returns what the client says of itself; undefined: the connection is cut. */
+  /** @returns who the client claims to be; undefined when the connection is closed. */
   async #hear(socket: TLSSocket): Promise<Hello | undefined> {
     if (isImpostor(socket)) return this.#refuse(socket, 'certificate', { problem: String(socket.authorizationError) });
     const cancel = this.#options.clock.after(HELLO_MS, () => this.#refuse(socket, 'no_hello'));
     const line = await firstLine(socket, MAX_HELLO_BYTES);
     cancel();
-    // Cut meanwhile, and counted.
+    // It was closed meanwhile, and counted.
     if (socket.destroyed) return undefined;
     const hello = line === undefined ? undefined : parseHello(line);
     return hello ?? this.#refuse(socket, line === undefined ? 'no_hello' : 'bad_hello');
   }
 
-  /** @returns who the client is; undefined: not what it says, and the connection is cut. */
+  /** @returns who the client is; undefined when it is not who it claims to be, and the connection is closed. */
   #prove(socket: TLSSocket, hello: Hello): Client | undefined | Promise<Client | undefined> {
     const { role, instance } = hello;
     if (hello.role === 'router')
@@ -188,7 +190,7 @@ class TlsFeedListener {
       cancelWatch();
       this.#connections.inc({ role }, -1);
     });
-    logger.debug({ role, instance, peer: socket.remoteAddress }, 'a client of the feed has connected');
+    logger.debug({ role, instance, peer: socket.remoteAddress }, 'a client has connected to the feed');
     try {
       if (client.role === 'router') await this.#options.attachRouter(channel, client.hello);
       else await this.#attachRuntime(channel, client.identity);
@@ -206,7 +208,8 @@ class TlsFeedListener {
   }
 
   /**
-   * What is logged of an unauthenticated connection is no secret of a client's: neither tokens nor what else it sent.
+   * What is logged about an unauthenticated connection contains no secret of a client: neither tokens nor anything else
+   * that it sent.
    */
   #refuse(socket: Socket, reason: Refusal, facts: object = {}): undefined {
     this.#refusals.inc({ reason });
@@ -218,11 +221,12 @@ class TlsFeedListener {
 }
 
 function secureContext(tls: FeedListenerOptions['tls']): SecureContextOptions {
-  // No tickets: each connection shows its certificate again, to the authority that is active then.
+  // No tickets: each connection presents its certificate again, and it is checked against the authority that is active
+  // then.
   return { ...tls.current(), minVersion: 'TLSv1.3', secureOptions: constants.SSL_OP_NO_TICKET };
 }
 
-/** Whether it showed a certificate that is not of the internal authority. */
+/** Whether it presented a certificate that the internal authority has not issued. */
 function isImpostor(socket: TLSSocket): boolean {
   return !socket.authorized && Object.keys(socket.getPeerCertificate()).length > 0;
 }
@@ -245,7 +249,7 @@ function parseHello(line: string): Hello | undefined {
   }
 }
 
-/** Who a connection is of is decided once: a second hello ends it. */
+/** The client of a connection is determined once: a second hello ends it. */
 function onlyOneHello(channel: FeedChannel): FeedChannel {
   return {
     ...channel,

@@ -8,6 +8,7 @@ import {
 import { feedToken } from '@wherry/core/feed/feed-token.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
+import { logEntry } from '@wherry/testing/log-entry.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { systemClock } from '@wherry/service/clock.ts';
@@ -140,15 +141,7 @@ describe('router and runtime over the network', () => {
     await world.createSecret('s1', { name: 'A', scope: 'global' }, 'value');
     await until(() => down.length === 2);
     expect(messages()[1]).toMatchObject({ type: 'state', state: { secrets: [{ name: 'A', value: 'value' }] } });
-    const entry = {
-      functionName: 'another',
-      requestId: 'r',
-      level: 'log',
-      message: 'hi',
-      args: null,
-      sequence: 0,
-      timestamp: 1,
-    };
+    const entry = logEntry({ functionName: 'another' });
     channel()?.send({ type: 'logs', entries: [entry], dropped: 0 });
     await until(() => world.telemetry.entries.length === 1);
     expect(world.telemetry.entries).toEqual([{ ...entry, functionName: 'hello' }]);

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 const NEWLINE = 0x0a;
 
 /**
- * The first line of a stream that nobody reads yet. What comes behind it stays in the stream for its next reader.
+ * The first line of a stream that nothing reads yet. What follows it stays in the stream for its next reader.
  * @returns undefined where the stream ends first, or the line is longer than that many bytes.
  */
 export function firstLine(stream: Duplex, maxBytes: number): Promise<string | undefined> {

@@ -1,19 +1,12 @@
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import { FakeTelemetry } from '@wherry/testing/fakes/fake-telemetry.ts';
+import { logEntry } from '@wherry/testing/log-entry.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { createLogIntake } from './log-intake.ts';
 
-const entry = (fields: Partial<LogEntry> = {}): LogEntry => ({
-  functionName: 'chatty',
-  requestId: 'r',
-  level: 'log',
-  message: 'm',
-  args: null,
-  sequence: 0,
-  timestamp: 1000,
-  ...fields,
-});
+const entry = (fields: Partial<LogEntry> = {}): LogEntry =>
+  logEntry({ functionName: 'chatty', timestamp: 1000, ...fields });
 const logs = (...entries: LogEntry[]) => ({ type: 'logs' as const, entries, dropped: 0 });
 const many = (count: number, fields: Partial<LogEntry> = {}): LogEntry[] =>
   Array.from({ length: count }, (_, at) => entry({ sequence: at, ...fields }));
@@ -38,7 +31,7 @@ describe('the intake of log entries', () => {
       entry({
         requestId: '',
         level: 'warn',
-        message: '41808 log entries dropped: over the rate',
+        message: '41808 log entries were dropped: the function logs faster than its rate allows',
         timestamp: world.clock.now(),
       }),
     ]);
@@ -75,7 +68,7 @@ describe('the intake of log entries', () => {
     await world.clock.advance(10_000);
     expect(world.telemetry.entries.map(({ message }) => message)).toEqual([
       'm',
-      '7 log entries dropped: over the rate',
+      '7 log entries were dropped: the function logs faster than its rate allows',
     ]);
     expect(world.metrics.value('telemetry_dropped_total', { component: 'runtime', reason: 'congested' })).toBe(7);
     expect(world.clock.pending).toBe(0);
@@ -90,8 +83,8 @@ describe('the intake of log entries', () => {
     expect(counted()).toBe(10_000_002);
     await world.clock.advance(10_000);
     expect(world.telemetry.entries.map(({ message }) => message)).toEqual([
-      '10000000 log entries dropped: over the rate',
-      '2 log entries dropped: over the rate',
+      '10000000 log entries were dropped: the function logs faster than its rate allows',
+      '2 log entries were dropped: the function logs faster than its rate allows',
     ]);
     world.logs.fromRuntime({ ...logs(), dropped: 5 }, 'chatty');
     expect(counted()).toBe(10_000_007);
@@ -103,7 +96,7 @@ describe('the intake of log entries', () => {
     world.logs.fromRuntime({ ...logs(), dropped: 3 }, 'chatty');
     world.logs.stop();
     expect([world.telemetry.entries.map(({ message }) => message), world.clock.pending]).toEqual([
-      ['3 log entries dropped: over the rate'],
+      ['3 log entries were dropped: the function logs faster than its rate allows'],
       0,
     ]);
   });

@@ -1,5 +1,5 @@
 import type { RouterUp } from '@wherry/core/feed/messages.ts';
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import { LOG_LEVELS, type LogEntry, type LogLevel, type TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Counter, Metrics } from '@wherry/core/ports/metrics.ts';
@@ -7,21 +7,21 @@ import { LOG_RATE, LogRate, type LogRateLimits } from './log-rate.ts';
 
 type LogsMessage = Extract<RouterUp, { type: 'logs' }>;
 const LEVELS = new Set<string>(LOG_LEVELS);
-/** Two processes' clocks differ by no more; what comes from further ahead was made up. */
+/** Two processes' clocks differ by no more; a time further ahead is invented. */
 const MAX_AHEAD_MS = 60_000;
 /** Characters of a UUID. */
 const REQUEST_ID_LENGTH = 36;
 
-/** Hands log entries on to the telemetry sink, and counts what was lost on the way. */
+/** Passes log entries on to the telemetry sink, and counts what was lost on the way. */
 export interface LogIntake {
   /** Routers name the functions that their entries are of. */
   fromRouter(message: LogsMessage): void;
   /**
-   * Whatever a runtime's entries say: they are that function's, none is a record of the platform, and none is of a time
-   * to come, where it would stand before all that follows and never grow old (S6).
+   * Whatever a runtime's entries claim: they belong to that function, none is a record of the platform, and none has a
+   * time in the future, where it would sort before all later entries and never expire (S6).
    */
   fromRuntime(message: LogsMessage, functionName: string): void;
-  /** So many were lost on the way to the sink: it took no more, or what it was given was refused. */
+  /** Counts entries that were lost on the way to the sink: it accepted no more, or refused them. */
   lost(count: number, reason: 'congested' | 'refused'): void;
   /** Reports what was dropped, and ends. */
   stop(): void;

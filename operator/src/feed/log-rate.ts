@@ -2,7 +2,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { logEntryBytes } from '@wherry/service/log-entry-bytes.ts';
 
-/** What a function may log: so much a second in the long run, and so much at once. */
+/** What a function may log: a rate per second in the long run, and a burst. */
 export interface LogRateLimits {
   bytesPerSecond: number;
   burstBytes: number;
@@ -13,7 +13,7 @@ export interface LogRateLimits {
 /** 1 MiB or 1024 entries a second, and eight times as much at once. Documented in docs/guides/handlers.md. */
 export const LOG_RATE: LogRateLimits = { bytesPerSecond: 1024 * 1024, burstBytes: 8 * 1024 * 1024, leastBytes: 1024 };
 
-/** How often it is said how many entries were dropped. */
+/** How often the number of dropped entries is reported. */
 const REPORT_MS = 10_000;
 /** Between two reports, of one function. Documented in docs/reference/metrics.md. */
 const MAX_MISSED = 10_000_000;
@@ -39,8 +39,7 @@ interface LogRateOptions {
 
 /**
  * A token bucket for each function's entries, beyond which they are counted, not kept (M10): a function that logs
- * without an end costs the others neither their place in queues nor the disk. What is missing is said in the function's
- * own log.
+ * endlessly takes neither queue space nor disk space from others. The function's own log says what is missing.
  */
 export class LogRate {
   readonly #options: LogRateOptions;
@@ -73,8 +72,8 @@ export class LogRate {
   }
 
   /**
-   * Entries of a function that were dropped before they came here: so its instance says, which a handler may have made
-   * it say. No more of them are believed between two reports than many instances could print.
+   * Entries of a function that were dropped before they came here: according to its instance, which a handler may have
+   * manipulated. Between two reports no more of them are accepted than many instances could print.
    * @returns how many of them are.
    */
   missed(functionName: string, kind: string, count: number): number {
@@ -114,7 +113,7 @@ export class LogRate {
     return Math.min(burstBytes, left + ((now - at) / 1000) * bytesPerSecond);
   }
 
-  /** Goes on as long as there is a function that logs: a full bucket says nothing that a new one would not. */
+  /** Continues as long as any function logs: a full bucket is the same as a new one. */
   #tick(): void {
     const { clock } = this.#options;
     this.#report();
@@ -137,7 +136,7 @@ export class LogRate {
       functionName,
       requestId: '',
       level: 'warn',
-      message: `${count} log entries dropped: over the rate`,
+      message: `${count} log ${count === 1 ? 'entry was' : 'entries were'} dropped: the function logs faster than its rate allows`,
       args: null,
       sequence: 0,
       timestamp,

@@ -1,13 +1,16 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
-/** What clients may hold of the feed before they have proved who they are. */
+/** The feed connections that clients may hold before they are authenticated. */
 export interface PendingLimits {
   /** Connections open at once. */
   total: number;
   /** Connections open at once from one address. */
   perAddress: number;
-  /** Connections made from one address within ten seconds: each costs the operator a TLS handshake, proved or not. */
+  /**
+   * Connections made from one address within ten seconds: each costs the operator a TLS handshake, authenticated or
+   * not.
+   */
   perWindow: number;
 }
 
@@ -16,8 +19,8 @@ const LIMITS: PendingLimits = { total: 512, perAddress: 16, perWindow: 64 };
 const WINDOW_MS = 10_000;
 
 /**
- * The connections whose clients have not yet proved who they are, bounded for each address and in all. One address
- * cannot take the places of others: when all are taken, the address that holds most gives one up.
+ * The connections whose clients are not yet authenticated, bounded for each address and in total. One address cannot
+ * take the slots of others: when all slots are in use, the address with the most connections loses one.
  */
 export class PendingConnections {
   readonly #limits: PendingLimits;
@@ -35,7 +38,7 @@ export class PendingConnections {
     this.#windowBegan = clock.monotonic();
   }
 
-  /** @returns the connection that is one too many and has to be closed: this one or an older one; undefined: none. */
+  /** @returns the connection to close because there are too many: this one or an older one; undefined if none. */
   admit(socket: Socket): Socket | undefined {
     const address = socket.remoteAddress ?? '';
     const own = this.#open.get(address) ?? new Map<string, Socket>();
@@ -50,12 +53,12 @@ export class PendingConnections {
     return evicted;
   }
 
-  /** Whether it is admitted and has proved nothing yet. What holds for a TLS socket holds for the socket below it. */
+  /** Whether it is admitted and not yet authenticated. A TLS socket and the socket below it are the same. */
   has(socket: Socket): boolean {
     return this.#open.get(socket.remoteAddress ?? '')?.has(peerOf(socket)) === true;
   }
 
-  /** Its client has proved who it is, or it is closed. */
+  /** Its client is authenticated, or it is closed. */
   release(socket: Socket): void {
     this.#forget(socket.remoteAddress ?? '', peerOf(socket));
   }

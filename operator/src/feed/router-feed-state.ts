@@ -1,18 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RouterDown, RouterFunction, RouterKey } from '@wherry/core/feed/messages.ts';
+import { KeyHolders, type KeyClaim } from '../keys/key-holders.ts';
 
 type Change = Extract<RouterDown, { type: 'change' }>;
 type RouterSettings = NonNullable<Change['settings']>;
-/** What a change holds beside its version. */
+/** The content of a change besides its version. */
 export type RouterDifference = Omit<Change, 'type' | 'version' | 'resourceVersion'>;
 
-/** The desired state of every router, and what of it was not sent yet. */
+/** The desired state of every router, and which part of it was not sent yet. */
 export class RouterFeedState {
   readonly #functions = new Map<string, RouterFunction>();
   readonly #keys = new Map<string, RouterKey>();
-  /** All ApiKeys of a digest, by name: two of one value are one key to a router, the one that opens longest. */
-  readonly #holders = new Map<string, Map<string, RouterKey>>();
-  readonly #digests = new Map<string, string>();
+  readonly #holders = new KeyHolders();
   readonly #changedFunctions = new Set<string>();
   readonly #changedDigests = new Set<string>();
   #settings: RouterSettings;
@@ -42,17 +41,21 @@ export class RouterFeedState {
     this.#changedFunctions.add(id);
   }
 
-  /** @param id the ApiKey's name, which is also `record.id`. */
-  setKey(id: string, record: RouterKey | undefined): void {
-    const before = this.#digests.get(id);
-    if (before !== undefined && before !== record?.digest) this.#release(id, before);
-    if (record === undefined) return;
-    this.#digests.set(id, record.digest);
-    this.#holders.set(
-      record.digest,
-      (this.#holders.get(record.digest) ?? new Map<string, RouterKey>()).set(id, record),
-    );
-    this.#updateDigest(record.digest);
+  /**
+   * @param name the ApiKey's, which is also `record.id`.
+   * @returns other keys whose value has another holder now.
+   */
+  setKey(name: string, claim: KeyClaim | undefined): string[] {
+    return this.#holders
+      .set(name, claim)
+      .filter((digest) => this.#updateDigest(digest))
+      .flatMap((digest) => this.#holders.names(digest))
+      .filter((other) => other !== name);
+  }
+
+  /** Which ApiKey has the value of this one; undefined for a key that routers must not accept. */
+  holderFor(name: string): string | undefined {
+    return this.#holders.holderFor(name)?.id;
   }
 
   setSettings(settings: RouterSettings): void {
@@ -74,27 +77,16 @@ export class RouterFeedState {
     return Object.keys(difference).length === 0 ? undefined : difference;
   }
 
-  #release(id: string, digest: string): void {
-    const holders = this.#holders.get(digest);
-    holders?.delete(id);
-    if (holders?.size === 0) this.#holders.delete(digest);
-    this.#digests.delete(id);
-    this.#updateDigest(digest);
-  }
-
-  #updateDigest(digest: string): void {
-    const [record] = [...(this.#holders.get(digest)?.values() ?? [])].sort(opensLongerFirst);
-    if (isDeepStrictEqual(record, this.#keys.get(digest))) return;
+  /** @returns whether another key holds the value now. */
+  #updateDigest(digest: string): boolean {
+    const before = this.#keys.get(digest);
+    const record = this.#holders.holder(digest);
+    if (isDeepStrictEqual(record, before)) return false;
     if (record === undefined) this.#keys.delete(digest);
     else this.#keys.set(digest, record);
     this.#changedDigests.add(digest);
+    return record?.id !== before?.id;
   }
-}
-
-/** Of two that open as long, the first by name. */
-function opensLongerFirst(a: RouterKey, b: RouterKey): number {
-  const byTime = (b.expiresAt ?? Number.MAX_VALUE) - (a.expiresAt ?? Number.MAX_VALUE);
-  return byTime !== 0 ? byTime : a.id < b.id ? -1 : 1;
 }
 
 function presentAndGone(

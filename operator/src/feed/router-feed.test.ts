@@ -1,3 +1,4 @@
+import { logEntry } from '@wherry/testing/log-entry.ts';
 import { createDigestKey, keyDigest } from '@wherry/core/crypto/key-digest.ts';
 import { HEARTBEAT_SECONDS } from '@wherry/core/feed/messages.ts';
 import { TestRouter } from '../testing/test-router.ts';
@@ -65,18 +66,21 @@ describe("the routers' feed", () => {
     expect(router.keys.size).toBe(0);
   });
 
-  it('of two keys of one value the other one opens when the first is revoked', async () => {
+  it('of two keys of one value the older one has it, also while it is disabled, until it is deleted', async () => {
     const { router } = await world.start();
-    await world.createKey('first', 'team', VALUE);
-    await world.createKey('second', 'team', VALUE);
+    await world.createKey('older', 'team', VALUE);
+    // Creation timestamps are whole seconds.
+    await world.run(1000);
+    await world.createKey('newer', 'team', VALUE);
     await world.run();
-    expect([...router.keys.values()].map(({ id }) => id)).toEqual(['first']);
-    await world.edit('ApiKey', 'first', { enabled: false });
+    const sent = (): unknown[] => [...router.keys.values()].map(({ id, expiresAt }) => [id, expiresAt]);
+    expect(sent()).toEqual([['older', null]]);
+    await world.edit('ApiKey', 'older', { enabled: false });
     await world.run();
-    expect([...router.keys.values()].map(({ id }) => id)).toEqual(['second']);
-    await world.store.delete('ApiKey', 'first');
+    expect(sent()).toEqual([['older', 0]]);
+    await world.store.delete('ApiKey', 'older');
     await world.run();
-    expect([...router.keys.values()].map(({ id }) => id)).toEqual(['second']);
+    expect(sent()).toEqual([['newer', null]]);
   });
 
   it('E6: a key that does not open is sent to nobody, is counted, and holds up no other', async () => {
@@ -182,15 +186,7 @@ describe("the routers' feed", () => {
     second.send({ type: 'nonsense' });
     second.send({ type: 'demand', functions: { hello: { inFlight: 2, waiting: 1 } } });
     router.send({ type: 'demand', functions: { hello: { inFlight: 3, waiting: 0 } } });
-    const entry = {
-      functionName: 'hello',
-      requestId: 'r',
-      level: 'exec_start',
-      message: 'GET /hello',
-      args: null,
-      sequence: 0,
-      timestamp: 1,
-    };
+    const entry = logEntry({ level: 'exec_start', message: 'GET /hello' });
     second.send({ type: 'logs', entries: [entry, { ...entry, level: 'shout' }], dropped: 4 });
     await world.run();
     expect(await outcome).toEqual({ type: 'listening', port: 8000 });

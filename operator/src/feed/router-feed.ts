@@ -3,7 +3,7 @@ import { HEARTBEAT_SECONDS, routerUpSchema, type RouterDown, type RouterUp } fro
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
-import type { Logger } from '@wherry/core/ports/logger.ts';
+import { Listeners } from '@wherry/service/listeners.ts';
 import type { DemandBoard } from './demand-board.ts';
 import type { LogIntake } from './log-intake.ts';
 import { RouterView, type RouterViewOptions } from './router-view.ts';
@@ -17,23 +17,22 @@ interface RouterFeedOptions extends RouterViewOptions {
   demand: DemandBoard;
   logs: LogIntake;
   /**
-   * Milliseconds from the start in which routers that go by what an operator before this one sent them may still be on
-   * their way back. Till then it cannot be said what they know. Default 0: there are none.
+   * Milliseconds after the start in which routers that still use the state of an earlier operator may reconnect. Until
+   * then it is unknown what they know. Default 0: there are none.
    */
   routersReturnMs?: number;
   /** Absent for a store that is never restored while routers run. */
   restores?: StoreRestores;
   clock: Clock;
-  logger: Logger;
 }
 
-/** How the start of a router ended; `closed` when the connection went first. Routers of a cluster report nothing. */
+/** How the start of a router ended; `closed` when the connection ended first. Routers of a cluster report nothing. */
 export type RouterOutcome =
   { type: 'listening'; port: number } | { type: 'failed'; message: string } | { type: 'closed' };
 
 /** What a router knows before it is sent anything. */
 export interface KnownState {
-  /** Of the newest state: an older one would undo what it was sent. */
+  /** Version of the newest state: an older one would undo what it was sent. */
   resourceVersion?: string;
   /** How often the store had been restored by then. */
   restores?: number | undefined;
@@ -47,18 +46,18 @@ interface Connection {
   applied: number;
   /** Monotonic milliseconds. */
   attachedAt: number;
-  /** It has its snapshot, and is sent each change from there on. */
+  /** It has its snapshot, and receives each change from then on. */
   synced: boolean;
 }
 
-/** Sends every router what it must know: a snapshot, then each change in one step, then that nothing changed. */
+/** Sends every router its state: a snapshot, then each change in one step, then heartbeats. */
 export class RouterFeed {
   readonly #options: RouterFeedOptions;
   readonly #view: RouterView;
   readonly #connections = new Set<Connection>();
   readonly #unacknowledged = new UnacknowledgedChanges();
   readonly #epoch = randomUUID();
-  #onKnown: (functionNames: string[]) => void = () => undefined;
+  readonly #knownListeners: Listeners<[functionNames: string[]]>;
   #version = 1;
   /**
    * How often the store was restored before the state that the caches hold; undefined while that is not known: nothing
@@ -76,6 +75,9 @@ export class RouterFeed {
   constructor(options: RouterFeedOptions) {
     this.#options = options;
     this.#view = new RouterView(options, () => this.#flushSoon());
+    this.#knownListeners = new Listeners((error, [functions]) =>
+      options.logger.error({ err: error, functions }, 'a listener for what routers know threw'),
+    );
     const { restores } = options;
     this.#restores = restores === undefined ? 0 : restores.current();
     this.#hasCounted = this.#restores !== undefined;
@@ -83,11 +85,11 @@ export class RouterFeed {
     this.#stopCounting = restores?.onChange((count) => void this.#followRestore(count)) ?? (() => undefined);
   }
 
-  /** The caches are full: snapshots may be taken. */
+  /** The caches are filled: snapshots may be taken. */
   start(): void {
     this.#started = true;
     this.#startedAt = this.#options.clock.monotonic();
-    // Nobody has anything yet that could be changed.
+    // No router has any state yet that could change.
     this.#view.refresh();
     for (const connection of this.#connections) void this.#sendSnapshot(connection);
     this.#beatLater();
@@ -95,6 +97,7 @@ export class RouterFeed {
 
   stop(): void {
     this.#started = false;
+    this.#view.stop();
     this.#stopCounting();
     this.#cancelFlush?.();
     this.#cancelBeat();
@@ -123,13 +126,8 @@ export class RouterFeed {
     return { outcome: promise };
   }
 
-  /** What runs of the function has changed. */
-  touchFunction(name: string): void {
-    this.#view.touchFunction(name);
-  }
-
-  /** Whether every router has applied what is known of the function now. */
-  routersKnow(functionName: string): boolean {
+  /** Whether every router has applied the current state of the function. */
+  know(functionName: string): boolean {
     return (
       this.#started &&
       !this.#view.isTouched(functionName) &&
@@ -138,12 +136,22 @@ export class RouterFeed {
     );
   }
 
-  /** @param callback receives functions that `routersKnow` has become true for. */
-  onKnown(callback: (functionNames: string[]) => void): void {
-    this.#onKnown = callback;
+  /** @param callback receives the functions for which `know` has become true. @returns how to stop. */
+  onKnown(callback: (functionNames: string[]) => void): () => void {
+    return this.#knownListeners.add(callback);
   }
 
-  /** A router that has just come may still go by what another operator sent it. */
+  /** Which ApiKey has the value of this one, as routers know it; undefined where they accept none with it. */
+  keyHolder(name: string): string | undefined {
+    return this.#view.keyHolder(name);
+  }
+
+  /** @param callback receives the keys whose `keyHolder` has changed by a change of another key. @returns how to stop. */
+  onKeyHolder(callback: (names: string[]) => void): () => void {
+    return this.#view.onKeyHolder(callback);
+  }
+
+  /** A router that has just connected may still use the state of another operator. */
   #allKnowSomething(): boolean {
     const now = this.#options.clock.monotonic();
     if (now - this.#startedAt < (this.#options.routersReturnMs ?? 0)) return false;
@@ -156,7 +164,7 @@ export class RouterFeed {
     if (this.#started) this.#cancelFlush ??= this.#options.clock.after(COALESCE_MS, () => this.#flush());
   }
 
-  /** Works out what was touched, and sends it to all routers in one message. */
+  /** Computes what was touched, and sends it to all routers in one message. */
   #flush(): void {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
@@ -189,7 +197,8 @@ export class RouterFeed {
   }
 
   /**
-   * A router that is not sent anything soon tries another operator: so nothing is sent while the caches lag behind it.
+   * A router that receives nothing soon tries another operator, so nothing is sent while the caches are behind its
+   * state.
    */
   async #sendSnapshot(connection: Connection): Promise<void> {
     const restores = await this.#reach(connection.known);
@@ -210,8 +219,8 @@ export class RouterFeed {
   }
 
   /**
-   * @returns the count of restores of what the caches hold, once that is all that the router knows; undefined: it is
-   * not yet.
+   * @returns the restore count of the caches' state, once that state includes all that the router knows; undefined
+   *   until then.
    */
   async #reach({ resourceVersion, restores }: Connection['known']): Promise<number | undefined> {
     const { caches, restores: counted } = this.#options;
@@ -224,14 +233,14 @@ export class RouterFeed {
     await caches.reach(resourceVersion);
     if (count !== this.#restores) return undefined;
     if (counted === undefined || BigInt(caches.resourceVersion()) >= BigInt(resourceVersion)) return count;
-    // The caches hold the newest state there is: the router knows a later one of the store from before a restore.
+    // The caches hold the newest state, so the router's later state is from before a restore of the store.
     counted.wentBack(count);
     return undefined;
   }
 
   /**
-   * The caches are about to hold a restored state. Until that is counted, routers are not sent it: under the old count,
-   * one that moved on to an operator which lags behind would go back to what is lost.
+   * The caches are about to hold a restored state. Routers do not receive it until the restore is counted: under the
+   * old count, a router that moved on to a lagging operator would go back to the lost state.
    */
   #hold(restores: StoreRestores): void {
     if (this.#restores === undefined) return;
@@ -240,7 +249,7 @@ export class RouterFeed {
     for (const connection of this.#connections) connection.synced = false;
   }
 
-  /** All that is sent from now on is of the restored store; till then routers serve by what they were sent before. */
+  /** From now on everything that is sent comes from the restored store; until then routers keep their earlier state. */
   async #followRestore(count: number): Promise<void> {
     if (this.#hasCounted) {
       this.#options.logger.warn(
@@ -258,12 +267,12 @@ export class RouterFeed {
     }
   }
 
-  /** Reports which functions all routers know everything of now, of those that were in doubt. */
+  /** Reports which of the functions with unacknowledged changes are now fully known to all routers. */
   #acknowledge(looked: string[]): void {
     const applied = Math.min(...[...this.#connections].map((connection) => connection.applied));
     const acknowledged = this.#unacknowledged.acknowledge(applied, this.#options.clock.monotonic());
-    const known = [...new Set([...looked, ...acknowledged])].filter((name) => this.routersKnow(name));
-    if (known.length > 0) this.#onKnown(known);
+    const known = [...new Set([...looked, ...acknowledged])].filter((name) => this.know(name));
+    if (known.length > 0) this.#knownListeners.notify(known);
   }
 
   async #serve(connection: Connection): Promise<void> {

@@ -1,5 +1,5 @@
-import type { ConditionDecision } from '@wherry/core/conditions.ts';
-import { setConditions } from '@wherry/core/conditions.ts';
+import type { ConditionDecision } from '@wherry/core/resources/conditions.ts';
+import { setConditions } from '@wherry/core/resources/conditions.ts';
 import { routerFunctionSchema } from '@wherry/core/feed/messages.ts';
 import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import { functionSpecSchema } from '@wherry/core/resources/function.ts';
@@ -95,8 +95,8 @@ describe("a router's record of a function", () => {
     ['SourceNotFound', 'handler_not_found'],
     ['HandlerNotFound', 'handler_not_found'],
     ['SyntaxError', 'handler_syntax_error'],
-    ['ImportNotFound', 'handler_syntax_error'],
-    ['ImportNotSupported', 'handler_syntax_error'],
+    ['ImportNotFound', 'handler_load_error'],
+    ['ImportNotSupported', 'handler_load_error'],
     ['BuildTimeout', 'handler_syntax_error'],
     ['BuildFailed', 'handler_syntax_error'],
     ['ExportError', 'handler_export_error'],

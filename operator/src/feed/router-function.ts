@@ -1,4 +1,4 @@
-import { findCondition, type Reason } from '@wherry/core/conditions.ts';
+import { findCondition, type Reason } from '@wherry/core/resources/conditions.ts';
 import type { RouterFunction, RouterInstance } from '@wherry/core/feed/messages.ts';
 import type { BuildFailureReason } from '@wherry/core/ports/builder.ts';
 import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
@@ -8,15 +8,15 @@ import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 type FailureCode = NonNullable<RouterFunction['failure']>['code'];
 
 /**
- * How calls are answered while no build of a function has succeeded; undefined: it is tried again by itself, and the
- * call waits.
+ * How calls are answered while no build of a function has succeeded; undefined when the build is retried automatically,
+ * and the call waits.
  */
 const BUILD_FAILURES: Record<BuildFailureReason, FailureCode | undefined> = {
   SourceNotFound: 'handler_not_found',
   HandlerNotFound: 'handler_not_found',
   SyntaxError: 'handler_syntax_error',
-  ImportNotFound: 'handler_syntax_error',
-  ImportNotSupported: 'handler_syntax_error',
+  ImportNotFound: 'handler_load_error',
+  ImportNotSupported: 'handler_load_error',
   BuildTimeout: 'handler_syntax_error',
   BuildOutOfMemory: 'handler_syntax_error',
   BuildTooLarge: 'handler_syntax_error',
@@ -28,13 +28,14 @@ const BUILD_FAILURES: Record<BuildFailureReason, FailureCode | undefined> = {
   PackageRefused: 'handler_load_error',
   PackageConflict: 'handler_load_error',
   PackageTooLarge: 'handler_load_error',
+  InstallOutOfMemory: 'handler_load_error',
   RegistryUnavailable: undefined,
   PackageCorrupt: undefined,
   InstallTimeout: undefined,
   InstallFailed: undefined,
 };
 
-/** The same of every reason; those that are not here mean: the call waits. */
+/** The answers by reason; for a reason that is not listed, the call waits. */
 const FAILURES: Partial<Record<Reason, FailureCode | undefined>> = {
   ...BUILD_FAILURES,
   SourceNotReady: 'handler_not_found',
@@ -89,8 +90,8 @@ function instancesOf(workload: ObservedWorkload | undefined, tokenOf: (workload:
 }
 
 /**
- * The reason names files and lines, and may be the text of an error: callers get it where they get the message of a
- * throw.
+ * The message names files and lines, and may contain the text of an error: callers get it only where they get the
+ * messages of thrown errors.
  */
 function failureOf({ spec, status }: FunctionResource): RouterFunction['failure'] {
   const condition = findCondition(status.conditions, 'CodeReady');

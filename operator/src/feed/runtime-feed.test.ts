@@ -1,5 +1,6 @@
 import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
 import { HEARTBEAT_SECONDS, runtimeDownSchema, type RuntimeDown } from '@wherry/core/feed/messages.ts';
+import { logEntry } from '@wherry/testing/log-entry.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { RuntimeIdentity, RuntimeSession } from '@wherry/core/ports/runtime-feed.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
@@ -142,30 +143,14 @@ describe("the runtimes' feed", () => {
 
   it('S6: log entries are of the function whose runtime sent them, and none is a record of the platform', async () => {
     const { own } = attach();
-    const entry = {
-      functionName: 'other',
-      requestId: 'r',
-      level: 'log',
-      message: 'hi',
-      args: null,
-      sequence: 0,
-      timestamp: 1,
-    };
+    const entry = logEntry({ functionName: 'other' });
     own.send({ type: 'logs', entries: [entry, { ...entry, level: 'exec_end' }], dropped: 0 });
     await world.run();
     expect(world.telemetry.entries).toEqual([{ ...entry, functionName: 'hello' }]);
   });
 
   it('S8: counts the last entries of an instance that were announced and did not come', async () => {
-    const entry = {
-      functionName: 'hello',
-      requestId: 'r',
-      level: 'log',
-      message: 'hi',
-      args: null,
-      sequence: 0,
-      timestamp: 1,
-    };
+    const entry = logEntry({ functionName: 'hello' });
     const says = async (messages: object[]): Promise<number> => {
       const { own } = attach();
       for (const message of messages) own.send({ type: 'logs', dropped: 0, ...message });
@@ -185,15 +170,7 @@ describe("the runtimes' feed", () => {
   });
 
   it("S8: however often its instances start again, a function's entries have one rate, and another's are kept", async () => {
-    const entry = {
-      functionName: 'hello',
-      requestId: 'r',
-      level: 'log',
-      message: 'hi',
-      args: null,
-      sequence: 0,
-      timestamp: 1,
-    };
+    const entry = logEntry({ functionName: 'hello' });
     const prints = async (functionName: string, instanceId: string): Promise<void> => {
       const { own } = attach({ functionName, instanceId });
       own.send({ type: 'logs', entries: Array.from({ length: 500 }, () => entry), dropped: 0 });
@@ -214,16 +191,9 @@ describe("the runtimes' feed", () => {
   it('S6: no entry is of a time that cannot be, where it would stay the newest for ever', async () => {
     const { own } = attach();
     const now = world.clock.now();
-    const entry = {
-      functionName: 'hello',
-      requestId: 'r'.repeat(100),
-      level: 'log',
-      message: '',
-      args: null,
-      sequence: 0,
-    };
+    const requestId = 'r'.repeat(100);
     const times = [now - 5, now + 5, now + 120_000, 1e300, -1];
-    own.send({ type: 'logs', entries: times.map((timestamp) => ({ ...entry, timestamp })), dropped: 0 });
+    own.send({ type: 'logs', entries: times.map((timestamp) => logEntry({ requestId, timestamp })), dropped: 0 });
     await world.run();
     expect(world.telemetry.entries.map(({ timestamp }) => timestamp)).toEqual([now - 5, now + 5, now, now, now]);
     expect(new Set(world.telemetry.entries.map(({ requestId }) => requestId.length))).toEqual(new Set([36]));

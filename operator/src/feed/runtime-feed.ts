@@ -15,10 +15,10 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { RuntimeFeed, RuntimeIdentity, RuntimeOutcome, RuntimeSession } from '@wherry/core/ports/runtime-feed.ts';
 import type { InstanceAddress } from '@wherry/core/ports/workloads.ts';
-import { createConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
+import { createConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue } from '@wherry/core/settings-definitions.ts';
-import { secretOwner, type Caches } from '../caches/caches.ts';
+import { secretOwner, type Caches } from '../informers/caches.ts';
 import { createSecretOpener, type SecretOpener } from '../secrets/open-secrets.ts';
 import { invocationToken } from './invocation-token.ts';
 import type { LogIntake } from './log-intake.ts';
@@ -46,12 +46,15 @@ interface Session {
   /** Digest of the state that it was last sent: the state itself holds secrets. Undefined before `start`. */
   sent: string | undefined;
   ended: boolean;
-  /** Log entries that it announced as its last and that have not come yet. */
+  /** How many of the final log entries that it announced have not arrived yet. */
   following: number;
   cancelBeat: () => void;
 }
 
-/** The runtimes' feed. It needs the caches alone, so that what runs the instances can be made before the operator. */
+/**
+ * The runtimes' feed. It needs only the caches, so that the part that runs instances can be created before the
+ * operator.
+ */
 export class CachedRuntimeFeed implements RuntimeFeed {
   readonly #options: RuntimeFeedOptions;
   readonly #secrets: SecretOpener;
@@ -71,7 +74,7 @@ export class CachedRuntimeFeed implements RuntimeFeed {
     caches.functions.onChange((name) => this.#touch([name]));
     caches.settings.onChange(() => this.#touch(this.#sessions.keys()));
     caches.keysByGroup.onChange((_name, before, after) => this.#touchGroups([...before, ...after]));
-    // One that is made again under its name has none of the secrets of the one before.
+    // A function that is created again under the same name gets none of the secrets of the earlier one.
     caches.groups.onChange((name) => this.#touchGroups([name]));
     caches.keys.onChange((_name, key) => this.#touchGroups(key === undefined ? [] : [key.spec.keyGroup]));
     caches.secretsByOwner.onChange((_name, before, after) => this.#touchOwners([...before, ...after]));
@@ -108,7 +111,7 @@ export class CachedRuntimeFeed implements RuntimeFeed {
       const artifact = (await content.get(identity.revision)).toString('utf8');
       const state = this.#stateOf(identity.functionName);
       if (session.ended) return;
-      // Deleted meanwhile: there is nothing to start any more.
+      // It was deleted meanwhile: there is nothing to start any more.
       if (state === undefined) return channel.close();
       const { revision, workload, listen } = identity;
       session.sent = digestOf(state);
@@ -130,7 +133,7 @@ export class CachedRuntimeFeed implements RuntimeFeed {
         session.resolve({
           type: 'failed',
           reason: 'LoadError',
-          message: `The artifact of revision ${identity.revision} is not stored any more.`,
+          message: `The artifact of revision ${identity.revision} is no longer stored.`,
         });
       }
       channel.close();
@@ -155,7 +158,7 @@ export class CachedRuntimeFeed implements RuntimeFeed {
     session.ended = true;
     session.cancelBeat();
     channel.close();
-    // It ended before all of its last words were out.
+    // It ended before all of its final messages were sent.
     this.#options.logs.fromRuntime({ type: 'logs', entries: [], dropped: session.following }, identity.functionName);
     resolve({ type: 'closed' });
     const sessions = this.#sessions.get(identity.functionName);
@@ -163,14 +166,14 @@ export class CachedRuntimeFeed implements RuntimeFeed {
     if (sessions?.size === 0) this.#sessions.delete(identity.functionName);
   }
 
-  /** @returns whether the runtime may say more. */
+  /** @returns whether the runtime may send more. */
   #receive(session: Session, message: unknown): boolean {
     const parsed = runtimeUpSchema.safeParse(message);
     if (!parsed.success || !isPossible(parsed.data, session.identity.listen)) {
-      // A handler may have got at the connection: what it says is not believed any more.
+      // A handler may have gained access to the connection, which is therefore no longer trusted.
       this.#options.logger.warn(
         { instance: session.identity.instanceId },
-        'a runtime sent an invalid message: its connection is closed',
+        'a runtime sent an invalid message; closing its connection',
       );
       return false;
     }
@@ -219,7 +222,7 @@ export class CachedRuntimeFeed implements RuntimeFeed {
     this.#options.clock.after(COALESCE_MS, () => this.#refresh());
   }
 
-  /** Sends each runtime of a touched function its state, where that differs from what it was sent. */
+  /** Sends each runtime of a touched function its state, if that differs from the last one sent. */
   #refresh(): void {
     this.#refreshing = false;
     const touched = [...this.#touched];
@@ -250,8 +253,8 @@ export class CachedRuntimeFeed implements RuntimeFeed {
 }
 
 /**
- * A runtime that says it listens elsewhere than where it was ordered to would have routers carry calls to any socket
- * that they can open (R2). Only the port may be its own choice, where it was left to it.
+ * A runtime that reports another address than it was given could direct routers to any socket that they can open (R2).
+ * It may choose only the port, and only where that was left open.
  */
 function isPossible(message: RuntimeUp, listen: InstanceAddress): boolean {
   if (message.type !== 'loaded') return true;

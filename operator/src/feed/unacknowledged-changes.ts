@@ -1,4 +1,4 @@
-/** A router that does not acknowledge a change is waited for no longer than this. */
+/** How long to wait for a router that does not acknowledge a change. */
 export const ROUTER_PATIENCE_MS = 5000;
 
 /** Which functions' last change some router may not have applied yet. */
@@ -15,7 +15,7 @@ export class UnacknowledgedChanges {
   }
 
   /**
-   * Forgets what every router has acknowledged, or has had time enough to apply.
+   * Forgets what every router has acknowledged, or has had enough time to apply.
    * @param applied the lowest version that any router has applied; Infinity when there is none.
    * @returns the functions that it forgot.
    */

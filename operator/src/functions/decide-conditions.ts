@@ -1,15 +1,16 @@
-import { findCondition, type ConditionDecision, type ConditionType } from '@wherry/core/conditions.ts';
-import type { RouteDecision } from '@wherry/core/checks/route-conflicts.ts';
+import { findCondition, type ConditionDecision, type ConditionType } from '@wherry/core/resources/conditions.ts';
+import type { RouteDecision } from '@wherry/core/resources/route-conflicts.ts';
 import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
+import { deletingProblem } from '../controller/ready-conditions.ts';
 import { readyInstances, type Rollout } from './decide-rollout.ts';
 import type { FunctionFacts } from './function-facts.ts';
 
 type Verdict = Omit<ConditionDecision, 'type'>;
 
-/** A check looks at the facts and says what it found, or undefined: the next one decides. */
+/** A check returns its verdict on the facts, or undefined to leave the decision to the next one. */
 type Check = (facts: FunctionFacts, rollout: Rollout) => Verdict | undefined;
 
-/** The conditions of a function; each is what the first of its checks says that finds something. */
+/** The conditions of a function; each is the verdict of the first of its checks that has one. */
 export function decideConditions(facts: FunctionFacts, rollout: Rollout): ConditionDecision[] {
   const route = first(routeChecks, facts, rollout);
   const code = first(codeChecks, facts, rollout);
@@ -23,14 +24,17 @@ export function decideConditions(facts: FunctionFacts, rollout: Rollout): Condit
   ];
 }
 
+const deletingCheck: Check = ({ fn }) => {
+  const problem = deletingProblem(fn);
+  return problem && conditionFalse(problem.reason, problem.message);
+};
+
 const routeChecks: Check[] = [
+  deletingCheck,
   ({ route, fn }) => (route?.accepted === false ? conditionFalse('RouteConflict', taken(route, fn)) : undefined),
   ({ route }) =>
     route === undefined
-      ? conditionFalse(
-          'Invalid',
-          'The function has no route: it is being deleted, or spec.route is not a route pattern.',
-        )
+      ? conditionFalse('Invalid', 'The function has no route: spec.route is not a route pattern.')
       : undefined,
   () => conditionTrue('Accepted', ''),
 ];
@@ -52,16 +56,16 @@ const codeChecks: Check[] = [
 ];
 
 /**
- * The last verdict on the code, while it is built again and nothing speaks against it: an operator that has just begun
- * builds all code, which must not make every good function flicker. Nor does code that cannot be built get better by
- * being tried again.
+ * The last verdict on the code, while it is being built again and nothing contradicts it: an operator that has just
+ * started builds all code, which must not change the status of every working function. Nor does code that cannot be
+ * built become better by a retry.
  */
 function standing({ code, fn, workloads }: FunctionFacts): Verdict | undefined {
   const before = findCondition(fn.status.conditions, 'CodeReady');
   if (code.state !== 'building' || before?.observedGeneration !== fn.metadata.generation) return undefined;
   const stands =
     fn.status.activeRevision === undefined
-      ? // Its instances are being started, by the operator before this one.
+      ? // The previous operator is starting its instances.
         before.reason === 'Starting' && workloads.length > 0
       : before.status === 'False' || !code.changed;
   return stands ? (before as Verdict) : undefined;
@@ -69,7 +73,7 @@ function standing({ code, fn, workloads }: FunctionFacts): Verdict | undefined {
 
 /**
  * An instance that cannot be started at all is a fault to report, though it may pass: no node with room, no image. Then
- * `counted` says of which instances it is true; those that serve meanwhile may be others.
+ * `counted` says which instances are counted; those that serve meanwhile may be others.
  */
 function starting(
   { workloads }: FunctionFacts,
@@ -82,13 +86,14 @@ function starting(
 }
 
 const availableChecks = (route: Verdict | undefined, code: Verdict | undefined): Check[] => [
+  deletingCheck,
   ({ fn }) =>
-    fn.spec.enabled ? undefined : conditionFalse('Disabled', 'The function is disabled: nothing of it runs.'),
+    fn.spec.enabled ? undefined : conditionFalse('Disabled', 'The function is disabled: none of its instances run.'),
   (facts) =>
     facts.route?.accepted === true || route === undefined
       ? undefined
-      : conditionFalse(route.reason, 'The function does not have its route: nothing of it runs.'),
-  // Nothing answers, and nothing ever did: why not is what its code says.
+      : conditionFalse(route.reason, 'The function does not have its route: none of its instances run.'),
+  // Nothing answers, and nothing ever did: the verdict on its code says why.
   (_facts, { active }) =>
     active === undefined && code !== undefined ? conditionFalse(code.reason, code.message) : undefined,
   (facts, rollout) => enough(facts, rollout),
@@ -113,6 +118,7 @@ const readyChecks = (
   code: Verdict | undefined,
   available: Verdict | undefined,
 ): Check[] => [
+  deletingCheck,
   ({ fn }) =>
     fn.spec.enabled
       ? undefined
@@ -120,7 +126,7 @@ const readyChecks = (
   (facts) => (facts.route?.accepted === true ? undefined : route),
   ({ fn, missingGroups }) =>
     missingGroups.length > 0 && missingGroups.length === fn.spec.keyGroups?.length
-      ? conditionFalse('KeyGroupNotFound', missing(fn, missingGroups, 'no key opens it'))
+      ? conditionFalse('KeyGroupNotFound', missing(fn, missingGroups, 'no key may call it'))
       : undefined,
   (_facts, { active }) => (active === undefined ? (code ?? available) : undefined),
   (facts, rollout) => (readyInstances(activeOf(facts, rollout)) === 0 ? available : undefined),
@@ -128,7 +134,7 @@ const readyChecks = (
   (_facts, { active }) =>
     code === undefined || code.status === 'True' || active === undefined
       ? undefined
-      : { ...code, message: `Revision ${short(active.revision)} keeps serving: ${code.message}` },
+      : { ...code, message: `Revision ${short(active.revision)} keeps serving. ${code.message}` },
   (facts, { desired, active }) =>
     desired === undefined || desired.name === active?.workload
       ? undefined
@@ -142,7 +148,7 @@ const readyChecks = (
       : starting(facts, desired, { message: available?.message ?? '', counted: 'instances take calls.' }),
   ({ fn, missingGroups }) =>
     missingGroups.length > 0
-      ? conditionTrue('KeyGroupNotFound', missing(fn, missingGroups, 'only keys of its other groups open it'))
+      ? conditionTrue('KeyGroupNotFound', missing(fn, missingGroups, 'only keys of its other groups may call it'))
       : undefined,
   () => conditionTrue('Ready', ''),
 ];
@@ -189,8 +195,8 @@ function taken(
 function missing({ metadata }: FunctionFacts['fn'], groups: string[], effect: string): string {
   const named = `${groups.join(', ')}, which the function ${metadata.name} names,`;
   return groups.length === 1
-    ? `The key group ${named} does not exist: ${effect}. Create the group, or take it out.`
-    : `The key groups ${named} do not exist: ${effect}. Create the groups, or take them out.`;
+    ? `The key group ${named} does not exist: ${effect}. Create the group, or remove it from spec.keyGroups.`
+    : `The key groups ${named} do not exist: ${effect}. Create the groups, or remove them from spec.keyGroups.`;
 }
 
 const withReason = (message: string, workload: ObservedWorkload | undefined): string =>

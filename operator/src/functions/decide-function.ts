@@ -1,10 +1,10 @@
-import { setConditions } from '@wherry/core/conditions.ts';
+import { setConditions } from '@wherry/core/resources/conditions.ts';
 import type { FunctionStatus } from '@wherry/core/resources/function.ts';
 import { activeOf, decideConditions } from './decide-conditions.ts';
 import { decideRollout, readyInstances, type Rollout } from './decide-rollout.ts';
 import type { FunctionFacts } from './function-facts.ts';
 
-/** What to do for a function: its workloads, and its whole status. Fields that are undefined are absent. */
+/** The decisions for a function: its workloads, and its whole status. Fields that are undefined are absent. */
 export interface FunctionDecision {
   rollout: Rollout;
   status: { [F in keyof FunctionStatus]: FunctionStatus[F] | undefined };
@@ -12,7 +12,7 @@ export interface FunctionDecision {
   remove: string[];
 }
 
-/** Decides everything about a function, from facts alone. */
+/** Decides everything about a function, only from facts. */
 export function decideFunction(facts: FunctionFacts): FunctionDecision {
   const { fn, now, functionUrl, workloads } = facts;
   const { generation } = fn.metadata;

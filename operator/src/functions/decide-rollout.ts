@@ -1,25 +1,25 @@
+import { workloadName } from '@wherry/core/workload-name.ts';
 import type { DesiredWorkload, ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 import type { FunctionStatus } from '@wherry/core/resources/function.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
-import { activeDesired, desiredWorkload } from './desired-workloads.ts';
 import type { CodeOrigin, FunctionFacts, Rejection } from './function-facts.ts';
 
 /** How many revisions a function remembers. */
 const REVISIONS_KEPT = 10;
 
-/** What is to run, and what answers calls. */
+/** Which workloads should run, and which one answers calls. */
 export interface Rollout {
-  /** Workloads to bring into being or to keep as they are. */
+  /** Workloads to create, or to keep as they are. */
   ensure: DesiredWorkload[];
-  /** Names of workloads that stay; all others of the function go once no router needs them. */
+  /** Names of workloads that stay; all others of the function are removed once no router needs them. */
   keep: Set<string>;
-  /** What answers calls from now on; undefined: nothing yet. */
+  /** What answers calls from now on; undefined if nothing does yet. */
   active: { revision: Digest; workload: string } | undefined;
   revisions: FunctionStatus['revisions'];
-  /** What is desired, as far as is known; it may have been rejected. */
+  /** The desired workload, as far as it is known; it may have been rejected. */
   desired: DesiredWorkload | undefined;
-  /** A workload is on its way to take over. */
+  /** A workload is starting and will take over. */
   starting: boolean;
   /** Workloads that are not tried again while the desired one stays the same. */
   rejections: Rejection[];
@@ -34,7 +34,8 @@ export function mayRun({ fn, route }: FunctionFacts): boolean {
 
 /**
  * Decides which workloads are desired. The one that answers calls stays until another revision or template of the
- * function has all its instances ready; then the move is one step. One that does not get ready never takes over.
+ * function has all its instances ready; then the move is one step. A workload that never becomes ready never takes
+ * over.
  */
 export function decideRollout(facts: FunctionFacts): Rollout {
   const { fn, workloads } = facts;
@@ -47,7 +48,7 @@ export function decideRollout(facts: FunctionFacts): Rollout {
   const isRejected = (desired: DesiredWorkload): boolean =>
     rejections.some(({ workload }) => workload === desired.name);
   const desired = desiredOf(facts);
-  // The current generation is invalid: the revision that answers calls is run as the spec wants it.
+  // The current generation is invalid: the revision that answers calls runs as the spec requires.
   const wanted = [desired, lastGood(fn)].find((desired) => desired !== undefined && !isRejected(desired));
   const candidate = wanted?.name === activeWorkload ? undefined : wanted;
   const common = {
@@ -66,8 +67,8 @@ export function decideRollout(facts: FunctionFacts): Rollout {
 }
 
 /**
- * Until it is known what the code builds to, any workload may be the desired one: an operator that has just begun must
- * not end the start that the one before it began.
+ * Until it is known what the code builds to, any workload may be the desired one: an operator that has just started
+ * must not stop a start that its predecessor began.
  */
 function possiblyDesired({ code, workloads }: FunctionFacts): string[] {
   return code.state === 'building' ? workloads.map(({ name }) => name) : [];
@@ -85,6 +86,29 @@ export function readyInstances(workload: ObservedWorkload | undefined): number {
   return workload?.instances.filter((instance) => instance.ready).length ?? 0;
 }
 
+/** The workload that runs a revision as the function's spec requires. */
+export function desiredWorkload(fn: FunctionResource, revision: Digest): DesiredWorkload {
+  const { spec, metadata } = fn;
+  const template = { memoryMiB: spec.resources.memoryMiB, cpuMillis: spec.resources.cpuMillis };
+  return {
+    name: workloadName(metadata.name, revision, template),
+    functionName: metadata.name,
+    functionUid: metadata.uid,
+    revision,
+    template,
+    replicas: spec.scaling.minReplicas,
+    drainSeconds: spec.timeoutSeconds,
+  };
+}
+
+/** The workload that answers calls now, when the spec still describes it; one of an earlier template only stays. */
+function activeDesired(fn: FunctionResource): DesiredWorkload | undefined {
+  const { activeRevision, activeWorkload } = fn.status;
+  if (activeRevision === undefined) return undefined;
+  const desired = desiredWorkload(fn, activeRevision);
+  return desired.name === activeWorkload ? desired : undefined;
+}
+
 /** While the code is unknown or cannot be built, the revision that answers calls is desired. */
 function desiredOf({ code, fn }: FunctionFacts): DesiredWorkload | undefined {
   return code.state === 'found' ? desiredWorkload(fn, code.revision) : lastGood(fn);
@@ -94,7 +118,10 @@ function lastGood(fn: FunctionResource): DesiredWorkload | undefined {
   return fn.status.activeRevision === undefined ? undefined : desiredWorkload(fn, fn.status.activeRevision);
 }
 
-/** What was rejected before and is still desired, and candidates that failed since. One that answers calls never is. */
+/**
+ * Workloads that were rejected before and are still desired, and candidates that failed since. A workload that answers
+ * calls is never among them.
+ */
 function standingRejections(facts: FunctionFacts): Rejection[] {
   const { code, fn, workloads } = facts;
   const desired = [desiredOf(facts)?.name, lastGood(fn)?.name];

@@ -1,13 +1,13 @@
-import type { Reason } from '@wherry/core/conditions.ts';
-import type { RouteDecision } from '@wherry/core/checks/route-conflicts.ts';
+import type { Reason } from '@wherry/core/resources/conditions.ts';
+import type { RouteDecision } from '@wherry/core/resources/route-conflicts.ts';
 import type { ObservedWorkload } from '@wherry/core/ports/workloads.ts';
 import type { FunctionResource } from '@wherry/core/resources/kinds.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
 
 /**
- * Which code a function should run, as far as is known. `unneeded`: nobody looked, because it runs nothing. `changed`:
- * the sources are not those of the last verdict, as far as is known; an operator that has just begun builds all code
- * again.
+ * Which code a function should run, as far as is known. `unneeded`: not determined, because it runs nothing. `changed`:
+ * the sources differ from those of the last verdict, as far as is known; an operator that has just started builds all
+ * code again.
  */
 export type Code =
   | { state: 'unneeded' }
@@ -21,14 +21,14 @@ export interface CodeOrigin {
   sourceRevision: Digest;
 }
 
-/** A workload whose code did not load: it is not tried again until something else is desired. */
+/** A workload whose code could not be loaded: it is not retried until something else is desired. */
 export interface Rejection {
   workload: string;
   reason: 'ExportError' | 'LoadError' | 'CrashLoop';
   message: string;
 }
 
-/** Everything that decides the state of a function; `decide-function.ts` looks at nothing else. */
+/** Everything that decides the state of a function; `decide-function.ts` uses nothing else. */
 export interface FunctionFacts {
   fn: FunctionResource;
   /** Undefined for a function without a claim to any route. */
@@ -40,7 +40,7 @@ export interface FunctionFacts {
   workloads: ObservedWorkload[];
   /** Workloads of this function that were rejected before. */
   rejections: readonly Rejection[];
-  /** Whether every router has applied what the function's object says now. */
+  /** Whether every router has applied the current state of the function's object. */
   routersKnow: boolean;
   /** Base of the function port's URLs, without a slash at its end. */
   functionUrl: string;

@@ -49,9 +49,9 @@ describe('a function', () => {
   it('says what keeps its instances from starting', async () => {
     await deployed();
     const { activeWorkload = '' } = (await world.fn('hello')).status;
-    world.workloads.hold(activeWorkload, 'No node takes the pod x: too little memory');
+    world.workloads.hold(activeWorkload, 'No node accepts the pod x: too little memory');
     await world.run();
-    const message = 'False Starting: 0 of 2 instances take calls. No node takes the pod x: too little memory';
+    const message = 'False Starting: 0 of 2 instances take calls. No node accepts the pod x: too little memory';
     expect(conditionOf(await world.fn('hello'), 'Available')).toBe(message);
     expect(conditionOf(await world.fn('hello'), 'Ready')).toBe(message);
     world.workloads.markReady(activeWorkload);
@@ -226,6 +226,20 @@ describe('a function', () => {
     await world.run();
     expect(conditionOf(await world.fn('twin'), 'Ready')).toBe('True Ready: ');
     expect(world.builder.requests).toHaveLength(1);
+  });
+
+  it('is reconciled for the tree that becomes active, not for what else changes in its source', async () => {
+    const { metrics, operator } = await deployed();
+    const reconciles = (): number => metrics.value('reconcile_total', { controller: 'function' });
+    const before = reconciles();
+    await world.edit('CodeSource', 'api', { enabled: false });
+    await world.run();
+    await operator.idle();
+    expect(conditionOf(await world.get('CodeSource', 'api'), 'Ready')).toMatch(/^False Disabled/);
+    expect(reconciles()).toBe(before);
+    await world.edit('CodeSource', 'api', { displayName: 'other' });
+    await world.run();
+    expect(conditionOf(await world.fn('hello'), 'CodeReady')).toMatch(/^False SourceNotFound/);
   });
 
   it('of two with one route the older has it; when that goes, the other gets it', async () => {

@@ -1,10 +1,10 @@
-import { findCondition } from '@wherry/core/conditions.ts';
+import { findCondition } from '@wherry/core/resources/conditions.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import { displayName, type CodeSourceResource, type FunctionResource } from '@wherry/core/resources/kinds.ts';
 import type { BuildScheduler } from '../builds/build-scheduler.ts';
 import { parseHandler } from '../builds/build-target.ts';
-import type { Caches } from '../caches/caches.ts';
-import type { ActiveTrees } from '../content/active-trees.ts';
+import type { Caches } from '../informers/caches.ts';
+import type { ActiveTrees } from '../content/trees.ts';
 import type { Code, CodeOrigin } from './function-facts.ts';
 
 export interface CodeDependencies {
@@ -14,7 +14,7 @@ export interface CodeDependencies {
   builds: BuildScheduler;
 }
 
-/** Which code is desired: the function's pin, else what its handler builds to with the active trees. */
+/** Which code is desired: the function's pin, otherwise the result of building its handler with the active trees. */
 export async function gatherCode(dependencies: CodeDependencies, fn: FunctionResource): Promise<Code> {
   const { source: sourceName } = parseHandler(fn.spec.handler);
   const source = dependencies.caches.sourceNamed(sourceName);
@@ -35,7 +35,7 @@ async function gatherPin(content: ContentStore, revision: string, origin: CodeOr
   return {
     state: 'failed',
     reason: 'RevisionNotFound',
-    message: `The pinned revision ${revision} is not stored any more: pin another, or none.`,
+    message: `The pinned revision ${revision} is no longer stored: pin another one, or remove the pin.`,
   };
 }
 
@@ -56,10 +56,10 @@ async function fromBuild(
  */
 function notReady(source: CodeSourceResource): Code | undefined {
   if (source.status.tree !== undefined) return undefined;
-  // Nothing is uploaded: the build says which file is missing.
+  // Nothing was uploaded: the build says which file is missing.
   if (source.spec.type === 'manual' && source.spec.manual?.tree === undefined) return undefined;
   const ready = findCondition(source.status.conditions, 'Ready');
-  // Its reconcile is under way, and calls again.
+  // Its reconcile is in progress, and will enqueue the function again.
   if (ready === undefined || source.status.observedGeneration !== source.metadata.generation)
     return { state: 'building', changed: true };
   if (ready.status === 'True') return undefined;

@@ -1,13 +1,13 @@
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import { findCondition } from '@wherry/core/conditions.ts';
+import { findCondition } from '@wherry/core/resources/conditions.ts';
 import type { FunctionResource, Resource } from '@wherry/core/resources/kinds.ts';
 import { kstatusOf, kstatusProgram, type Kstatus } from '../testing/kstatus.ts';
 import { conditionOf, TestWorld } from '../testing/test-world.ts';
-import { desiredWorkload } from './desired-workloads.ts';
+import { desiredWorkload } from './decide-rollout.ts';
 
 const CODE = { 'main.ts': 'export default () => 1;' };
 const EDITED = { 'main.ts': 'export default () => 2;' };
-const NO_CAPACITY = 'No node takes the pod x: 0/1 nodes are available: 1 Insufficient memory.';
+const NO_CAPACITY = 'No node accepts the pod x: 0/1 nodes are available: 1 Insufficient memory.';
 const BIGGER = { resources: { memoryMiB: 8192, cpuMillis: null } };
 const scaledTo = (replicas: number) => ({
   scaling: { minReplicas: replicas, maxReplicas: replicas, targetConcurrency: 50, idleSeconds: 300 },
@@ -119,7 +119,7 @@ describe('Ready of a function', () => {
     const count = `0 of 1 instances of revision ${next?.revision.slice(0, 12)} are ready. ${NO_CAPACITY}`;
     expect(conditionOf(held, 'CodeReady')).toBe(`False Starting: ${count}`);
     expect(conditionOf(held, 'Ready')).toBe(
-      `False Starting: Revision ${activeRevision.slice(0, 12)} keeps serving: ${count}`,
+      `False Starting: Revision ${activeRevision.slice(0, 12)} keeps serving. ${count}`,
     );
     expect(conditionOf(held, 'Available')).toBe('True MinimumReplicasAvailable: ');
   });
@@ -154,7 +154,7 @@ describe('Ready of a function', () => {
     await world.start();
     await world.run();
     expect(conditionOf(await world.fn('hello'), 'Ready')).toMatch(
-      /^Unknown Building: Revision [0-9a-f]{12} keeps serving/,
+      /^Unknown Building: Revision [0-9a-f]{12} keeps serving\. The code/,
     );
     world.builder.release();
     await world.run(500);

@@ -1,36 +1,38 @@
 import { isDeepStrictEqual } from 'node:util';
-import { findCondition } from '@wherry/core/conditions.ts';
+import { findCondition } from '@wherry/core/resources/conditions.ts';
 import { conflict } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { DesiredWorkload, Workloads } from '@wherry/core/ports/workloads.ts';
 import type { CodeSourceResource, FunctionResource } from '@wherry/core/resources/kinds.ts';
 import { parseHandler } from '../builds/build-target.ts';
-import { routeOf } from '../caches/route-of.ts';
-import type { ObservedWorkloads } from '../caches/observed-workloads.ts';
-import { DONE, requeueAfter, stalled, waitingFor, type Outcome } from '../queue/outcome.ts';
-import { writeStatus } from '../queue/write-status.ts';
+import { routeOf } from '../informers/route-of.ts';
+import type { ObservedWorkloads } from '../informers/observed-workloads.ts';
+import { DONE, requeueAfter, stalled, waitingFor, type Outcome } from '../controller/outcome.ts';
+import { writeStatus } from '../controller/write-status.ts';
 import { decideFunction, type FunctionDecision } from './decide-function.ts';
 import { mayRun } from './decide-rollout.ts';
 import type { FunctionFacts, Rejection } from './function-facts.ts';
 import { gatherCode, type CodeDependencies } from './gather-code.ts';
 
-/** How soon routers that have not acknowledged a change are looked at again. */
+/** How soon to check again for routers that have not acknowledged a change. */
 const ROUTERS_AGAIN_MS = 1000;
 
 export interface FunctionDependencies extends CodeDependencies {
   store: ResourceStore;
   workloads: Workloads;
   observed: ObservedWorkloads;
-  /** Whether every router has applied what is known of the function now; see `feed/router-feed.ts`. */
-  routersKnow: (functionName: string) => boolean;
+  routers: {
+    /** Whether every router has applied what is known of the function now; see `feed/router-feed.ts`. */
+    know(functionName: string): boolean;
+  };
   functionUrl: string;
   clock: Clock;
 }
 
 /** Brings a function's workloads and status to what its spec and its code require. */
 export function createFunctionReconciler(dependencies: FunctionDependencies): (name: string) => Promise<Outcome> {
-  /** Rejected candidates by function. In memory alone: after a restart each is tried once more. */
+  /** Rejected candidates by function. Only in memory: after a restart each is tried once more. */
   const rejections = new Map<string, Rejection[]>();
   /** What was last ensured, by workload: nothing is ensured twice (K3). */
   const ensured = new Map<string, DesiredWorkload>();
@@ -43,7 +45,7 @@ export function createFunctionReconciler(dependencies: FunctionDependencies): (n
     }
     const source = dependencies.caches.sourceNamed(parseHandler(fn.spec.handler).source);
     const facts = await gather(dependencies, fn, rejections.get(name) ?? []);
-    // What changed while we gathered enqueued the function again.
+    // Changes during gathering have enqueued the function again.
     if (dependencies.caches.functions.get(name) !== fn) return waitingFor('its newest state');
     const decision = decideFunction(facts);
     rejections.set(name, decision.rollout.rejections);
@@ -72,15 +74,15 @@ async function gather(
   const code = mayRun({ ...before, workloads: [], routersKnow: false })
     ? await gatherCode(dependencies, fn)
     : before.code;
-  // Read in one go, after the last wait: they are of one moment.
-  return { ...before, code, workloads: dependencies.observed.of(name), routersKnow: dependencies.routersKnow(name) };
+  // Read together, after the last await, so that they belong to one moment.
+  return { ...before, code, workloads: dependencies.observed.of(name), routersKnow: dependencies.routers.know(name) };
 }
 
-/** What is decided on, with the source as it was when its code was looked at. */
+/** The facts that were decided on, with the source as it was when its code was read. */
 type DecidedOn = FunctionFacts & { source: CodeSourceResource | undefined };
 
 /**
- * A cache that lags must not bring back what another operator, which knows of a newer function or source, has just
+ * A cache that lags must not bring back what another operator, which has seen a newer function or source, has just
  * removed.
  */
 async function refuseOldState(store: ResourceStore, { fn, source }: Pick<DecidedOn, 'fn' | 'source'>): Promise<void> {
@@ -89,9 +91,9 @@ async function refuseOldState(store: ResourceStore, { fn, source }: Pick<Decided
     source && store.get('CodeSource', source.metadata.name),
   ]);
   if (newest?.metadata.resourceVersion !== fn.metadata.resourceVersion)
-    throw conflict('The function was changed meanwhile.');
+    throw conflict('The function has changed in the meantime.');
   if (newestSource?.metadata.resourceVersion !== source?.metadata.resourceVersion)
-    throw conflict("The function's source was changed meanwhile.");
+    throw conflict("The function's source has changed in the meantime.");
 }
 
 async function ensureAll(
@@ -120,7 +122,7 @@ async function remove(
   ensured.delete(name);
 }
 
-/** Of a function that is gone nothing stays, once no router sends calls to it. */
+/** Removes everything of a deleted function, once no router sends calls to it. */
 async function removeAll(
   dependencies: FunctionDependencies,
   ensured: Map<string, DesiredWorkload>,
@@ -128,7 +130,7 @@ async function removeAll(
 ): Promise<Outcome> {
   const left = dependencies.observed.of(name);
   if (left.length === 0) return DONE;
-  if (!dependencies.routersKnow(name)) return requeueAfter(ROUTERS_AGAIN_MS);
+  if (!dependencies.routers.know(name)) return requeueAfter(ROUTERS_AGAIN_MS);
   for (const workload of left) await remove(dependencies, ensured, workload.name);
   return DONE;
 }

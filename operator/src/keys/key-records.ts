@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import type { RouterKey } from '@wherry/core/feed/messages.ts';
-import { routerKey } from '@wherry/core/keys/usable-key.ts';
+import { routerKey } from '@wherry/core/confidential/usable-key.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
-import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
+import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import { displayName, type ApiKeyResource, type KeyGroupResource } from '@wherry/core/resources/kinds.ts';
-import type { Caches } from '../caches/caches.ts';
+import type { Caches } from '../informers/caches.ts';
 
 /** A key and its record for routers; undefined for a key that they must not accept. */
 interface KeyRecord {
@@ -13,7 +13,7 @@ interface KeyRecord {
   record: RouterKey | undefined;
 }
 
-/** Opens each key once for each state of it: opening takes longer than all the rest, and there may be 100,000. */
+/** Decrypts each state of a key once: decrypting takes longer than everything else, and there may be 100,000 keys. */
 export interface KeyRecords {
   /** Undefined for a key that is being deleted, whose group is gone or whose value cannot be read. */
   of(name: string): RouterKey | undefined;
@@ -22,7 +22,7 @@ export interface KeyRecords {
 interface KeyRecordsOptions {
   caches: Caches;
   reader: ConfidentialReader;
-  /** Those that the reader follows. */
+  /** The Secrets that the reader follows. */
   referencedSecrets: ReferencedSecrets;
   digestKey: KeyObject;
 }
@@ -54,7 +54,7 @@ export function createKeyRecords({
   };
 }
 
-/** All of a group that its keys depend on: its status changes with every one of them. */
+/** The only part of a group that its keys depend on: its status changes with every key. */
 export function groupFace(group: KeyGroupResource | undefined): string | undefined {
   return group && JSON.stringify([displayName(group), group.metadata.deletionTimestamp]);
 }

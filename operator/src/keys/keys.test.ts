@@ -1,4 +1,9 @@
+import { CREATED_AT } from '@wherry/core/resources/meta.ts';
 import { conditionOf, TestWorld } from '../testing/test-world.ts';
+
+const VALUE = 'wh_first_key_value';
+/** A reference to a Secret that does not exist. */
+const OTHER = { secretKeyRef: { name: 'another', key: 'key' } };
 
 describe('Ready, as kubectl wait reads it', () => {
   let world: TestWorld;
@@ -33,7 +38,7 @@ describe('Ready, as kubectl wait reads it', () => {
     await world.run();
     const ready = async (): Promise<string> => conditionOf(await world.get('ApiKey', 'one'), 'Ready');
     expect(await ready()).toMatch(
-      /^False KeyGroupNotFound: There is no key group team, which spec\.keyGroup of the key one names: /,
+      /^False KeyGroupNotFound: spec\.keyGroup of the key one names the key group team, which does not exist: /,
     );
     await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
     await world.run();
@@ -97,6 +102,81 @@ describe('Ready, as kubectl wait reads it', () => {
       expect(await ready()).toBe('True Ready: ');
       await world.start();
       expect(await ready()).toMatch(/^False Expired: /);
+    });
+  });
+
+  describe('of keys that share a value', () => {
+    const ready = async (name: string): Promise<string> => conditionOf(await world.get('ApiKey', name), 'Ready');
+    const refer = async (name: string, metadata: { annotations?: Record<string, string> } = {}): Promise<void> => {
+      const value = { secretKeyRef: { name: `secret-of-${name}`, key: 'key' } };
+      world.referencedSecrets.set(`secret-of-${name}`, { key: VALUE });
+      await world.store.create({
+        kind: 'ApiKey',
+        metadata: { name, ...metadata },
+        spec: { keyGroup: `group-of-${name}`, enabled: true, value },
+      });
+      // Creation timestamps are whole seconds.
+      await world.run(1000);
+    };
+
+    beforeEach(async () => {
+      for (const name of ['victim', 'adup'])
+        await world.store.create({ kind: 'KeyGroup', metadata: { name: `group-of-${name}` }, spec: {} });
+    });
+
+    it.each([
+      ['a later expiry', {}],
+      ['an annotation that says it is older', { annotations: { [CREATED_AT]: '0' } }],
+    ])('R8: the oldest keeps it, as routers are told, whatever the other has: %s', async (_what, metadata) => {
+      const { router } = await world.start();
+      await refer('victim');
+      await world.edit('ApiKey', 'victim', { expiresAt: new Date(world.clock.now() + 3_600_000).toISOString() });
+      await refer('adup', metadata);
+      expect([...router.keys.values()].map(({ id }) => id)).toEqual(['victim']);
+      expect(await ready('victim')).toBe('True Ready: ');
+      const problem =
+        'DuplicateValue: spec.value of the key adup is also the value of the key victim, which is older: calls with it count as calls with victim. Write another value, here or into the Secret that spec.value names, or delete one of the two keys.';
+      expect(await ready('adup')).toBe(`False ${problem}`);
+      expect(conditionOf(await world.get('ApiKey', 'adup'), 'Stalled')).toBe(`True ${problem}`);
+    });
+
+    it.each<[string, () => unknown]>([
+      ['is deleted', () => world.store.delete('ApiKey', 'victim')],
+      ['names another Secret', () => world.edit('ApiKey', 'victim', { value: OTHER })],
+      ['gets another value in its Secret', () => world.referencedSecrets.set('secret-of-victim', { key: `${VALUE}2` })],
+      ['loses its group', () => world.store.delete('KeyGroup', 'group-of-victim')],
+    ])('the other one gets it when the oldest %s', async (_what, release) => {
+      const { router } = await world.start();
+      await refer('victim');
+      await refer('adup');
+      expect(await ready('adup')).toMatch(/^False DuplicateValue: /);
+      await release();
+      await world.run();
+      expect(await ready('adup')).toBe('True Ready: ');
+      expect([...router.keys.values()].map(({ id }) => id)).toContain('adup');
+    });
+
+    it('a Secret that gets the value of an older key takes nothing from it', async () => {
+      const { router } = await world.start();
+      await refer('victim');
+      await refer('adup');
+      world.referencedSecrets.set('secret-of-adup', { key: `${VALUE}2` });
+      await world.run();
+      expect([await ready('victim'), await ready('adup')]).toEqual(['True Ready: ', 'True Ready: ']);
+      world.referencedSecrets.set('secret-of-adup', { key: VALUE });
+      await world.run();
+      expect(await ready('victim')).toBe('True Ready: ');
+      expect(await ready('adup')).toMatch(/^False DuplicateValue: /);
+      expect([...router.keys.values()].map(({ id }) => id)).toEqual(['victim']);
+    });
+
+    it('an operator that starts later decides the same', async () => {
+      await refer('victim');
+      await refer('adup');
+      const { router } = await world.start();
+      expect([...router.keys.values()].map(({ id }) => id)).toEqual(['victim']);
+      expect(await ready('victim')).toBe('True Ready: ');
+      expect(await ready('adup')).toMatch(/^False DuplicateValue: /);
     });
   });
 

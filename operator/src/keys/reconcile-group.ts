@@ -1,11 +1,11 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import type { Caches } from '../caches/caches.ts';
-import { DONE, type Outcome } from '../queue/outcome.ts';
-import { wellConditions } from '../queue/well-conditions.ts';
-import { writeStatus } from '../queue/write-status.ts';
+import type { Caches } from '../informers/caches.ts';
+import { DONE, type Outcome } from '../controller/outcome.ts';
+import { readyConditions } from '../controller/ready-conditions.ts';
+import { writeStatus } from '../controller/write-status.ts';
 
-/** Counts the keys of a group. There is nothing that could keep a group from being as it is written. */
+/** Counts the keys of a group. Nothing can keep a group from being Ready. */
 export async function reconcileGroup(
   { store, caches, clock }: { store: ResourceStore; caches: Caches; clock: Clock },
   name: string,
@@ -13,7 +13,7 @@ export async function reconcileGroup(
   const group = caches.groups.get(name);
   if (group === undefined) return DONE;
   const keys = caches.keysByGroup.names(name).size;
-  const conditions = wellConditions(group, clock.now());
+  const conditions = readyConditions(group, undefined, clock.now());
   await writeStatus(store, group, { ...group.status, observedGeneration: group.metadata.generation, conditions, keys });
   return DONE;
 }

@@ -1,16 +1,16 @@
-import { expiryOf } from '@wherry/core/keys/usable-key.ts';
+import { expiryOf } from '@wherry/core/confidential/usable-key.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
+import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import type { ApiKeyResource, KeyGroupResource } from '@wherry/core/resources/kinds.ts';
-import type { Caches } from '../caches/caches.ts';
-import { DONE, requeueAfter, stalled, type Outcome } from '../queue/outcome.ts';
-import { writeStatus } from '../queue/write-status.ts';
+import type { Caches } from '../informers/caches.ts';
+import { DONE, requeueAfter, stalled, type Outcome } from '../controller/outcome.ts';
+import { readyConditions, type Problem } from '../controller/ready-conditions.ts';
+import { writeStatus } from '../controller/write-status.ts';
 import type { KeyRecords } from './key-records.ts';
-import { openingConditions, openingProblem, type Problem } from '../secrets/opening-condition.ts';
 import type { Undecryptable } from '../secrets/undecryptable.ts';
 
-/** A key that will expire is looked at at least this often: the wall clock may be set, and a machine may sleep. */
+/** A key that will expire is checked at least this often: the wall clock may be set, and a machine may sleep. */
 const LOOK_AGAIN_MS = 86_400_000;
 
 interface KeyDependencies {
@@ -18,21 +18,26 @@ interface KeyDependencies {
   caches: Caches;
   reader: ConfidentialReader;
   keyRecords: KeyRecords;
+  routers: {
+    /** Which ApiKey has the value of this one; undefined where routers accept none with it. */
+    keyHolder(name: string): string | undefined;
+  };
   undecryptable: Undecryptable;
   clock: Clock;
 }
 
-/** Says of a key whether callers can use it, and why they cannot. */
+/** Reports whether callers can use a key, and if not, why. */
 export async function reconcileKey(dependencies: KeyDependencies, name: string): Promise<Outcome> {
   const { store, caches, reader, keyRecords, undecryptable, clock } = dependencies;
   const key = caches.keys.get(name);
-  // One that routers know was opened for them.
-  const unread = key === undefined || keyRecords.of(name) !== undefined ? undefined : openingProblem(reader, key);
+  // A key that routers know has been decrypted for them.
+  const isRead = key === undefined || keyRecords.of(name) !== undefined;
+  const unread = isRead ? undefined : reader.read(key, 'spec.value').problem;
   undecryptable.set('ApiKey', name, unread?.reason === 'DecryptionFailed');
   if (key === undefined) return DONE;
   const now = clock.now();
-  const problem = closedProblem(key, now) ?? unread ?? groupProblem(caches, key);
-  const conditions = openingConditions(key, problem, now);
+  const problem = closedProblem(key, now) ?? unread ?? placeProblem(dependencies, key);
+  const conditions = readyConditions(key, problem, now);
   await writeStatus(store, key, { ...key.status, observedGeneration: key.metadata.generation, conditions });
   const expiry = expiryOf(key);
   if (expiry !== null && expiry > now) return requeueAfter(Math.min(expiry - now, LOOK_AGAIN_MS));
@@ -45,7 +50,7 @@ function closedProblem(key: ApiKeyResource, now: number): Problem | undefined {
     return {
       reason: 'Disabled',
       message:
-        'The key is disabled: calls with it are refused. Set spec.enabled to true to have it work again, or delete the key.',
+        'The key is disabled: calls with it are refused. Set spec.enabled to true to enable it, or delete the key.',
     };
   }
   const expiry = expiryOf(key);
@@ -60,11 +65,25 @@ function groupProblem(caches: Caches, { metadata, spec }: ApiKeyResource): Probl
   if (isThere(caches.groups.get(spec.keyGroup))) return undefined;
   return {
     reason: 'KeyGroupNotFound',
-    message: `There is no key group ${spec.keyGroup}, which spec.keyGroup of the key ${metadata.name} names: calls with it are refused. Create the group, or delete the key.`,
+    message: `spec.keyGroup of the key ${metadata.name} names the key group ${spec.keyGroup}, which does not exist: calls with the key are refused. Create the group, or delete the key.`,
   };
 }
 
-/** Whether keys of the group open anything. */
+/** What is wrong with the key among others. */
+function placeProblem({ caches, routers }: KeyDependencies, key: ApiKeyResource): Problem | undefined {
+  return groupProblem(caches, key) ?? valueProblem(key, routers.keyHolder(key.metadata.name));
+}
+
+/** @param holder the key to which routers count the value. */
+function valueProblem({ metadata }: ApiKeyResource, holder: string | undefined): Problem | undefined {
+  if (holder === undefined || holder === metadata.name) return undefined;
+  return {
+    reason: 'DuplicateValue',
+    message: `spec.value of the key ${metadata.name} is also the value of the key ${holder}, which is older: calls with it count as calls with ${holder}. Write another value, here or into the Secret that spec.value names, or delete one of the two keys.`,
+  };
+}
+
+/** Whether keys of the group give access to anything. */
 export function isThere(group: KeyGroupResource | undefined): boolean {
   return group !== undefined && group.metadata.deletionTimestamp === undefined;
 }

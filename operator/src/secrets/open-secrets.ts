@@ -1,20 +1,20 @@
 import type { RuntimeSecret } from '@wherry/core/feed/messages.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
-import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
+import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import type { FunctionResource, FunctionSecretResource } from '@wherry/core/resources/kinds.ts';
-import { secretOwner, type Caches } from '../caches/caches.ts';
-import { cachedOwner, isOfEarlierOwner, namedOwner } from './owner.ts';
+import { secretOwner, type Caches } from '../informers/caches.ts';
+import { holdersOf } from './secret-holder.ts';
 
-/** Opens secrets, each value once. */
+/** Decrypts secrets, each value once. */
 export interface SecretOpener {
   /**
-   * Every secret that the function may see (S5), sorted; those that cannot be read are left out: their own reconcile
-   * says so.
+   * Every secret that the function may see (S5), sorted; those that cannot be read, or whose place another one has, are
+   * left out: their own reconcile reports them.
    */
   secretsOf(fn: FunctionResource): RuntimeSecret[];
 }
 
-/** @param referencedSecrets those that the reader follows. */
+/** @param referencedSecrets the Secrets that the reader follows. */
 export function createSecretOpener(
   caches: Caches,
   reader: ConfidentialReader,
@@ -34,22 +34,22 @@ export function createSecretOpener(
     return value;
   }
 
-  function runtimeSecret(name: string): RuntimeSecret[] {
-    const secret = caches.secrets.get(name);
-    const value = secret === undefined || secret.metadata.deletionTimestamp !== undefined ? undefined : valueOf(secret);
-    if (secret === undefined || value === undefined) return [];
+  function runtimeSecret(secret: FunctionSecretResource): RuntimeSecret[] {
+    const value = valueOf(secret);
+    if (value === undefined) return [];
     const { spec } = secret;
-    const owner = namedOwner(spec);
-    if (owner !== undefined && isOfEarlierOwner(secret, cachedOwner(caches, owner))) return [];
     return [{ name: spec.name, value, scope: spec.scope, owner: spec.keyGroup ?? spec.apiKey ?? null }];
   }
 
   return {
-    secretsOf: (fn) =>
-      ownersSeenBy(caches, fn)
+    secretsOf(fn) {
+      const seen = ownersSeenBy(caches, fn)
         .flatMap((owner) => [...caches.secretsByOwner.names(owner)])
+        .flatMap((name) => caches.secrets.get(name) ?? []);
+      return holdersOf(caches, seen)
         .flatMap(runtimeSecret)
-        .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1)),
+        .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+    },
   };
 }
 

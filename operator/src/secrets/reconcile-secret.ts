@@ -1,21 +1,23 @@
-import { findCondition } from '@wherry/core/conditions.ts';
+import { findCondition } from '@wherry/core/resources/conditions.ts';
 import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import type { ConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
+import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import type { SecretOwner } from '@wherry/core/resources/function-secret.ts';
 import type { FunctionSecretResource, Resource } from '@wherry/core/resources/kinds.ts';
-import { secretOwner, type Caches } from '../caches/caches.ts';
-import { DONE, requeueAfter, stalled, type Outcome } from '../queue/outcome.ts';
-import { writeStatus } from '../queue/write-status.ts';
-import { openingConditions, openingProblem, type Problem } from './opening-condition.ts';
-import { boundOwner, cachedOwner, isOfEarlierOwner, namedOwner } from './owner.ts';
+import { boundOwner, isOfEarlierOwner, namedOwner } from '@wherry/core/resources/secret-owner.ts';
+import { secretOwner, secretPlace, type Caches } from '../informers/caches.ts';
+import { DONE, requeueAfter, stalled, type Outcome } from '../controller/outcome.ts';
+import { readyConditions, type Problem } from '../controller/ready-conditions.ts';
+import { writeStatus } from '../controller/write-status.ts';
+import { cachedOwner } from './cached-owner.ts';
+import { holderOf } from './secret-holder.ts';
 import type { Undecryptable } from './undecryptable.ts';
 
 /**
- * How old a secret must be to be deleted for an owner that it never had: one that is applied before its owner waits
- * this long for it.
+ * How old a secret without an owner must be before it is deleted: one that is applied before its owner waits this long
+ * for it.
  */
 export const ORPHAN_AGE_MS = 3_600_000;
 
@@ -28,24 +30,46 @@ interface SecretDependencies {
   logger: Logger;
 }
 
-/** Deletes secrets with their owner, and says of one whose value cannot be read that nobody sees it. */
+/** Deletes secrets together with their owner, and reports secrets that no handler gets. */
 export function createSecretReconciler(dependencies: SecretDependencies): (name: string) => Promise<Outcome> {
   const { caches, reader, undecryptable } = dependencies;
 
   return async function reconcileSecret(name) {
     const secret = caches.secrets.get(name);
-    const problem = secret && openingProblem(reader, secret);
-    undecryptable.set('FunctionSecret', name, problem?.reason === 'DecryptionFailed');
-    if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return DONE;
-    const owner = await ownerOf(dependencies, secret);
-    if (owner === undefined || (owner !== 'global' && isOfEarlierOwner(secret, owner)))
-      return leaveOrphan(dependencies, secret);
-    await say(dependencies, secret, { problem, owner });
-    return problem === undefined ? DONE : stalled(problem.reason);
+    const unread = secret && reader.read(secret, 'spec.value').problem;
+    undecryptable.set('FunctionSecret', name, unread?.reason === 'DecryptionFailed');
+    if (secret === undefined) return DONE;
+    if (secret.metadata.deletionTimestamp === undefined) return keepSecret(dependencies, secret, unread);
+    await say(dependencies, secret, { problem: undefined, owner: secret.status.owner });
+    return DONE;
   };
 }
 
-/** One that never had its owner waits for it; any other goes. */
+/** @param unread why its value cannot be read. */
+async function keepSecret(
+  dependencies: SecretDependencies,
+  secret: FunctionSecretResource,
+  unread: Problem | undefined,
+): Promise<Outcome> {
+  const owner = await ownerOf(dependencies, secret);
+  if (owner === undefined || (owner !== 'global' && isOfEarlierOwner(secret, owner)))
+    return leaveOrphan(dependencies, secret);
+  const problem = placeProblem(dependencies.caches, secret) ?? unread;
+  await say(dependencies, secret, { problem, owner: owner === 'global' ? undefined : binding(owner) });
+  return problem === undefined ? DONE : stalled(problem.reason);
+}
+
+/** What is wrong with the secret among others. */
+function placeProblem(caches: Caches, { metadata, spec }: FunctionSecretResource): Problem | undefined {
+  const holder = holderOf(caches, secretPlace(spec))?.metadata.name;
+  if (holder === undefined || holder === metadata.name) return undefined;
+  return {
+    reason: 'DuplicateName',
+    message: `spec.name of the secret ${metadata.name}, ${spec.name}, is also that of the secret ${holder} of the same scope, which is older: handlers get the value of ${holder}. Write another name, or delete one of the two secrets.`,
+  };
+}
+
+/** A secret that never had its owner waits for it; any other is deleted. */
 async function leaveOrphan(dependencies: SecretDependencies, secret: FunctionSecretResource): Promise<Outcome> {
   const wait = hadOwner(secret)
     ? 0
@@ -54,7 +78,7 @@ async function leaveOrphan(dependencies: SecretDependencies, secret: FunctionSec
     await deleteSecret(dependencies, secret);
     return DONE;
   }
-  await say(dependencies, secret, { problem: noOwner(secret), owner: 'global' });
+  await say(dependencies, secret, { problem: noOwner(secret), owner: undefined });
   return requeueAfter(wait);
 }
 
@@ -64,29 +88,31 @@ type Owner = Resource<SecretOwner['kind']> | 'global';
 async function say(
   { store, clock }: SecretDependencies,
   secret: FunctionSecretResource,
-  { problem, owner }: { problem: Problem | undefined; owner: Owner },
+  { problem, owner }: { problem: Problem | undefined; owner: SecretOwner | undefined },
 ): Promise<void> {
-  const conditions = openingConditions(secret, problem, clock.now());
-  const bound =
-    owner === 'global' ? undefined : { kind: owner.kind, name: owner.metadata.name, uid: owner.metadata.uid };
+  const conditions = readyConditions(secret, problem, clock.now());
   await writeStatus(store, secret, {
     ...secret.status,
     observedGeneration: secret.metadata.generation,
     conditions,
-    owner: bound,
+    owner,
   });
+}
+
+function binding({ kind, metadata }: Resource<SecretOwner['kind']>): SecretOwner {
+  return { kind, name: metadata.name, uid: metadata.uid };
 }
 
 function noOwner({ spec }: FunctionSecretResource): Problem {
   const { kind = '', name = '' } = namedOwner(spec) ?? {};
   return {
     reason: 'OwnerNotFound',
-    message: `The ${kind} ${name}, to which the secret belongs (spec.scope ${spec.scope}), does not exist: create it. A secret without its owner is deleted after an hour.`,
+    message: `The ${kind} ${name}, which owns the secret (spec.scope ${spec.scope}), does not exist: create it. A secret without its owner is deleted after an hour.`,
   };
 }
 
 /**
- * The binding shows the operator after us too that the owner was there; before there were bindings, any other `Ready`
+ * The binding shows later operators too that the owner existed; before there were bindings, any other reason of `Ready`
  * did.
  */
 function hadOwner(secret: FunctionSecretResource): boolean {
@@ -97,8 +123,8 @@ function hadOwner(secret: FunctionSecretResource): boolean {
 }
 
 /**
- * Undefined: there is none. The caches of two kinds may be apart, and a binding is for good: what is not bound to the
- * owner in the cache, the store has to say.
+ * Undefined if there is none. The caches of two kinds may be out of step, and a binding is permanent: if the secret is
+ * not bound to the owner in the cache, the store is read.
  */
 async function ownerOf(
   { store, caches }: SecretDependencies,

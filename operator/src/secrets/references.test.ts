@@ -77,9 +77,14 @@ describe('values in Kubernetes Secrets', () => {
   });
 
   it.each<[string, Record<string, string> | undefined, string, RegExp]>([
-    ['a missing Secret', undefined, 'SecretNotFound', /no Secret "vault".*spec\.value.*create it/],
-    ['a missing key', { other: 'x' }, 'SecretKeyNotFound', /Secret "vault" has no key "acme"/],
-    ['an empty value', { acme: '' }, 'SecretKeyNotFound', /key "acme" of the Secret "vault" is empty/],
+    [
+      'a missing Secret',
+      undefined,
+      'SecretNotFound',
+      /spec\.value refers to the Secret "vault", which does not exist: create it/,
+    ],
+    ['a missing key', { other: 'x' }, 'SecretKeyNotFound', /key "acme" of the Secret "vault", which does not exist/],
+    ['an empty value', { acme: '' }, 'SecretKeyNotFound', /key "acme" of the Secret "vault", which is empty/],
   ])('names %s in conditions, and forgets it when it is fixed', async (_what, data, reason, message) => {
     world.referencedSecrets.set('vault', data);
     await world.run();
@@ -97,7 +102,7 @@ describe('values in Kubernetes Secrets', () => {
     world.referencedSecrets.set('vault', { acme: `${VALUE}\n` });
     await world.run();
     expect(await keyCondition()).toMatch(
-      /^False Invalid: The key "acme" of the Secret "vault".*16 to 256.*without a line break/,
+      /^False Invalid: The key "acme" of the Secret "vault".*16 to 256.*without a trailing line break/,
     );
     expect(await keyCondition()).not.toContain(VALUE);
     expect(digests()).toEqual([]);

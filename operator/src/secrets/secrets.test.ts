@@ -1,5 +1,5 @@
-import { createConfidentialReader } from '@wherry/core/resources/confidential-reader.ts';
-import { createCaches } from '../caches/caches.ts';
+import { createConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
+import { createCaches } from '../informers/caches.ts';
 import { TestWorld } from '../testing/test-world.ts';
 import { createSecretOpener } from './open-secrets.ts';
 import { ORPHAN_AGE_MS } from './reconcile-secret.ts';

@@ -1,10 +1,10 @@
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Gauge, Metrics } from '@wherry/core/ports/metrics.ts';
 
-/** Counts the objects whose value does not open (E6). */
+/** Counts the objects whose value cannot be decrypted (E6). */
 export interface Undecryptable {
   set(kind: 'ApiKey' | 'FunctionSecret', name: string, broken: boolean): void;
-  /** Somebody else counts from now on. */
+  /** Another replica counts from now on. */
   clear(): void;
 }
 

@@ -1,9 +1,10 @@
-import { setConditions, type ConditionDecision } from '@wherry/core/conditions.ts';
+import { setConditions, type ConditionDecision } from '@wherry/core/resources/conditions.ts';
 import type { CodeSourceStatus } from '@wherry/core/resources/code-source.ts';
-import type { CodeSourceResource } from '@wherry/core/resources/kinds.ts';
+import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
+import { deletingProblem } from '../controller/ready-conditions.ts';
 
-/** What the content store says of the tree that a manual source names. */
+/** The state in the content store of the tree that a manual source names. */
 export type NamedTree =
   | { state: 'none' }
   | { state: 'missing'; digest: Digest }
@@ -17,10 +18,19 @@ interface Verdict {
   active: ActiveTree;
 }
 
+/** What a source's status is decided from. */
+interface SourceFacts {
+  named: NamedTree;
+  /** `metadata.name` of the source that handlers find under the name of this one. */
+  holder: string | undefined;
+  now: number;
+}
+
 /** Decides a source's whole status: the active tree moves only to one that is there. Undefined fields are absent. */
-export function decideSource(source: CodeSourceResource, named: NamedTree, now: number): Unset<CodeSourceStatus> {
+export function decideSource(source: CodeSourceResource, { named, holder, now }: SourceFacts): Unset<CodeSourceStatus> {
   const { generation } = source.metadata;
-  const { ready, active } = decide(source, named);
+  const { ready: own, active } = decide(source, named);
+  const ready = deleting(source) ?? duplicate(source, holder) ?? own;
   return {
     ...source.status,
     ...active,
@@ -30,6 +40,20 @@ export function decideSource(source: CodeSourceResource, named: NamedTree, now: 
   };
 }
 
+function deleting(source: CodeSourceResource): Verdict['ready'] | undefined {
+  const problem = deletingProblem(source);
+  return problem && conditionFalse(problem.reason, problem.message);
+}
+
+function duplicate(source: CodeSourceResource, holder: string | undefined): Verdict['ready'] | undefined {
+  const { name } = source.metadata;
+  if (holder === undefined || holder === name) return undefined;
+  return conditionFalse(
+    'DuplicateName',
+    `The name of the source ${name}, ${displayName(source)}, is also that of the source ${holder}, which is older: functions are built from the files of ${holder}. Write another spec.displayName, or delete one of the two sources.`,
+  );
+}
+
 function decide(source: CodeSourceResource, named: NamedTree): Verdict {
   const { tree, files, bytes } = source.status;
   const kept = { tree, files, bytes };
@@ -37,7 +61,7 @@ function decide(source: CodeSourceResource, named: NamedTree): Verdict {
     return {
       ready: conditionFalse(
         'NotSupported',
-        'Git sources are not supported yet: make it a manual source and upload its files.',
+        'Git sources are not supported yet: set spec.type to manual and upload the files.',
       ),
       active: kept,
     };
@@ -45,10 +69,10 @@ function decide(source: CodeSourceResource, named: NamedTree): Verdict {
   if (source.spec.enabled) return decideManual(named, kept);
   const disabled = conditionFalse(
     'Disabled',
-    'The source is not enabled: its files stay as they are, and what runs from it keeps running.',
+    'The source is disabled: its files stay as they are, and functions built from it keep running.',
   );
   if (tree !== undefined) return { ready: disabled, active: kept };
-  // It moves nowhere; but one that was restored has its tree made active all the same.
+  // The tree of a disabled source does not change, but after a restore it is made active nevertheless.
   const { ready, active } = decideManual(named, kept);
   return { ready: ready.reason === 'TreeNotFound' ? ready : disabled, active };
 }
@@ -61,22 +85,30 @@ function decideManual(named: NamedTree, kept: ActiveTree): Verdict {
       return {
         ready: conditionFalse(
           'TreeNotFound',
-          `The tree ${named.digest} of spec.manual.tree is not in the content store: upload it, or name one that is.`,
+          `The tree ${named.digest} of spec.manual.tree is not in the content store: upload its files again, or name a tree that is.`,
         ),
         active: kept,
       };
     case 'invalid':
       return {
-        ready: conditionFalse('TreeNotFound', `The blob ${named.digest} of spec.manual.tree is not a tree's manifest.`),
+        ready: conditionFalse(
+          'TreeNotFound',
+          `The blob ${named.digest} of spec.manual.tree is not a tree's manifest: upload the files again.`,
+        ),
         active: kept,
       };
     case 'stored':
       return {
-        ready: named.files === 0 ? NO_FILES : conditionTrue(`${named.files} files, ${named.bytes} bytes.`),
+        ready:
+          named.files === 0
+            ? NO_FILES
+            : conditionTrue(`${counted(named.files, 'file')}, ${counted(named.bytes, 'byte')}.`),
         active: { tree: named.digest, files: named.files, bytes: named.bytes },
       };
   }
 }
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 const conditionTrue = (message: string): Omit<ConditionDecision, 'type'> => ({
   status: 'True',

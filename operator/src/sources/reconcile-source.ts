@@ -1,15 +1,15 @@
-import { findCondition } from '@wherry/core/conditions.ts';
+import { findCondition } from '@wherry/core/resources/conditions.ts';
 import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import type { CodeSourceResource } from '@wherry/core/resources/kinds.ts';
-import type { Caches } from '../caches/caches.ts';
-import type { TreeCache } from '../content/tree-cache.ts';
-import { DONE, requeueAfter, stalled, type Outcome } from '../queue/outcome.ts';
-import { writeStatus } from '../queue/write-status.ts';
+import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
+import type { Caches } from '../informers/caches.ts';
+import type { TreeCache } from '../content/trees.ts';
+import { DONE, requeueAfter, stalled, type Outcome } from '../controller/outcome.ts';
+import { writeStatus } from '../controller/write-status.ts';
 import { decideSource, type NamedTree } from './decide-source.ts';
 
-/** How soon a tree that is missing is looked for again. */
+/** How soon to check again for a missing tree. */
 const LOOK_AGAIN_MS = 10_000;
 
 interface SourceDependencies {
@@ -19,12 +19,14 @@ interface SourceDependencies {
   clock: Clock;
 }
 
-/** Puts the tree that a manual source names into force, once it is in the content store. */
+/** Makes the tree that a manual source names active, once it is in the content store. */
 export async function reconcileSource(dependencies: SourceDependencies, name: string): Promise<Outcome> {
-  const source = dependencies.caches.sources.get(name);
-  if (source?.metadata.deletionTimestamp !== undefined || source === undefined) return DONE;
+  const { caches, clock } = dependencies;
+  const source = caches.sources.get(name);
+  if (source === undefined) return DONE;
   const named = await gatherTree(dependencies.trees, source);
-  const status = decideSource(source, named, dependencies.clock.now());
+  const holder = caches.sourceNamed(displayName(source))?.metadata.name;
+  const status = decideSource(source, { named, holder, now: clock.now() });
   await writeStatus(dependencies.store, source, status);
   if (named.state === 'missing') return requeueAfter(LOOK_AGAIN_MS);
   const ready = findCondition(status.conditions, 'Ready');
@@ -39,7 +41,7 @@ async function gatherTree(trees: TreeCache, source: CodeSourceResource): Promise
     return { state: 'stored', digest, files: manifest.files.length, bytes };
   } catch (error) {
     if (isDomainError(error, 'not_found')) return { state: 'missing', digest };
-    // A store that is away is tried again; bytes that are no manifest never become one.
+    // An unavailable store is retried; bytes that are not a manifest never become one.
     if (isDomainError(error)) throw error;
     return { state: 'invalid', digest };
   }

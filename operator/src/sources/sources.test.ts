@@ -1,3 +1,4 @@
+import { CREATED_AT } from '@wherry/core/resources/meta.ts';
 import { encodeTree } from '@wherry/core/trees/tree.ts';
 import { conditionOf, TestWorld } from '../testing/test-world.ts';
 
@@ -51,6 +52,42 @@ describe('a code source', () => {
     expect(conditionOf(await world.fn('hello'), 'Ready')).toBe('True Ready: ');
   });
 
+  describe('that has the name of another', () => {
+    const ready = async (name: string): Promise<string> => conditionOf(await world.get('CodeSource', name), 'Ready');
+    /** Later than `api`, whatever it says, and before it by name. */
+    async function createRival(): Promise<void> {
+      // Creation timestamps are whole seconds.
+      await world.run(1000);
+      const { spec } = await world.get('CodeSource', 'api');
+      await world.store.create({
+        kind: 'CodeSource',
+        metadata: { name: 'aaa', annotations: { [CREATED_AT]: '0' } },
+        spec: { ...spec, displayName: 'api' },
+      });
+      await world.run();
+    }
+
+    it('gives no function its files, and says so', async () => {
+      await world.createFunction('hello', { handler: 'api/a.ts' });
+      await createRival();
+      const before = (await world.fn('hello')).status.activeRevision;
+      await world.upload('aaa', { 'a.ts': 'of another' });
+      await world.run();
+      expect((await world.fn('hello')).status.activeRevision).toBe(before);
+      expect(await ready('api')).toBe('True Stored: 2 files, 8 bytes.');
+      expect(await ready('aaa')).toBe(
+        'False DuplicateName: The name of the source aaa, api, is also that of the source api, which is older: functions are built from the files of api. Write another spec.displayName, or delete one of the two sources.',
+      );
+    });
+
+    it('has the name once the older one is gone', async () => {
+      await createRival();
+      await world.store.delete('CodeSource', 'api');
+      await world.run();
+      expect(await ready('aaa')).toBe('True Stored: 2 files, 8 bytes.');
+    });
+  });
+
   it('without files is not ready, nor is one whose files went; one that is disabled too says so', async () => {
     await world.store.create({
       kind: 'CodeSource',
@@ -71,7 +108,7 @@ describe('a code source', () => {
     await world.edit('CodeSource', 'empty', { enabled: true });
     await world.upload('empty', { 'a.ts': '1' });
     await world.run();
-    expect(conditionOf(await world.get('CodeSource', 'empty'), 'Ready')).toBe('True Stored: 1 files, 1 bytes.');
+    expect(conditionOf(await world.get('CodeSource', 'empty'), 'Ready')).toBe('True Stored: 1 file, 1 byte.');
   });
 
   it('whose tree has no files is not ready', async () => {

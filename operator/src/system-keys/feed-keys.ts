@@ -9,13 +9,14 @@ import {
   type KeysJson,
   type VersionedKey,
 } from '@wherry/service/keys/keys-json.ts';
-import { ensureObject } from '../cluster/ensure-object.ts';
+import { Listeners } from '@wherry/service/listeners.ts';
+import { ensureObject } from './ensure-object.ts';
 import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
 
 const DAY_MS = 86_400_000;
-/** A key is followed by another one after this time, and is taken for as long again. */
+/** A key is replaced after this time, and accepted for as long again. */
 const LIFE_MS = 90 * DAY_MS;
-/** How long a new key is known to all operators before tokens are made with it. */
+/** How long a new key must be known to all operators before tokens are made with it. */
 const JOIN_MS = 3_600_000;
 
 interface FeedKeysOptions {
@@ -28,18 +29,18 @@ interface FeedKeysOptions {
   logger: Logger;
 }
 
-/** The keys of the tokens by which runtimes prove which function they are of. */
+/** The keys of the tokens by which runtimes prove which function they belong to. */
 export interface FeedKeys {
   /**
-   * Makes the first key, and the next one when it is time; reads what another operator made.
+   * Creates the first key, and the next one when it is due; reads those of other operators.
    * @throws DomainError; StartError
    */
   upkeep(): Promise<void>;
   /** New tokens are made with it. After the first `upkeep`. */
   current(): KeyObject;
-  /** Tokens of these are taken. */
+  /** Tokens made with these are accepted. */
   accepted(): readonly KeyObject[];
-  /** Calls back when `current` is another one. Returns how to stop. */
+  /** Calls back when `current` changes. Returns how to stop. */
   onChange(callback: () => void): () => void;
 }
 
@@ -48,11 +49,11 @@ export function createFeedKeys(options: FeedKeysOptions): FeedKeys {
   const secretName = `${name}-feed-keys`;
   const place = {
     name: `The Secret ${systemNamespace}/${secretName} (keys.json)`,
-    remedy: 'delete it to have new keys made; instances then connect again when their tokens are renewed',
+    remedy: 'delete it to have new keys made; instances then reconnect when their tokens are renewed',
   };
-  const callbacks = new Set<() => void>();
+  const listeners = new Listeners<[]>((error) => logger.error({ err: error }, 'a handler for new feed keys threw'));
   let keys: VersionedKey[] = [];
-  let current: { version: number; key: KeyObject } | undefined;
+  let current: { secret: string; key: KeyObject } | undefined;
 
   return {
     async upkeep() {
@@ -64,25 +65,23 @@ export function createFeedKeys(options: FeedKeysOptions): FeedKeys {
             : parseKeysJson(before['keys.json']?.toString('utf8') ?? '', keysJsonSchema, place);
         const next = nextKeys(known, now);
         if (next === known && before !== undefined) return before;
-        logger.info({ version: next.current }, 'a feed key is made');
+        logger.info({ version: next.current }, 'created a feed key');
         return { 'keys.json': Buffer.from(serializeKeysJson(next)) };
       });
       keys = parseKeysJson(data['keys.json']?.toString('utf8') ?? '', keysJsonSchema, place).keys;
-      const version = keyInUse(keys, now);
-      if (version === undefined || version.version === current?.version) return;
+      const inUse = keyInUse(keys, now);
+      // Not by version: a Secret that was deleted and made again begins with version 1, too.
+      if (inUse === undefined || inUse.secret === current?.secret) return;
       const isFirst = current === undefined;
-      current = { version: version.version, key: keyOf(version) };
-      if (!isFirst) for (const callback of callbacks) callback();
+      current = { secret: inUse.secret, key: keyOf(inUse) };
+      if (!isFirst) listeners.notify();
     },
     current() {
       if (current === undefined) throw new Error('there is no feed key before the first upkeep');
       return current.key;
     },
     accepted: () => keys.map(keyOf),
-    onChange(callback) {
-      callbacks.add(callback);
-      return () => void callbacks.delete(callback);
-    },
+    onChange: (callback) => listeners.add(callback),
   };
 }
 
@@ -96,7 +95,7 @@ function nextKeys(known: KeysJson | undefined, now: number): KeysJson {
   return { format: 1, current: made.version, keys: newest === undefined ? [made] : [newest, made] };
 }
 
-/** The newest that every operator has had time to read; a single one is used at once. */
+/** The newest key that every operator has had time to read; a single one is used at once. */
 function keyInUse(keys: VersionedKey[], now: number): VersionedKey | undefined {
   const byAge = keys.toSorted((a, b) => a.version - b.version);
   return byAge.findLast(({ createdAt }) => Date.parse(createdAt) + JOIN_MS <= now) ?? byAge[0];

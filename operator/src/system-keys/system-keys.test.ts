@@ -1,7 +1,7 @@
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
-import { sealConfidential } from '@wherry/core/resources/confidential-fields.ts';
+import { sealConfidential } from '@wherry/core/confidential/confidential-fields.ts';
 import { isFeedToken, feedToken } from '@wherry/core/feed/feed-token.ts';
 import { FakeSystemObjects } from '../testing/fake-system-objects.ts';
 import { createFeedKeys, type FeedKeys } from './feed-keys.ts';
@@ -132,5 +132,16 @@ describe('the feed keys', () => {
     expect(changes).toBe(2);
     expect(feedKeys.accepted()).toHaveLength(2);
     expect(isFeedToken(first, 'uid', feedKeys.accepted())).toBe(false);
+  });
+
+  it('K2: are made again when their Secret is deleted, and new tokens are of the new key', async () => {
+    const feedKeys = operator();
+    await feedKeys.upkeep();
+    let changes = 0;
+    feedKeys.onChange(() => (changes += 1));
+    secrets.remove('wherry-feed-keys');
+    await feedKeys.upkeep();
+    expect(changes).toBe(1);
+    expect(isFeedToken(feedToken(feedKeys.current(), 'uid'), 'uid', feedKeys.accepted())).toBe(true);
   });
 });

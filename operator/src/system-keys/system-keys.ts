@@ -1,9 +1,9 @@
 import { hkdfSync } from 'node:crypto';
-import { generateKeyValue, keyValueSchema } from '@wherry/core/keys/key-value.ts';
+import { generateKeyValue, keyValueSchema } from '@wherry/core/crypto/key-value.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import { CONFIDENTIAL_FIELDS, confidentialValues } from '@wherry/core/resources/confidential-fields.ts';
+import { CONFIDENTIAL_FIELDS, confidentialValues } from '@wherry/core/confidential/confidential-fields.ts';
 import type { Kind } from '@wherry/core/resources/kinds.ts';
 import {
   keyRingOf,
@@ -16,7 +16,7 @@ import {
   type KeysPlace,
 } from '@wherry/service/keys/keys-json.ts';
 import { StartError } from '@wherry/service/start-error.ts';
-import { ensureObject } from '../cluster/ensure-object.ts';
+import { ensureObject } from './ensure-object.ts';
 import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
 
 interface SystemKeysOptions {
@@ -29,13 +29,14 @@ interface SystemKeysOptions {
   clock: Pick<Clock, 'now'>;
 }
 
-/** The keys of an installation that are made once. */
+/** The keys of an installation that are created once. */
 export interface SystemKeys {
   keyRing: KeyRing;
   /** 32 bytes: of the digests by which routers know API keys. */
   digestKey: Uint8Array;
   /**
-   * 32 bytes: of the tokens by which runtimes know calls of routers. They last, since a runtime gets its token once.
+   * 32 bytes: of the tokens by which runtimes know calls of routers. They are permanent, because a runtime gets its
+   * token once.
    */
   invocationKey: Uint8Array;
 }
@@ -43,8 +44,8 @@ export interface SystemKeys {
 const RESTORE = 'restore it from a backup';
 
 /**
- * Makes the encryption keys, the digest key and the value of the first management key as Secrets where they are
- * missing, and reads the first two. What is there is never replaced.
+ * Creates the encryption keys, the digest key and the value of the first management key as Secrets where they are
+ * missing, and reads the first two. Existing ones are never replaced.
  * @throws StartError for encryption keys that are missing while objects are encrypted, and for any that are invalid
  * (E4)
  */

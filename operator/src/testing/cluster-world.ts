@@ -36,6 +36,8 @@ export interface KubeItem {
   data?: Record<string, string>;
 }
 
+type Applied = 'Function' | 'CodeSource' | 'KeyGroup' | 'FunctionSecret';
+
 /**
  * Programs of ours around a real API server: operators, the builder beside them, a manager. They end with the world.
  */
@@ -179,9 +181,14 @@ export class ClusterWorld {
     await this.#rest('PUT', `/api/sources/${source}/files/${file}`, { content }, 200, 201);
   }
 
-  async apply(kind: 'Function' | 'KeyGroup', name: string, spec: object): Promise<void> {
-    const body = { apiVersion: 'wherry.dev/v1alpha1', kind, metadata: { name, namespace: this.namespace }, spec };
+  async apply(kind: Applied, name: string, spec: object, annotations: Record<string, string> = {}): Promise<void> {
+    const metadata = { name, namespace: this.namespace, annotations };
+    const body = { apiVersion: 'wherry.dev/v1alpha1', kind, metadata, spec };
     await this.api.request({ method: 'POST', path: this.objects(`${kind.toLowerCase()}s`), body });
+  }
+
+  get(kind: Applied, name: string): Promise<KubeItem> {
+    return this.api.request({ method: 'GET', path: this.objects(`${kind.toLowerCase()}s`, name) });
   }
 
   /** Path of Wherry's objects. */
@@ -190,7 +197,7 @@ export class ClusterWorld {
   }
 
   fn(name: string): Promise<KubeItem> {
-    return this.api.request({ method: 'GET', path: this.objects('functions', name) });
+    return this.get('Function', name);
   }
 
   async list(group: string, resource: string): Promise<KubeItem[]> {

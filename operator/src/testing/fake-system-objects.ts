@@ -20,7 +20,8 @@ export class FakeSystemObjects<T extends Buffer | string = Buffer> implements Sy
 
   async update(name: string, data: Record<string, T>, resourceVersion: string): Promise<SystemObject<T>> {
     await Promise.resolve();
-    if (this.#objects.get(name)?.resourceVersion !== resourceVersion) throw conflict(`${name} was changed meanwhile.`);
+    if (this.#objects.get(name)?.resourceVersion !== resourceVersion)
+      throw conflict(`${name} has changed in the meantime.`);
     return this.put(name, data);
   }
 

@@ -1,3 +1,4 @@
+import { KEY_MIN_LENGTH } from '@wherry/core/crypto/key-value.ts';
 import { basicTexts } from './carriers.ts';
 import type { KeyIndex } from './key-index.ts';
 import { keyWords } from './key-words.ts';
@@ -5,7 +6,7 @@ import { readings } from './query-key.ts';
 
 /**
  * Words of a call that may be keys, and so cost a digest each. A target is too short for so many UUIDs, also where each
- * makes two words because an escaped comma precedes it: who sends more than that is after the router's time (R12).
+ * makes two words because an escaped comma precedes it: whoever sends more is trying to waste the router's time (R12).
  */
 export const MAX_WORDS = 512;
 
@@ -17,29 +18,32 @@ interface KeyHolder {
 }
 
 /**
- * The words of a call that are what keys look like, each once. Of all headers: which of them a caller, or a page that
- * was called with `?api_key=`, puts a key into is not ours to know.
+ * The words of a call that are what keys look like, each once. It reads all headers, because a caller, or a page that
+ * was called with `?api_key=`, may put a key into any of them.
  * @returns undefined when there are more than MAX_WORDS.
  */
 export function keyLikeWords({ rawHeaders, path, query }: KeyHolder): ReadonlySet<string> | undefined {
   const words = new Set<string>();
-  const add = (text: string): void => {
-    for (const reading of readings(text)) for (const word of keyWords(reading)) words.add(word);
-  };
   for (let index = 1; index < rawHeaders.length && words.size <= MAX_WORDS; index += 2) {
     const value = rawHeaders[index] ?? '';
-    add(value);
-    for (const text of basicTexts(value)) add(text);
+    addWords(words, value);
+    for (const text of basicTexts(value)) addWords(words, text);
   }
-  add(path);
-  if (query !== undefined) add(query);
+  addWords(words, path);
+  if (query !== undefined) addWords(words, query);
   return words.size > MAX_WORDS ? undefined : words;
 }
 
+function addWords(words: Set<string>, text: string): void {
+  // Escaped or not, a key is not shorter: most headers end here.
+  if (text.length < KEY_MIN_LENGTH) return;
+  for (const reading of readings(text)) for (const word of keyWords(reading)) words.add(word);
+}
+
 /**
- * The Wherry keys among the words of a call, whichever of them let the call in, and whether it may let any in: a
- * disabled or expired one, another group's and the management key too (R6).
- * @param matched the key that let the call in, which is known already.
+ * The Wherry keys among the words of a call, whether or not they authenticate it: disabled and expired keys, keys of
+ * other groups and the management key too (R6).
+ * @param matched the key that authenticated the call, which is known already.
  */
 export function heldKeys(words: ReadonlySet<string>, matched: string | undefined, keys: KeyIndex): readonly string[] {
   const found = matched === undefined ? [] : [matched];

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { createDigestKey, keyDigest, sameDigest } from '@wherry/core/crypto/key-digest.ts';
 import type { RouterKey } from '@wherry/core/feed/messages.ts';
 
-/** The usable API keys by digest; no key's value is ever held. */
+/** The usable API keys by digest; no key value is ever stored. */
 export class KeyIndex {
   readonly #digestKey: KeyObject;
   readonly #keys = new Map<string, RouterKey>();

@@ -1,4 +1,4 @@
-import { KEY_VALUE } from '@wherry/core/keys/key-value.ts';
+import { KEY_VALUE } from '@wherry/core/crypto/key-value.ts';
 import fc from 'fast-check';
 import { keyWords } from './key-words.ts';
 

@@ -1,12 +1,12 @@
-import { KEY_CHARACTER, KEY_MAX_LENGTH, KEY_MIN_LENGTH } from '@wherry/core/keys/key-value.ts';
+import { KEY_CHARACTER, KEY_MAX_LENGTH, KEY_MIN_LENGTH } from '@wherry/core/crypto/key-value.ts';
 
-/** By character code, 1 for what keys consist of. */
+/** By character code: 1 for characters that keys consist of. */
 const IN_KEYS = Uint8Array.from({ length: 128 }, (_, code) => Number(KEY_CHARACTER.test(String.fromCharCode(code))));
 
 /**
- * The longest words of key characters in a text that have the form of a key: whatever stands beside a key, it is found.
- * Every header of every call is looked through, so of a text that has no such word only each sixteenth character and
- * the word around it are read: none as long as the shortest key lies between them.
+ * The longest words of key characters in a text that have the form of a key: a key is found whatever surrounds it.
+ * Every header of every call is searched, so in a text without such a word only every sixteenth character and the word
+ * around it are read: none as long as the shortest key lies between them.
  */
 export function keyWords(text: string): string[] {
   const words: string[] = [];

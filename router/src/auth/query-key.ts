@@ -37,12 +37,12 @@ function decode(text: string): string {
   }
 }
 
-/** How often a text may have been escaped on its way, by proxies and frameworks; what is beyond is not followed. */
+/** How often a text may have been escaped on its way, by proxies and frameworks; deeper escapes are not resolved. */
 const LAYERS = 4;
 
 /**
  * The text, and what it says with its escapes of ASCII characters resolved, once, twice and so on, whatever else is in
- * it: a key, which is ASCII, may stand in any of them.
+ * it: a key, which is ASCII, may be in any of them.
  */
 export function readings(text: string): string[] {
   const all = [text];
@@ -54,7 +54,7 @@ export function readings(text: string): string[] {
   return all;
 }
 
-/** Whether one of the keys stands in the text, escaped or not (R6). */
+/** Whether the text contains one of the keys, escaped or not (R6). */
 export const holdsOneOf = (text: string, keys: readonly string[]): boolean =>
   keys.length > 0 && readings(text).some((reading) => keys.some((key) => reading.includes(key)));
 

@@ -155,6 +155,16 @@ describe('instances', () => {
     expect(harness.logs('exec_reject')[0]?.args).toBe('{"reason":"no_instance"}');
   });
 
+  it.each([
+    ['its first revision is being built', null, /first revision .+ is still being built/],
+    ['it has a revision', 'r1', /^No instance/],
+  ])('that 503 says what the function lacks where %s', async (_what, revision, error) => {
+    await harness.serve([routerFunction({ timeoutMs: 100, revision })]);
+    const answer = await harness.call('/run/hello');
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
+    expect(answer.error).toMatchObject({ code: 'no_instance', error: expect.stringMatching(error) });
+  });
+
   it('a function that never had a good revision answers why, after its key', async () => {
     const failure = { code: 'handler_syntax_error' as const, message: 'src/a.ts:1:2: Unexpected "}"' };
     await harness.serve([

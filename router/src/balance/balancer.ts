@@ -37,7 +37,8 @@ export class Balancer {
   }
 
   /**
-   * Takes over what the feed says. An instance that stays keeps its connections; one that left finishes its calls.
+   * Applies the state from the feed. An instance that stays keeps its connections; one that has left finishes its
+   * calls.
    * @param max the function's `maxConcurrency`.
    */
   update(instances: readonly RouterInstance[], max: number | null): void {
@@ -56,13 +57,13 @@ export class Balancer {
 
   /**
    * How many calls the instance may answer at once. All routers compute it alike, so that together they keep to the
-   * function's limit: it is dealt out among the instances in the order of their ids.
+   * function's limit: the limit is distributed among the instances in the order of their ids.
    */
   slotsOf(instance: BalancedInstance): number | undefined {
     return this.#max === null ? undefined : this.#shareOf(this.#instances.indexOf(instance), this.#max);
   }
 
-  /** The ready instance with the fewest calls in flight, of those that may have one more; equals take turns. */
+  /** The ready instance with the fewest calls in flight, among those that may have one more; equals take turns. */
   pick(not?: BalancedInstance): BalancedInstance | undefined {
     let best: BalancedInstance | undefined;
     this.#next = (this.#next + 1) % Math.max(1, this.#instances.length);
@@ -82,14 +83,14 @@ export class Balancer {
     return () => void this.#waiters.delete(waiter);
   }
 
-  /** No instance will come: the calls that wait for one are not left to wait in vain. */
+  /** No instance will come: rejects the calls that wait for one. */
   refuseWaiters(refusal: Refusal): void {
     const refused = [...this.#waiters.keys()];
     this.#waiters.clear();
     for (const waiter of refused) waiter.refuse(refusal);
   }
 
-  /** Gives up all connections. */
+  /** Closes all connections. */
   async destroy(): Promise<void> {
     await Promise.all(this.#instances.map((instance) => instance.upstream.destroy()));
   }

@@ -12,7 +12,7 @@ export function corsHeaders(rules: CorsRules | null, origin: string | undefined)
   return headers;
 }
 
-/** What a preflight requests; undefined when the request is none. */
+/** What a preflight requests; undefined when the request is not a preflight. */
 export function preflightMethod(
   method: string,
   origin: string | undefined,

@@ -35,7 +35,7 @@ export class DemandReporter {
     this.#cancelTimer();
   }
 
-  /** Another operator listens, which has heard nothing yet. */
+  /** Another operator listens, which has received nothing yet. */
   sayAgain(): void {
     this.#last = '{}';
     this.urge();

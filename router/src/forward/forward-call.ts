@@ -3,13 +3,13 @@ import { answerRefusal, discardBody } from '../answer-refusal.ts';
 import { withoutKeys } from '../auth/query-key.ts';
 import type { BalancedInstance } from '../balance/balancer.ts';
 import type { AdmittedCall } from '../call.ts';
-import { requestHeaders } from '../headers/request-headers.ts';
-import { responseHeaders } from '../headers/response-headers.ts';
+import { requestHeaders } from './request-headers.ts';
+import { responseHeaders } from './response-headers.ts';
 import { Refusal } from '../refusal.ts';
 import { pathParameters } from '../table/path-parameters.ts';
 import type { CallOutcome, CallRecorder } from '../telemetry/call-recorder.ts';
 import { CallerResponse } from './caller-response.ts';
-import { noInstance, Placement, type PlacementParts } from './placement.ts';
+import { noInstance, Placement, type PlacedCall, type PlacementParts } from './placement.ts';
 import { RequestBody } from './request-body.ts';
 import type { UpstreamCall, UpstreamExchange, UpstreamFailure, UpstreamReceiver } from '../upstream/upstream.ts';
 
@@ -17,48 +17,43 @@ export interface ForwardParts extends PlacementParts {
   recorder: CallRecorder;
 }
 
-/** Takes an admitted call to an instance of its function and the answer back; releases its slot of the limit. */
+/** Takes an admitted call to an instance of its function and the answer back; leaves the function's limit. */
 export function forwardCall(call: AdmittedCall, parts: ForwardParts): void {
   new ForwardedCall(call, parts).start();
 }
 
 /**
- * One call under way. It finishes once: by the end of the answer, a failure, the timeout, or the caller's leaving.
- * The timeout counts from arrival and covers the whole answer, also what a slow caller has not read yet.
+ * One call under way. It finishes once: with the end of the answer, a failure, the timeout, or when the caller
+ * disconnects. The timeout counts from arrival and covers the whole answer, also what a slow caller has not read yet.
  */
-class ForwardedCall implements UpstreamReceiver {
+class ForwardedCall implements PlacedCall, UpstreamReceiver {
   readonly #call: AdmittedCall;
   readonly #parts: ForwardParts;
   readonly #response: CallerResponse;
   readonly #placement: Placement;
   #exchange: UpstreamExchange | undefined;
   #body: RequestBody | null = null;
+  /** When an instance first had it. */
+  #startedAt: number | undefined;
   #outcome: CallOutcome = 'ok';
   #finished = false;
   /** The instance had no slot for it: what it answers is not the call's answer. */
   #rejected = false;
-  #cancelTimeout: () => void = () => undefined;
 
   constructor(call: AdmittedCall, parts: ForwardParts) {
     this.#call = call;
     this.#parts = parts;
-    this.#response = new CallerResponse(call.req, call.res);
-    this.#placement = new Placement({
-      ...parts,
-      fn: call.fn,
-      onInstance: (instance) => this.#send(instance),
-      onRefused: (refusal) => this.#refuse(refusal, 'rejected'),
-    });
+    this.#response = new CallerResponse(call, { release: call.leave, onAborted: () => this.#giveUp('aborted') });
+    this.#placement = new Placement(call.fn, parts, this);
   }
 
   start(): void {
-    const { clock } = this.#parts;
-    this.#cancelTimeout = clock.after(this.#remainingMs(), () => this.#timeOut());
-    this.#call.res.once('close', () => {
-      this.#cancelTimeout();
-      this.#giveUp('aborted');
-    });
+    this.#response.limitTime(this.#parts.clock, this.#remainingMs(), () => this.#timeOut());
     this.#placement.find();
+  }
+
+  onRefused(refusal: Refusal): void {
+    this.#refuse(refusal, 'rejected');
   }
 
   head(status: number, headers: string[]): void {
@@ -88,28 +83,28 @@ class ForwardedCall implements UpstreamReceiver {
     }
     this.#finish(this.#outcome);
     this.#response.end();
-    // A body that is still coming has no reader any more.
+    // Nothing reads the rest of the body any more.
     this.#body?.destroy();
     discardBody(this.#call, this.#parts.clock);
   }
 
   fail(failure: UpstreamFailure): void {
     if (this.#finished) return;
-    // Not a byte was sent, so the call may go elsewhere, once.
+    // Nothing was sent yet, so the call may go to another instance, once.
     if (failure === 'unsent' && this.#placement.attempts === 1) this.#placement.findOther();
     else this.#refuse(new Refusal(failure === 'bad_response' ? 'bad_response' : 'runtime_crashed'), 'error');
   }
 
-  /** Calls of other routers have taken the slot. Where nothing of a body was sent, another instance is tried, once. */
+  /** Calls of other routers have taken the slot. If nothing of the body was sent, another instance is tried, once. */
   #findSlot(): void {
     this.#rejected = false;
     const movesOn = this.#placement.attempts === 1 && this.#body === null && this.#placement.moveOn();
     if (!movesOn) this.#refuse(new Refusal('over_capacity', ['Retry-After', '1']), 'rejected');
   }
 
-  #send(instance: BalancedInstance): void {
+  onInstance(instance: BalancedInstance): void {
     if (this.#placement.attempts === 1) {
-      this.#parts.recorder.started(this.#call);
+      this.#startedAt = this.#parts.recorder.started(this.#call);
       this.#body = this.#openBody();
     }
     this.#exchange = instance.upstream.forward(this.#upstreamCall(instance), this);
@@ -145,13 +140,13 @@ class ForwardedCall implements UpstreamReceiver {
   }
 
   #timeOut(): void {
-    // The instance is done with it; a caller that still has not read the answer has had its time.
+    // The instance is done with the call; a caller that still has not read the answer has used up its time.
     if (this.#finished) this.#response.cut();
-    else if (this.#placement.instance === undefined) this.#refuse(noInstance(), 'rejected');
+    else if (this.#placement.instance === undefined) this.#refuse(noInstance(this.#call.fn), 'rejected');
     else this.#refuse(new Refusal('timeout'), 'timeout');
   }
 
-  /** Ends the call with an error of the router's: as an answer where none has begun, else by cutting it. */
+  /** Ends the call with an error of the router: as an answer if none has begun, otherwise by cutting the connection. */
   #refuse(refusal: Refusal, outcome: CallOutcome): void {
     if (this.#finished) return;
     const begun = this.#response.begun;
@@ -172,7 +167,7 @@ class ForwardedCall implements UpstreamReceiver {
     this.#finished = true;
     this.#placement.release();
     this.#call.fn.activity.limit.leave();
-    this.#parts.recorder.finished(this.#call, outcome, refusal);
+    this.#parts.recorder.finished(this.#call, this.#startedAt, outcome, refusal);
   }
 
   #remainingMs(): number {
@@ -188,9 +183,9 @@ function encodeContext(call: AdmittedCall, slots: number | undefined): string {
     timeoutMs: fn.spec.timeoutMs,
     params: pathParameters(fn.segments, target.segments),
     scheme: peer.scheme,
-    ...(slots === undefined ? {} : { slots }),
-    ...(auth === undefined ? {} : { key: keyOf(auth.key) }),
   };
+  if (slots !== undefined) context.slots = slots;
+  if (auth !== undefined) context.key = keyOf(auth.key);
   return Buffer.from(JSON.stringify(context)).toString('base64url');
 }
 

@@ -6,28 +6,35 @@ import { failureOf, type RoutedFunction } from '../state/routed-function.ts';
 /** How long a call waits for an instance to become ready, within its timeout. */
 const MAX_WAIT_MS = 10_000;
 
+/** Packages may take longer to install than a call waits: what is missing then is not an instance. */
+const NO_REVISION_YET = 'The first revision of this function is still being built and started. Try again shortly.';
+
 export interface PlacementParts {
   clock: Clock;
   /** Notified at once when a call begins to wait for an instance. */
   onWaiting: () => void;
 }
 
-interface PlacementOptions extends PlacementParts {
-  fn: RoutedFunction;
-  /** The call has the instance until `release`. */
-  onInstance: (instance: BalancedInstance) => void;
-  onRefused: (refusal: Refusal) => void;
+/** The call whose instance it is. */
+export interface PlacedCall {
+  /** The call keeps the instance until `release`. */
+  onInstance(instance: BalancedInstance): void;
+  onRefused(refusal: Refusal): void;
 }
 
-/** The instance of one call: picked, waited for, and changed once for another where it cannot take the call. */
+/** The instance of one call: picked, waited for, and replaced once where it cannot take the call. */
 export class Placement {
-  readonly #options: PlacementOptions;
+  readonly #fn: RoutedFunction;
+  readonly #parts: PlacementParts;
+  readonly #call: PlacedCall;
   #instance: BalancedInstance | undefined;
   #attempts = 0;
-  #stopWaiting: () => void = () => undefined;
+  #stopWaiting: (() => void) | undefined;
 
-  constructor(options: PlacementOptions) {
-    this.#options = options;
+  constructor(fn: RoutedFunction, parts: PlacementParts, call: PlacedCall) {
+    this.#fn = fn;
+    this.#parts = parts;
+    this.#call = call;
   }
 
   /** Undefined while the call waits. */
@@ -42,15 +49,17 @@ export class Placement {
 
   /** Picks an instance, or waits for one. */
   find(not?: BalancedInstance): void {
-    const { fn, onRefused } = this.#options;
-    const instance = fn.activity.balancer.pick(not);
-    const failure = failureOf(fn.spec);
-    if (instance !== undefined) this.#take(instance);
-    else if (failure !== undefined) onRefused(failure);
-    else this.#wait(not);
+    const instance = this.#fn.activity.balancer.pick(not);
+    if (instance !== undefined) {
+      this.#take(instance);
+      return;
+    }
+    const failure = failureOf(this.#fn.spec);
+    if (failure === undefined) this.#wait(not);
+    else this.#call.onRefused(failure);
   }
 
-  /** The instance could not be reached: the call goes elsewhere, and waits where there is nobody else. */
+  /** The instance could not be reached: the call goes to another instance, or waits for one. */
   findOther(): void {
     const unreachable = this.#instance;
     this.release();
@@ -59,7 +68,7 @@ export class Placement {
 
   /** The instance has no slot: another one takes the call now. @returns whether there was one. */
   moveOn(): boolean {
-    const other = this.#options.fn.activity.balancer.pick(this.#instance);
+    const other = this.#fn.activity.balancer.pick(this.#instance);
     if (other === undefined) return false;
     this.release();
     this.#take(other);
@@ -68,7 +77,7 @@ export class Placement {
 
   /** Gives the instance back, and waits no longer. */
   release(): void {
-    this.#stopWaiting();
+    this.#stopWaiting?.();
     if (this.#instance !== undefined) this.#instance.inFlight--;
     this.#instance = undefined;
   }
@@ -77,31 +86,30 @@ export class Placement {
     this.#attempts++;
     this.#instance = instance;
     instance.inFlight++;
-    this.#options.onInstance(instance);
+    this.#call.onInstance(instance);
   }
 
   #wait(not: BalancedInstance | undefined): void {
-    const { fn, clock, onRefused, onWaiting } = this.#options;
-    const leaveQueue = fn.activity.balancer.wait(
+    const leaveQueue = this.#fn.activity.balancer.wait(
       {
         take: (instance) => {
-          this.#stopWaiting();
+          this.#stopWaiting?.();
           this.#take(instance);
         },
-        refuse: onRefused,
+        refuse: (refusal) => this.#call.onRefused(refusal),
       },
       not,
     );
-    const cancelBound = clock.after(MAX_WAIT_MS, () => onRefused(noInstance()));
+    const cancelBound = this.#parts.clock.after(MAX_WAIT_MS, () => this.#call.onRefused(noInstance(this.#fn)));
     this.#stopWaiting = () => {
       leaveQueue();
       cancelBound();
     };
-    onWaiting();
+    this.#parts.onWaiting();
   }
 }
 
-/** Nobody took the call in time. */
-export function noInstance(): Refusal {
-  return new Refusal('no_instance', ['Retry-After', '1']);
+/** No instance took the call in time. */
+export function noInstance({ spec }: RoutedFunction): Refusal {
+  return new Refusal('no_instance', ['Retry-After', '1'], spec.revision === null ? NO_REVISION_YET : undefined);
 }

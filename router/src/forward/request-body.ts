@@ -2,15 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 
-/** A body that comes slower than this, over a whole window in which it was wanted, is given up (R11). */
+/** A body that arrives more slowly than this over a whole window in which the router was reading is given up (R11). */
 const PACE_WINDOW_MS = 10_000;
 const PACE_MIN_BYTES = 640;
 
 type BodyFailure = 'too_large' | 'too_slow';
 
 /**
- * A request's body on its way to an instance: counted, cut at the limit (R9), held to a pace (R11), and no more than a
- * few chunks of it in memory.
+ * A request's body on its way to an instance: counted, cut at the limit (R9), held to a minimum pace (R11), with no
+ * more than a few chunks in memory.
  */
 export class RequestBody extends Readable {
   readonly #request: IncomingMessage;
@@ -19,7 +19,7 @@ export class RequestBody extends Readable {
   readonly #onFailure: (failure: BodyFailure) => void;
   #bytes = 0;
   #windowBytes = 0;
-  /** The instance did not take what was there, at some time in this window. */
+  /** At some time in this window, the instance did not accept the data that was ready. */
   #wasHeld = false;
   #started = false;
   #cancelPace: () => void = () => undefined;
@@ -33,7 +33,7 @@ export class RequestBody extends Readable {
     this.#maxBytes = options.maxBytes;
     this.#clock = options.clock;
     this.#onFailure = options.onFailure;
-    // Errors of the caller's side show in the response's `close`; undici hears of them by the destroyed stream.
+    // Errors of the caller's side show in the response's `close`; undici notices them through the destroyed stream.
     this.on('error', () => undefined);
   }
 
@@ -47,7 +47,7 @@ export class RequestBody extends Readable {
     this.#request.on('data', (chunk: Buffer) => this.#take(chunk));
     this.#request.once('end', () => this.push(null));
     this.#request.once('close', () => {
-      if (!this.#request.complete) this.destroy(new Error('the caller went away'));
+      if (!this.#request.complete) this.destroy(new Error('the caller disconnected'));
     });
   }
 

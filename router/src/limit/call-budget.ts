@@ -5,13 +5,16 @@ const CLIENT_SHARE = 3;
 
 /**
  * The calls that the router holds at once, running and waiting (R12). Each function may have as many as there is room
- * left, each caller three times as many: so one function takes half of all at most, two take a third each, and whoever
- * takes all that it can get leaves room for the others, however many do so.
+ * left, each caller three times as many: so one function takes half of all at most, two take a third each, and however
+ * many take all that they can get, they leave room for others.
  */
 export class CallBudget {
   readonly #total: number;
   #inFlight = 0;
-  /** Until the caller has read the answer, which is longer than the function runs: what is unread takes room too. */
+  /**
+   * The slot is held until the caller has read the answer, which takes longer than the function runs, because unread
+   * data uses memory too.
+   */
   readonly #byOwner = new WeakMap<object, number>();
   readonly #byClient = new Map<string, number>();
 
@@ -24,9 +27,9 @@ export class CallBudget {
   }
 
   /**
-   * @param owner whose calls share a part: a function, or the management API behind equal ports.
+   * @param owner whose calls share a part of the budget: a function, or the management API behind equal ports.
    * @param client the caller's address.
-   * @returns how to release the slot, once; undefined: there is none.
+   * @returns a function that releases the slot, to be called once; undefined if there is none.
    */
   acquire(owner: object, client: string): (() => void) | undefined {
     const network = networkOf(client);

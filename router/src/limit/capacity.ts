@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 
-/** How much the router takes on at once, of each kind (R12). */
+/** How much of each kind the router handles at once (R12). */
 export interface Capacity {
   /** Calls that run or wait. */
   calls: number;
@@ -16,26 +16,30 @@ export interface Capacity {
 }
 
 interface Resources {
-  /** Bytes that the process may take. */
+  /** Bytes of memory that the process may use. */
   memory: number;
-  /** Files that it may have open. */
+  /** Files that the process may have open. */
   descriptors: number;
 }
 
 const MIB = 1024 * 1024;
 /**
- * What the program takes by itself: Node, code, a large table of routes, what the garbage collector has not yet freed.
+ * The memory that the program needs by itself: Node, code, a large table of routes, what the garbage collector has not
+ * yet freed.
  */
 const OWN_MEMORY = 160 * MIB;
 /** Files that are not connections of calls: the feed, the ops listener, logs, Node's own. */
 const OWN_DESCRIPTORS = 128;
-/** A call whose caller and function both stall: its state, two connections, and the buffers of both directions. */
+/**
+ * The memory of a call whose caller and function both stall: its state, two connections, and the buffers of both
+ * directions.
+ */
 const CALL_BYTES = 144 * 1024;
 const MOST_CALLS = 4096;
 const LEAST_CALLS = 16;
 
 /**
- * Derives it from what the process may have, so that neither memory nor files run out, whatever callers do: with 512
+ * Derives it from the limits of the process, so that neither memory nor files run out, whatever callers do: with 512
  * MiB 2,500 calls. Of the files, a half is for callers who are idle or slow, the rest for running calls, which take two
  * each.
  */
@@ -53,7 +57,7 @@ export function capacityOf({ memory, descriptors }: Resources): Capacity {
 }
 
 /**
- * What this process may have: of its control group, of the machine where it has none, and of its limit on open files.
+ * The limits of this process: of its control group, or of the machine if it has none, and its limit on open files.
  */
 export function processResources(): Resources {
   const ofGroup = process.constrainedMemory();

@@ -6,16 +6,16 @@ import type { CallBudget } from '../limit/call-budget.ts';
 import { CallerResponse } from '../forward/caller-response.ts';
 import { RequestBody } from '../forward/request-body.ts';
 import type { Upstream, UpstreamExchange, UpstreamReceiver } from '../upstream/upstream.ts';
-import { hopByHop } from '../headers/hop-by-hop.ts';
+import { hopByHop } from '../forward/hop-by-hop.ts';
 import { eachHeader } from '../headers/raw-headers.ts';
 import { Refusal } from '../refusal.ts';
 
-/** How long a caller may take to read the last of an answer: some 2 MiB, most of it in the kernel's buffers. */
+/** How long a caller may take to read the rest of an answer: some 2 MiB, most of it in the kernel's buffers. */
 const UNREAD_MS = 60_000;
 
 /**
  * Equal ports: hands a request to the manager as it came, both bodies streaming, without the rules of `/run`. It adds
- * one header, the peer's address, which the manager believes on this socket alone; a caller's own is dropped.
+ * one header, the peer's address, which the manager trusts only on this socket; a caller's own is dropped.
  */
 export function managerPipe(manager: Upstream, budget: CallBudget, clock: Clock): (call: Call) => void {
   const owner = {};
@@ -25,10 +25,15 @@ export function managerPipe(manager: Upstream, budget: CallBudget, clock: Clock)
       answerRefusal(call, new Refusal('overloaded', ['Retry-After', '1']), clock);
       return;
     }
-    call.res.once('close', release);
-    const response = new CallerResponse(call.req, call.res);
-    const body = openBody(call, clock);
     let isOver = false;
+    const abort = (): void => {
+      if (isOver) return;
+      isOver = true;
+      exchange.abort();
+      body?.destroy();
+    };
+    const response = new CallerResponse(call, { release, onAborted: abort });
+    const body = openBody(call, clock);
     const fail = (refusal: Refusal): void => {
       if (isOver) return;
       isOver = true;
@@ -52,12 +57,6 @@ export function managerPipe(manager: Upstream, budget: CallBudget, clock: Clock)
       { method: call.req.method ?? 'GET', path, headers: requestHeaders(call), body },
       receiver,
     );
-    call.res.once('close', () => {
-      if (isOver) return;
-      isOver = true;
-      exchange.abort();
-      body?.destroy();
-    });
   };
 }
 

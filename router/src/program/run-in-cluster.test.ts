@@ -27,8 +27,8 @@ class RouterPod {
   }
 
   async listening(): Promise<void> {
-    await eventually(() => this.lines().some(({ msg }) => msg === 'The router listens'), 15_000);
-    const line = this.lines().find(({ msg }) => msg === 'The router listens');
+    await eventually(() => this.lines().some(({ msg }) => msg === 'the router is listening'), 15_000);
+    const line = this.lines().find(({ msg }) => msg === 'the router is listening');
     this.port = Number(line?.port);
     this.opsPort = Number(line?.opsPort);
   }
@@ -113,7 +113,7 @@ describe('the router in a cluster', () => {
 
   it('R8: is ready once it has a state, and says which it has', async () => {
     expect((await pod.get('/run/hello')).error.code).toBe('not_ready');
-    expect(await pod.readiness()).toEqual([503, 'It has no state from the feed yet.']);
+    expect(await pod.readiness()).toEqual([503, 'The router has not received its state from the feed yet.']);
     await send(stateOf('a', '100'));
     expect(client()?.hello).toEqual({ type: 'hello', role: 'router', instance: 'router-7', resourceVersion: '0' });
     expect((await pod.get('/run/hello')).body).toBe('hello');
@@ -178,8 +178,8 @@ describe('the router in a cluster', () => {
     await send(stateOf('a', '100'));
     pod.child.kill('SIGTERM');
     const start = performance.now();
-    await eventually(() => pod.stderr.includes('The router stops'));
-    expect(await pod.readiness()).toEqual([503, 'It is stopping.']);
+    await eventually(() => pod.stderr.includes('the router is stopping'));
+    expect(await pod.readiness()).toEqual([503, 'The program is stopping.']);
     const answer = await pod.get('/run/hello');
     expect([answer.body, answer.headers.connection]).toEqual(['hello', 'close']);
     expect(await pod.exited).toBe(0);
@@ -194,8 +194,8 @@ describe('the router in a cluster', () => {
 
 describe('the start of the router in a cluster', () => {
   it.each([
-    [{}, /^wherry router: WHERRY_TLS_DIRECTORY must be set beside WHERRY_FEED_ADDRESS/],
-    [{ WHERRY_TLS_DIRECTORY: '/nowhere' }, /^wherry router: WHERRY_TLS_DIRECTORY: \/nowhere must hold tls\.crt/],
+    [{}, /^wherry router: WHERRY_TLS_DIRECTORY must be set together with WHERRY_FEED_ADDRESS/],
+    [{ WHERRY_TLS_DIRECTORY: '/nowhere' }, /^wherry router: WHERRY_TLS_DIRECTORY: \/nowhere must contain tls\.crt/],
     [
       { WHERRY_FEED_ADDRESS: 'feed' },
       /^wherry router: The configuration is not valid: WHERRY_FEED_ADDRESS: must be host:port\n$/,

@@ -2,15 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { MAX_HEADERS } from '../framing/check-framing.ts';
-import { answerOnSocket, refusalOf, type ParseError } from '../framing/answer-parse-error.ts';
-import { errorBody, Refusal } from '../refusal.ts';
+import { MAX_HEADERS } from '../http-framing/check-framing.ts';
+import { answerOnSocket, refusalOf, type ParseError } from '../http-framing/answer-parse-error.ts';
+import { answerTo, Refusal } from '../refusal.ts';
 import type { Connections } from './connections.ts';
 
-/** What Node's parser holds of a head. Over the limits of R9, so that the chain can say which one was broken. */
+/**
+ * How much of a head Node's parser accepts: more than the limits of R9, so that the chain can say which one was
+ * exceeded.
+ */
 const MAX_HEAD_BYTES = 26_624;
 export const HEADERS_TIMEOUT_MS = 10_000;
-/** How often Node looks for connections whose head is late: they are gone a second after the limit (R11). */
+/** How often Node checks for connections whose head is late: they are closed at most a second after the limit (R11). */
 export const CHECK_INTERVAL_MS = 1000;
 /** Longer than the idle time of common load balancers, so that they close first. */
 export const KEEP_ALIVE_MS = 65_000;
@@ -42,14 +45,15 @@ export function createFront(connections: Connections, options: FrontOptions = {}
   });
   server.maxHeadersCount = MAX_HEADERS;
   const onRequest = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) =>
-    connections.take(req, res, expectsContinue);
+    connections.of(req.socket)?.take(req, res, expectsContinue);
   server.on('request', onRequest(false));
   server.on('checkContinue', onRequest(true));
   server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) => refuseExpectation(res));
   server.on('connect', (_req: IncomingMessage, socket: Duplex) => refuseOnSocket(socket, new Refusal('bad_target')));
   server.on('clientError', (error: ParseError, socket: Duplex) => {
-    const isUnread = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isHeld(socket as Socket);
-    if (!isUnread) onClientError(error, socket as Socket);
+    const isLateHead = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    if (isLateHead && connections.of(socket as Socket)?.excusesLateHead() === true) return;
+    onClientError(error, socket as Socket);
   });
   connections.watch(server);
   return server;
@@ -63,18 +67,8 @@ function onClientError(error: ParseError, socket: Socket): void {
 
 function refuseExpectation(res: ServerResponse): void {
   const refusal = new Refusal('expectation_failed');
-  const id = randomUUID();
-  const body = errorBody(refusal, id);
-  res.writeHead(refusal.status, [
-    'Content-Type',
-    'application/json',
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-    'X-Request-Id',
-    id,
-    'Connection',
-    'close',
-  ]);
+  const { headers, body } = answerTo(refusal, randomUUID());
+  res.writeHead(refusal.status, [...headers, 'Connection', 'close']);
   res.end(body);
 }
 
@@ -83,7 +77,7 @@ function refuseOnSocket(socket: Duplex, refusal: Refusal): void {
 }
 
 /**
- * Whether bytes that are written now would be taken for (a part of) another call's answer. By Node's own link from a
+ * Whether bytes that are written now would be mistaken for (a part of) another call's answer. By Node's own link from a
  * socket to the response that it carries, which Node's default handler reads, too.
  */
 function isAnswering(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { MAX_OPEN_REQUESTS } from '@wherry/service/pipeline.ts';
 import { capacityOf, processResources } from '../limit/capacity.ts';
 import { startCallers, type Callers, type Orders } from '../testing/callers.ts';
 import { eventually, routerFunction, snapshot } from '../testing/harness.ts';
 import { RouterProcess } from '../testing/router-process.ts';
 import { CHECK_INTERVAL_MS, HEADERS_TIMEOUT_MS } from './create-front.ts';
-import { MAX_OPEN_CALLS } from './pipeline.ts';
 
 /** MiB by which callers may make the router grow (R12). */
 const MAX_GROWTH = 64;
@@ -53,6 +53,7 @@ class Scene {
   async begin(
     directory: string,
     orders: { [K in Orders as K['kind']]: Omit<K, 'port' | 'path'> }[Orders['kind']],
+    target = '/run/slow',
   ): Promise<Callers> {
     const socketPath = path.join(directory, 'i.sock');
     this.#instance.listen(socketPath);
@@ -67,15 +68,15 @@ class Scene {
     );
     await this.failures(WARM_UP);
     [this.mostMiB, this.mostFiles] = [0, 0];
-    this.#callers = startCallers({ ...orders, port: this.#port, path: '/run/slow' });
+    this.#callers = startCallers({ ...orders, port: this.#port, path: target });
     return this.#callers;
   }
 
-  /** Makes calls of the other function. @returns how many did not succeed. */
-  async failures(count: number): Promise<number> {
+  /** Makes calls of the other function, on connections that are kept, or each on a new one. @returns how many failed. */
+  async failures(count: number, agent: Agent | false = this.#agent): Promise<number> {
     let failed = 0;
     for (let done = 0; done < count; done += AT_ONCE) {
-      const statuses = await Promise.all(Array.from({ length: AT_ONCE }, () => this.#call().catch(() => 0)));
+      const statuses = await Promise.all(Array.from({ length: AT_ONCE }, () => this.#call(agent).catch(() => 0)));
       failed += statuses.filter((status) => status !== 200).length;
       if (done % 160 === 0) this.measure();
     }
@@ -101,8 +102,8 @@ class Scene {
     this.#instance.close();
   }
 
-  async #call(): Promise<number> {
-    const req = request({ host: '127.0.0.1', port: this.#port, path: '/run/other/x', agent: this.#agent }).end();
+  async #call(agent: Agent | false): Promise<number> {
+    const req = request({ host: '127.0.0.1', port: this.#port, path: '/run/other/x', agent }).end();
     const [res] = (await once(req, 'response')) as [IncomingMessage];
     await once(res.resume(), 'end');
     return res.statusCode ?? 0;
@@ -131,13 +132,19 @@ describe('callers who take all that they can get', () => {
       const calls = 20_000;
       const callers = await scene.begin(directory, { kind: 'pipeline', calls });
       const before = scene.router.memoryMiB();
-      await eventually(() => scene.held === MAX_OPEN_CALLS, PATIENCE_MS);
+      await eventually(() => scene.held === MAX_OPEN_REQUESTS, PATIENCE_MS);
       expect(await scene.failures(OTHERS)).toBeLessThanOrEqual(OTHERS / 1000);
-      expect(scene.mostHeld).toBe(MAX_OPEN_CALLS);
+      expect(scene.mostHeld).toBe(MAX_OPEN_REQUESTS);
       scene.release();
       await eventually(() => callers.progress.inOrder === calls, PATIENCE_MS);
       scene.measure();
-      expect(callers.progress).toEqual({ opened: 1, closed: 0, statuses: { 200: calls }, inOrder: calls });
+      expect(callers.progress).toEqual({
+        opened: 1,
+        closed: 0,
+        unanswered: 0,
+        statuses: { 200: calls },
+        inOrder: calls,
+      });
       expect(scene.mostMiB - before).toBeLessThanOrEqual(MAX_GROWTH);
     },
     2 * PATIENCE_MS,
@@ -153,11 +160,10 @@ describe('callers who take all that they can get', () => {
       let failed = 0;
       /** Each has its call running, was refused, or has lost its connection to a later one. */
       const isOver = (): boolean => {
-        const { opened, closed, statuses } = callers.progress;
+        const { opened, unanswered, statuses } = callers.progress;
+        const refused = Object.values(statuses).reduce((sum, count) => sum + count, 0);
         return (
-          opened === sockets &&
-          scene.held === MAX_CONCURRENCY &&
-          (statuses[429] ?? 0) + closed >= sockets - MAX_CONCURRENCY
+          opened === sockets && scene.held === MAX_CONCURRENCY && refused + unanswered === sockets - MAX_CONCURRENCY
         );
       };
       for (; made < OTHERS || !isOver(); made += 160) failed += await scene.failures(160);
@@ -184,6 +190,21 @@ describe('callers who take all that they can get', () => {
       expect(callers.progress.opened).toBe(sockets);
       expect(failed).toBeLessThanOrEqual(made / 1000);
       expect(scene.mostMiB - before).toBeLessThanOrEqual(MAX_GROWTH);
+    },
+    2 * PATIENCE_MS,
+  );
+
+  it(
+    'R12: 6,000 connections from one address whose calls are refused while their bodies never end fail no call of the same address, on new connections',
+    async () => {
+      const sockets = 6_000;
+      const callers = await scene.begin(directory, { kind: 'bodies', sockets }, '/run/nothing');
+      let failed = 0;
+      for (let made = 0; made < OTHERS || callers.progress.closed < sockets; made += 160)
+        failed += await scene.failures(160, false);
+      expect(callers.progress.opened).toBe(sockets);
+      expect(Object.keys(callers.progress.statuses)).toEqual(['404']);
+      expect(failed).toBe(0);
     },
     2 * PATIENCE_MS,
   );

@@ -4,9 +4,9 @@ import { Balancer, type OpenUpstream } from '../balance/balancer.ts';
 import { ConcurrencyLimit } from '../limit/concurrency-limit.ts';
 import { Refusal } from '../refusal.ts';
 import type { Routed } from '../table/route-table.ts';
-import type { FunctionSeries } from '../telemetry/function-series.ts';
+import type { FunctionSeries } from './function-series.ts';
 
-/** What goes on in a function; it outlives the versions of its definition. */
+/** The live state of a function; it outlives the versions of its definition. */
 interface FunctionActivity {
   readonly balancer: Balancer;
   readonly limit: ConcurrencyLimit;
@@ -24,7 +24,7 @@ export interface RoutedFunction extends Routed {
   readonly series: FunctionSeries;
 }
 
-/** @throws RangeError for a route that does not parse. */
+/** @throws RangeError for a route that cannot be parsed. */
 export function routedFunction(
   spec: RouterFunction,
   { activity, series }: Pick<RoutedFunction, 'activity' | 'series'>,
@@ -39,7 +39,7 @@ export function routedFunction(
   };
 }
 
-/** How calls are answered of a function that never had a good revision; undefined: they wait for an instance. */
+/** How calls of a function that never had a working revision are answered; undefined if they wait for an instance. */
 export function failureOf({ revision, failure }: RouterFunction): Refusal | undefined {
   if (revision !== null || failure === null) return undefined;
   return new Refusal(failure.code, [], failure.message === '' ? undefined : failure.message);

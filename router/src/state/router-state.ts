@@ -5,7 +5,7 @@ import { KeyIndex } from '../auth/key-index.ts';
 import type { OpenUpstream } from '../balance/balancer.ts';
 import { Refusal } from '../refusal.ts';
 import { RouteTable } from '../table/route-table.ts';
-import { FunctionSeries, exposeRevisions } from '../telemetry/function-series.ts';
+import { FunctionSeries, exposeRevisions } from './function-series.ts';
 import { isOlderVersion } from './is-older-version.ts';
 import { failureOf, newActivity, routedFunction, type RoutedFunction } from './routed-function.ts';
 
@@ -35,7 +35,7 @@ export class RouterState {
     exposeRevisions(metrics, () => this.#functions.values());
   }
 
-  /** Whether there was a snapshot: without one nothing is known, and nothing is let through. */
+  /** Whether there was a snapshot: without one nothing is known, and every call is refused. */
   get ready(): boolean {
     return this.#keys !== undefined;
   }
@@ -67,7 +67,7 @@ export class RouterState {
     return this.#functions.values();
   }
 
-  /** Whether an operator that lags behind another one sent it: applied, it would undo what is active (R8). */
+  /** Whether it was sent by an operator that lags behind another one: applying it would undo what is active (R8). */
   isOlder(message: RouterDown): boolean {
     if (message.type !== 'snapshot' || message.epoch === this.#epoch) return false;
     const { restores = 0, resourceVersion } = message;
@@ -150,7 +150,7 @@ export class RouterState {
     }
   }
 
-  /** A route that does not parse closes that function, and no other. */
+  /** A route that cannot be parsed disables that function, and no other. */
   #routed(spec: RouterFunction, old: RoutedFunction | undefined): RoutedFunction | undefined {
     try {
       const series = old?.series.isOf(spec) === true ? old.series : new FunctionSeries(this.#metrics, spec);
@@ -158,14 +158,17 @@ export class RouterState {
     } catch (error) {
       this.#logger.error(
         { function: spec.id, route: spec.route, err: error },
-        'The feed holds a route that does not parse',
+        'the feed sent a route that cannot be parsed',
       );
       return undefined;
     }
   }
 }
 
-/** What no new version goes on with: a deleted function's calls that wait, series under labels that are no more. */
+/**
+ * Cleans up what no new version continues: waiting calls of a deleted function, and series with labels that no longer
+ * exist.
+ */
 function endWhatIsGone(removed: readonly RoutedFunction[], added: readonly RoutedFunction[]): void {
   const kept = new Set<object>(added.flatMap(({ activity, series }) => [activity, series]));
   for (const { activity, series } of removed) {

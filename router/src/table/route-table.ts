@@ -27,8 +27,8 @@ interface Node<T extends Routed> {
  * a call keeps the table it began with, and a change among 10,000 routes costs well under a millisecond.
  *
  * Precedence, segment by segment from the left: literal over parameter over `*`; a route that ends where the path does
- * is over one that ends with `*` there. A choice that leads nowhere is taken back, so the answer is the most specific
- * route of those that match the whole path. A search visits each node once at most.
+ * is over one that ends with `*` there. The search backtracks, so the result is the most specific of the routes that
+ * match the whole path. A search visits each node once at most.
  */
 export class RouteTable<T extends Routed> {
   readonly #root: Node<T>;

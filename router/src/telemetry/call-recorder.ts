@@ -1,4 +1,4 @@
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Counter, Histogram, Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
@@ -8,13 +8,13 @@ import { holdsOneOf } from '../auth/query-key.ts';
 import type { AdmittedCall, RoutedCall } from '../call.ts';
 import { headerValue } from '../headers/raw-headers.ts';
 import type { Refusal } from '../refusal.ts';
-import { CODE_CLOSED } from './function-series.ts';
+import { CODE_CLOSED } from '../state/function-series.ts';
 import { RejectionLog } from './rejection-log.ts';
 import { FIRST, LAST } from './sequence.ts';
 
 /**
  * How a call ended: `ok` (whatever its status), `error` (it threw or crashed), `timeout`, `aborted` (the caller left,
- * or sent a body that cannot be taken), `rejected` (no instance took it).
+ * or sent an unacceptable body), `rejected` (no instance took it).
  */
 export type CallOutcome = 'ok' | 'error' | 'timeout' | 'aborted' | 'rejected';
 
@@ -25,9 +25,9 @@ const SUFFIX: Record<CallOutcome, string> = {
   rejected: ' (error)',
   timeout: ' (timeout)',
 };
-/** What stands in a log entry where the caller put a key. */
+/** Replaces, in a log entry, a key that the caller put there. */
 const MASK = '***';
-/** A call whose carriers were looked through, where it came that far. */
+/** A call, with its carriers searched if it came that far. */
 type Examined = RoutedCall & Partial<Pick<AdmittedCall, 'keys'>>;
 
 /** Writes the platform's own records of calls: log entries and metrics. */
@@ -36,12 +36,11 @@ export class CallRecorder {
   readonly #log: (entry: LogEntry) => void;
   readonly #rejections: RejectionLog;
   readonly #keys: () => KeyIndex | undefined;
-  readonly #startedAt = new WeakMap<RoutedCall, number>();
   readonly #overhead: Histogram;
   readonly #authRejections: Counter;
   readonly #failures: Counter;
 
-  /** @param options.keys those that are known now: none of them is written anywhere. */
+  /** @param options.keys the keys that are known now: none of them is written anywhere. */
   constructor(
     clock: Clock,
     metrics: Metrics,
@@ -56,10 +55,9 @@ export class CallRecorder {
     this.#failures = metrics.counter(METRICS.invocationFailures);
   }
 
-  /** The call is handed to an instance. */
-  started(call: AdmittedCall): void {
+  /** The call is handed to an instance. @returns when, on the monotonic clock. */
+  started(call: AdmittedCall): number {
     const now = this.#clock.monotonic();
-    this.#startedAt.set(call, now);
     this.#overhead.observe((now - call.arrivedAt) / 1000);
     call.fn.series.started();
     const { rawHeaders } = call.req;
@@ -69,30 +67,26 @@ export class CallRecorder {
       keyGroup: call.auth?.key.groupName ?? null,
       contentLength: call.body.length,
     };
-    this.#write(call, {
-      level: 'exec_start',
-      message: summary(call, (text) => holdsOne(call, text)),
-      sequence: FIRST,
-      args: JSON.stringify(args),
-    });
+    const message = summary(call, (text) => holdsOne(call, text));
+    this.#log(entryOf(call, now, { level: 'exec_start', message, sequence: FIRST, args: JSON.stringify(args) }));
+    return now;
   }
 
-  /** The call is over, whether it was handed over or not. */
-  finished(call: AdmittedCall, outcome: CallOutcome, refusal?: Refusal): void {
-    const startedAt = this.#startedAt.get(call);
+  /** The call is over. @param startedAt what `started` returned; undefined: it was not handed over. */
+  finished(call: AdmittedCall, startedAt: number | undefined, outcome: CallOutcome, refusal?: Refusal): void {
     if (startedAt === undefined) {
       if (refusal !== undefined) this.rejected(call, refusal, refusal.code);
       return;
     }
-    this.#startedAt.delete(call);
-    const ms = this.#clock.monotonic() - startedAt;
+    const now = this.#clock.monotonic();
+    const ms = now - startedAt;
     call.fn.series.ended();
     // The instance had no slot for it and did not run it.
     if (refusal?.code === 'over_capacity') return this.rejected(call, refusal, refusal.code);
     count(call, refusal === undefined ? answeredCode(call) : refusal.status, ms / 1000);
     if (refusal !== undefined) this.#failures.inc({ component: 'function', reason: refusal.code });
     const message = `${Math.round(ms * 1000) / 1000}ms${SUFFIX[outcome]}`;
-    this.#write(call, { level: 'exec_end', message, sequence: LAST, args: null });
+    this.#log(entryOf(call, now, { level: 'exec_end', message, sequence: LAST, args: null }));
   }
 
   /** The call never reached an instance. */
@@ -104,7 +98,12 @@ export class CallRecorder {
     // It may have been refused before its keys were looked for; and only the first of a minute have an entry.
     const hides = (text: string): boolean => holdsOne(call, text) || hasKey(text, this.#keys());
     this.#rejections.write({ functionName: call.fn.spec.id, requestId: call.id, reason }, () =>
-      this.#entry(call, { level: 'exec_reject', message: summary(call, hides), sequence: FIRST, args }),
+      entryOf(call, this.#clock.monotonic(), {
+        level: 'exec_reject',
+        message: summary(call, hides),
+        sequence: FIRST,
+        args,
+      }),
     );
   }
 
@@ -112,14 +111,12 @@ export class CallRecorder {
   close(): void {
     this.#rejections.close();
   }
+}
 
-  #write(call: RoutedCall, entry: EntryFields): void {
-    this.#log(this.#entry(call, entry));
-  }
-
-  #entry(call: RoutedCall, entry: EntryFields): LogEntry {
-    return { functionName: call.fn.spec.id, requestId: call.id, timestamp: this.#clock.now(), ...entry };
-  }
+/** @param now on the monotonic clock, as the call's arrival is: the wall clock is read once a call. */
+function entryOf(call: RoutedCall, now: number, { level, message, sequence, args }: EntryFields): LogEntry {
+  const timestamp = call.requestedAt + (now - call.arrivedAt);
+  return { functionName: call.fn.spec.id, requestId: call.id, level, message, args, sequence, timestamp };
 }
 
 /** Never the query: it may hold a key. Nor a key in the path (R6). */

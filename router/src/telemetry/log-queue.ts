@@ -1,5 +1,5 @@
 import { MAX_DROPPED, type RouterUp } from '@wherry/core/feed/messages.ts';
-import { METRICS } from '@wherry/core/metrics/metrics.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
@@ -12,7 +12,7 @@ type LogBatch = Extract<RouterUp, { type: 'logs' }>;
 const MAX_DELAY_MS = 50;
 /** Of one message up the feed. */
 const BATCH = { items: 500, bytes: 1024 * 1024 };
-/** What waits while nobody takes it. */
+/** How many entries wait while nothing reads them. */
 const CAPACITY = { items: 10_000, bytes: 8 * 1024 * 1024 };
 
 /** Where batches go. */
@@ -22,7 +22,7 @@ interface LogOutlet {
   isCongested(): boolean;
 }
 
-/** Collects log entries and hands them on in batches. It never blocks a call. */
+/** Collects log entries and passes them on in batches. It never blocks a call. */
 export class LogQueue {
   readonly #clock: Clock;
   readonly #queue: BatchQueue<LogEntry>;
@@ -58,7 +58,7 @@ export class LogQueue {
     else this.#flushLater();
   }
 
-  /** The last of them, also to a reader that lags. */
+  /** Sends the rest, even to a slow reader. */
   close(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;

@@ -15,7 +15,7 @@ interface Window {
 
 /**
  * Entries of refused calls: the first of a minute have one each, the others are counted and have one together for each
- * reason, when the minute is over. So callers who are refused fill neither the queue nor the log of a function (S8).
+ * reason, when the minute is over. So refused callers fill neither the queue nor the log of a function (S8).
  */
 export class RejectionLog {
   readonly #clock: Clock;
@@ -61,7 +61,7 @@ export class RejectionLog {
         functionName,
         requestId,
         level: 'exec_reject',
-        message: `${count} more calls were refused: ${reason}`,
+        message: `${count} more calls were rejected: ${reason}`,
         args: JSON.stringify({ reason, count }),
         sequence: LAST,
         timestamp: this.#clock.now(),

@@ -15,10 +15,12 @@ export type Orders =
   | { kind: 'connections'; port: number; path: string; sockets: number }
   /** Many sockets from one address that send the largest head, and never its end. */
   | { kind: 'heads'; port: number; path: string; sockets: number }
+  /** Many sockets from one address, each with a call whose body never ends, opened as fast as they are answered. */
+  | { kind: 'bodies'; port: number; path: string; sockets: number }
   /** Many sockets that send a head byte by byte, one each second. */
   | { kind: 'drip'; port: number; path: string; sockets: number };
 
-/** Addresses that `drip` comes from, so that it is not held to the limit of one. */
+/** Addresses that `drip` comes from, so that it is not subject to the limit of one. */
 const DRIP_ADDRESSES = 5;
 
 /** What has come of it so far. */
@@ -26,6 +28,8 @@ interface Progress {
   /** Sockets whose connection was opened, and that are closed. */
   opened: number;
   closed: number;
+  /** Of those that are closed, the ones that had no answer. */
+  unanswered: number;
   /** Answers by status. */
   statuses: Record<string, number>;
   /** `pipeline`: numbers of calls in the order of their answers, up to the first that was not the next. */
@@ -43,7 +47,7 @@ export function startCallers(orders: Orders): Callers {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const callers: { progress: Progress; stop(): Promise<void> } = {
-    progress: { opened: 0, closed: 0, statuses: {}, inOrder: 0 },
+    progress: { opened: 0, closed: 0, unanswered: 0, statuses: {}, inOrder: 0 },
     async stop() {
       const exited = once(child, 'exit');
       child.kill('SIGKILL');
@@ -61,12 +65,17 @@ const HEAD_END = '\r\nHost: a\r\n\r\n';
 const OPEN_AT_ONCE = 100;
 
 class Work {
-  readonly progress: Progress = { opened: 0, closed: 0, statuses: {}, inOrder: 0 };
+  readonly progress: Progress = { opened: 0, closed: 0, unanswered: 0, statuses: {}, inOrder: 0 };
   readonly sockets: Socket[] = [];
 
   open(port: number, first: string, localAddress = '127.0.0.1'): Socket {
     const socket = connect({ port, host: '127.0.0.1', localAddress }, () => void this.progress.opened++);
-    socket.on('error', () => undefined).on('close', () => void this.progress.closed++);
+    socket
+      .on('error', () => undefined)
+      .on('close', () => {
+        this.progress.closed++;
+        if (socket.bytesRead === 0) this.progress.unanswered++;
+      });
     let rest = '';
     socket.setEncoding('latin1').on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\r\n');
@@ -83,6 +92,16 @@ class Work {
       const socket = this.open(open.port, open.first, `127.0.0.${1 + (at % addresses)}`);
       if (at % OPEN_AT_ONCE === 0) await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
     }
+  }
+
+  async openWhenAnswered(count: number, open: { port: number; first: string }): Promise<void> {
+    const openNext = async (): Promise<void> => {
+      while (this.sockets.length < count) {
+        const socket = this.open(open.port, open.first);
+        await new Promise((resolve) => socket.once('data', resolve).once('close', resolve));
+      }
+    };
+    await Promise.all(Array.from({ length: OPEN_AT_ONCE }, openNext));
   }
 
   #read(line: string): void {
@@ -102,6 +121,9 @@ async function obey(orders: Orders): Promise<void> {
     work.open(port, calls.join(''));
   } else if (orders.kind === 'connections') {
     await work.openMany(orders.sockets, 1, { port, first: `GET ${path}/0 HTTP/1.1${HEAD_END}` });
+  } else if (orders.kind === 'bodies') {
+    const first = `POST ${path} HTTP/1.1\r\nContent-Length: 1000000${HEAD_END}`;
+    await work.openWhenAnswered(orders.sockets, { port, first });
   } else if (orders.kind === 'heads') {
     await work.openMany(orders.sockets, 1, { port, first: `GET ${path} HTTP/1.1\r\n${LARGEST_HEADERS}` });
   } else {

@@ -18,15 +18,15 @@ interface Connection extends UpstreamConnection {
 }
 
 /**
- * HTTP/1.1 with keep-alive by undici's lowest layer: one connection a running call. undici's own Pool bounds the
- * connections of one instance alone, and keeps an object for each that it ever had.
+ * HTTP/1.1 with keep-alive on undici's lowest layer: one connection per running call. undici's own Pool limits only the
+ * connections of one instance, and keeps an object for every connection that it ever had.
  */
 export class UndiciUpstream implements Upstream {
   readonly #origin: string;
   readonly #options: Client.Options;
   readonly #bound: UpstreamConnections;
   readonly #connections = new Set<Connection>();
-  /** The one that was used last is used next, so that the others may go. */
+  /** The most recently used connection is used next, so that the others may be closed. */
   #idle: Connection[] = [];
   #isClosed = false;
 
@@ -41,7 +41,7 @@ export class UndiciUpstream implements Upstream {
       }),
       maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
       pipelining: 1,
-      // The router has a timer of its own for each call.
+      // The router has its own timer for each call.
       headersTimeout: 0,
       bodyTimeout: 0,
     };
@@ -60,7 +60,7 @@ export class UndiciUpstream implements Upstream {
     try {
       this.#connection().client.dispatch(options, exchange);
     } catch {
-      // A head that undici takes for impossible, which the parser in front lets none through of; or the instance has
+      // A head that undici considers impossible, which the parser in front never lets through; or the instance has
       // left.
       exchange.onResponseError(null, new Error('refused'));
     }
@@ -93,7 +93,7 @@ export class UndiciUpstream implements Upstream {
 
   #open(): Connection {
     const client = new Client(this.#origin, this.#options);
-    const connection: Connection = { client, close: () => this.#forget(connection) };
+    const connection: Connection = { client, idleTurn: undefined, close: () => this.#forget(connection) };
     this.#connections.add(connection);
     this.#bound.opened(connection);
     client.on('drain', () => {

@@ -1,5 +1,7 @@
 /** A connection to an instance. */
 export interface UpstreamConnection {
+  /** Which in the order of those that became idle; undefined: a call has it, or it was never used. */
+  idleTurn: number | undefined;
   /** Ends it. */
   close(): void;
 }
@@ -11,8 +13,7 @@ export interface UpstreamConnection {
 export class UpstreamConnections {
   readonly #max: number;
   readonly #open = new Set<UpstreamConnection>();
-  /** In the order in which they became idle. */
-  readonly #idle = new Set<UpstreamConnection>();
+  #turn = 0;
 
   constructor(max: number) {
     this.#max = max;
@@ -25,22 +26,30 @@ export class UpstreamConnections {
   opened(connection: UpstreamConnection): void {
     this.#open.add(connection);
     if (this.#open.size <= this.#max) return;
-    const [oldest] = this.#idle;
+    const oldest = this.#longestIdle();
     if (oldest === undefined) return;
     this.closed(oldest);
     oldest.close();
   }
 
+  /** Each call comes by here, and few connections are opened beyond the bound: so they are numbered, and not sorted. */
   idle(connection: UpstreamConnection): void {
-    if (this.#open.has(connection)) this.#idle.add(connection);
+    connection.idleTurn = this.#turn++;
   }
 
   busy(connection: UpstreamConnection): void {
-    this.#idle.delete(connection);
+    connection.idleTurn = undefined;
   }
 
   closed(connection: UpstreamConnection): void {
     this.#open.delete(connection);
-    this.#idle.delete(connection);
+  }
+
+  #longestIdle(): UpstreamConnection | undefined {
+    let longest: UpstreamConnection | undefined;
+    for (const connection of this.#open) {
+      if ((connection.idleTurn ?? Infinity) < (longest?.idleTurn ?? Infinity)) longest = connection;
+    }
+    return longest;
   }
 }

@@ -17,11 +17,11 @@ export interface UpstreamCall {
  */
 export type UpstreamFailure = 'unsent' | 'crashed' | 'bad_response';
 
-/** Hears how an exchange goes: `head`, then `data`, then one of `end` and `fail`; nothing after `abort`. */
+/** Receives the events of an exchange: `head`, then `data`, then one of `end` and `fail`; nothing after `abort`. */
 export interface UpstreamReceiver {
   /** @param headers flat list of names and values, as received. */
   head(status: number, headers: string[]): void;
-  /** @returns false to hear no more until `resume`. */
+  /** @returns false to receive no more until `resume`. */
   data(chunk: Buffer): boolean;
   end(): void;
   fail(failure: UpstreamFailure): void;
@@ -34,12 +34,12 @@ export interface UpstreamExchange {
   abort(): void;
 }
 
-/** One instance's HTTP. The only thing that knows how calls travel to it. */
+/** One instance's HTTP. The only code that knows how calls reach it. */
 export interface Upstream {
   forward(call: UpstreamCall, receiver: UpstreamReceiver): UpstreamExchange;
-  /** Lets the exchanges under way finish, then gives the connections up. */
+  /** Lets running exchanges finish, then closes the connections. */
   close(): Promise<void>;
-  /** Gives the connections up now. */
+  /** Closes the connections now. */
   destroy(): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ const PLACE = `${HANDLER_URL}:`;
 
 /**
  * Has stack traces name the author's files. Node's own support reads the whole map when the module is loaded, which
- * takes longer than loading it; here it is read for the first error whose stack somebody looks at.
+ * takes longer than loading it; here it is read for the first error whose stack is accessed.
  * @returns the artifact without its map.
  */
 export function nameAuthorsFiles(artifact: string): string {
@@ -30,7 +30,7 @@ function readMap(base64: string): SourceMap {
   return new SourceMap(JSON.parse(Buffer.from(base64, 'base64').toString('utf8')) as SourceMapPayload);
 }
 
-/** V8's own text of the frame, with the place in the author's file; unchanged where the code is no author's. */
+/** V8's own text of the frame, with the place in the author's file; unchanged where the code is not an author's. */
 function authorsFrame(map: SourceMap, frame: NodeJS.CallSite, text: string): string {
   const line = frame.getLineNumber();
   const column = frame.getColumnNumber();

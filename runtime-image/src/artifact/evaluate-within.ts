@@ -6,9 +6,9 @@ const NAME = '__evaluate';
 const RUN = new Script(`${NAME}()`);
 
 /**
- * Evaluates a module under a watch that ends it also where it blocks the event loop: a timer of ours would wait for the
- * loop that never ends. `import` finds it evaluated afterwards, with what it exports or throws. One with an `await` at
- * its top level cannot be evaluated so, and is left to `import` alone.
+ * Evaluates a module with a time limit that also applies while it blocks the event loop, where a timer of ours would
+ * never fire. `import` finds it evaluated afterwards, with what it exports or throws. One with an `await` at its top
+ * level cannot be evaluated so, and is left to `import` alone.
  * @returns whether it was done in time.
  */
 export function evaluateWithin(url: string, timeoutMs: number): boolean {

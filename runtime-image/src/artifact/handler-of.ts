@@ -1,32 +1,28 @@
-import type { Context } from 'hono';
-import type { HandlerContext } from '../call/handler-context.ts';
-
-/** The two forms of a handler's default export. What they return is unknown until it was looked at. */
-export type Handler =
-  | { form: 'function'; call: (c: Context, ctx: HandlerContext) => unknown }
-  | { form: 'fetch'; call: (request: Request, env: Record<string, string>, ctx: HandlerContext) => unknown };
+import type { Handler } from '../call/handler.ts';
 
 type Found = { ok: true; handler: Handler } | { ok: false; reason: 'ExportError'; message: string };
 
-const EXPECTED =
-  'The handler must have as its default export a function (c, ctx) => Response, or an object with fetch(request, env, ctx)';
+const ADVICE =
+  'Export the handler as default: a function (c, ctx) => Response, or an object with fetch(request, env, ctx).';
 
 /** The handler in a module, or what is wrong with its default export. */
 export function handlerOf(module: { default?: unknown }): Found {
   const exported = module.default;
   if (typeof exported === 'function') {
-    if (isClass(exported)) return refused(`but it is the class ${exported.name || 'without a name'}`);
+    if (isClass(exported))
+      return refusedExport(exported.name === '' ? 'an anonymous class' : `the class ${exported.name}`);
     return { ok: true, handler: { form: 'function', call: exported as (c: unknown, ctx: unknown) => unknown } };
   }
   if (typeof exported === 'object' && exported !== null) {
     const object = exported as { fetch?: (...args: unknown[]) => unknown };
-    if (typeof object.fetch !== 'function') return refused(`but it is an object ${keysOf(exported)}`);
+    if (typeof object.fetch !== 'function') return refusedExport(describe(exported));
     return { ok: true, handler: { form: 'fetch', call: (...args) => object.fetch?.(...args) } };
   }
-  return refused('default' in module ? `but it is ${nameOf(exported)}` : missing(module));
+  return 'default' in module ? refusedExport(nameOf(exported)) : refused(missing(module));
 }
 
-const refused = (found: string): Found => ({ ok: false, reason: 'ExportError', message: `${EXPECTED}, ${found}.` });
+const refused = (found: string): Found => ({ ok: false, reason: 'ExportError', message: `${found}. ${ADVICE}` });
+const refusedExport = (exported: string): Found => refused(`The default export is ${exported}`);
 
 const isClass = (value: object): boolean => /^class\b/.test(Function.prototype.toString.call(value));
 
@@ -35,11 +31,13 @@ const nameOf = (value: unknown): string =>
 
 function missing(module: object): string {
   const names = Object.keys(module);
-  return names.length === 0 ? 'but the file exports nothing' : `but it exports only ${names.slice(0, 10).join(', ')}`;
+  return names.length === 0
+    ? 'The file exports nothing'
+    : `The file has no default export, only ${names.slice(0, 10).join(', ')}`;
 }
 
-function keysOf(value: object): string {
-  if (Array.isArray(value)) return 'that is an array';
+function describe(value: object): string {
+  if (Array.isArray(value)) return 'an array';
   const keys = Object.keys(value);
-  return keys.length === 0 ? 'without members' : `with only ${keys.slice(0, 10).join(', ')}`;
+  return keys.length === 0 ? 'an empty object' : `an object with only ${keys.slice(0, 10).join(', ')}`;
 }

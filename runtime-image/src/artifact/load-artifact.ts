@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto';
 import { registerHooks } from 'node:module';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { evaluateWithin } from './evaluate-within.ts';
 import { nameAuthorsFiles } from './authors-stack-traces.ts';
 import { describeLoadError } from './describe-load-error.ts';
 import { HANDLER_URL } from './handler-url.ts';
-import { handlerOf, type Handler } from './handler-of.ts';
+import type { Handler } from '../call/handler.ts';
+import { handlerOf } from './handler-of.ts';
 
 export type LoadResult =
   { ok: true; handler: Handler } | { ok: false; reason: 'ExportError' | 'LoadError'; message: string };
@@ -12,13 +14,18 @@ export type LoadResult =
 interface LoadOptions {
   clock: Clock;
   timeoutMs: number;
-  /** Where `node:sqlite` is no wall's business (a pod), it may be used. */
+  /** `node:sqlite` may be used where another boundary contains it (a pod). */
   allowSqlite: boolean;
+}
+
+/** Whether the artifact is, byte for byte, the one that the revision names: its SHA-256 in lowercase hex (B4). */
+export function isArtifactOf(artifact: string, revision: string): boolean {
+  return createHash('sha256').update(artifact).digest('hex') === revision;
 }
 
 /**
  * Loads the artifact from memory: no file of it exists for another function to read (S1). Stack traces name the
- * author's files, by its inline source map. Once a process.
+ * author's files, by its inline source map. Called once per process.
  */
 export async function loadArtifact(artifact: string, options: LoadOptions): Promise<LoadResult> {
   serveFromMemory(nameAuthorsFiles(artifact), options.allowSqlite);

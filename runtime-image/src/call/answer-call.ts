@@ -1,17 +1,17 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { InvocationContext } from '@wherry/core/feed/invocation.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import type { Handler } from '../artifact/handler-of.ts';
 import { sendError, type RuntimeErrorCode } from '../http/error-body.ts';
 import { LazyRequest } from '../http/lazy-request.ts';
 import { readContext, type InvocationTokens } from '../http/read-context.ts';
 import { RequestUrls } from '../http/request-url.ts';
 import { writeResponse } from '../http/write-response.ts';
 import type { CallLog } from '../logs/call-log.ts';
-import type { FunctionState } from '../function-state.ts';
+import type { FunctionState } from './function-state.ts';
 import { Call, currentCall } from './call.ts';
 import { Deadlines } from './deadlines.ts';
 import { HandlerContext } from './handler-context.ts';
+import type { Handler } from './handler.ts';
 import { invoke } from './invoke.ts';
 import type { RunningCalls } from './running-calls.ts';
 
@@ -73,7 +73,7 @@ function refuse(outgoing: ServerResponse, code: RuntimeErrorCode, message: strin
   sendError(outgoing, { code, message, requestId: '' });
 }
 
-/** Whether as many calls are being answered as may be: by calls that came from other routers, mostly. */
+/** Whether all slots are in use, mostly by calls from other routers. */
 function isFull(running: RunningCalls, { slots }: InvocationContext): boolean {
   return slots !== undefined && running.answering >= slots;
 }
@@ -99,7 +99,7 @@ function takePlace(running: RunningCalls, outgoing: ServerResponse): void {
   outgoing.once('close', free);
 }
 
-/** Starts the call's timeout, and watches for the caller's going. */
+/** Starts the call's timeout, and watches for the caller's disconnect. */
 function startCall(
   { log, clock, running, deadlines }: Started,
   context: InvocationContext,
@@ -115,13 +115,13 @@ function startCall(
   });
   deadlines.watch(call, () => timeOut({ call, outgoing }));
   outgoing.once('close', () => {
-    if (!outgoing.writableFinished) call.abort(new DOMException('The caller went away.', 'AbortError'));
+    if (!outgoing.writableFinished) call.abort(new DOMException('The caller disconnected.', 'AbortError'));
     call.answered();
   });
   return call;
 }
 
-/** Past the timeout nothing of the call counts any more: neither its answer, nor its stream, nor `waitUntil`. */
+/** After the timeout nothing of the call counts any more: neither its answer, nor its stream, nor `waitUntil`. */
 function timeOut({ call, outgoing }: Exchange): void {
   const seconds = call.context.timeoutMs / 1000;
   const message = `The function did not finish within its timeout of ${seconds} s.`;
@@ -152,7 +152,7 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 
 function respond(options: AnswerOptions, exchange: Exchange, value: unknown): void {
   const { outgoing } = exchange;
-  // The timeout, or the caller, was faster.
+  // The call timed out, or the caller disconnected, first.
   if (outgoing.headersSent || outgoing.destroyed) return;
   try {
     writeResponse(outgoing, value)?.catch((error: unknown) => fail(options, exchange, error));
@@ -163,7 +163,7 @@ function respond(options: AnswerOptions, exchange: Exchange, value: unknown): vo
 
 /** The handler failed: it is logged, and answered to the caller where that is still possible. */
 function fail({ log, state }: AnswerOptions, { call, outgoing }: Exchange, error: unknown): void {
-  // What fails because the call was cut is no failure of its own.
+  // What fails because the call was cut is not a failure of the handler.
   if (call.aborted) return;
   log.write('error', [error], call);
   if (outgoing.headersSent || outgoing.destroyed) {

@@ -8,7 +8,7 @@ export const currentCall = new AsyncLocalStorage<Call>();
 interface CallOptions {
   context: InvocationContext;
   clock: Clock;
-  /** Hears what a `waitUntil` promise was rejected with. */
+  /** Receives the reason with which a `waitUntil` promise was rejected. */
   onWaitFailure(error: unknown, call: Call): void;
   /** Called once, when nothing of the call is left: the answer went out (or never will) and `waitUntil` is done. */
   onEnd(): void;
@@ -33,7 +33,7 @@ export class Call {
     this.context = options.context;
   }
 
-  /** Made on demand: most handlers never look, and an EventTarget costs more than an answer. */
+  /** Created on demand: most handlers never use it, and an EventTarget costs more than an answer. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -74,7 +74,7 @@ export class Call {
     );
   }
 
-  /** The answer is out, or never will be. */
+  /** The answer has been sent, or never will be. */
   answered(): void {
     this.#closeOne();
   }

@@ -5,8 +5,8 @@ import type { Call } from './call.ts';
 const GRACE_MS = 1;
 
 /**
- * The timeouts of calls. A timer is made for those alone that still run after a millisecond: one for each call would
- * cost a short call a twelfth of its time.
+ * The timeouts of calls. Only calls that still run after a millisecond get a timer: one for every call would cost a
+ * short call a twelfth of its time.
  */
 export class Deadlines {
   readonly #clock: Clock;

@@ -1,10 +1,10 @@
 import { Context } from 'hono';
 import { getPath } from 'hono/utils/url';
-import type { Handler } from '../artifact/handler-of.ts';
 import type { LazyRequest } from '../http/lazy-request.ts';
 import { environmentOf } from '../secrets/environment-of.ts';
 import type { SecretView } from '../secrets/secret-store.ts';
 import type { HandlerContext } from './handler-context.ts';
+import type { Handler } from './handler.ts';
 
 /** Calls the handler in the form that it has. Returns what it returns, which may be anything. */
 export function invoke(handler: Handler, request: LazyRequest, ctx: HandlerContext, secrets: SecretView): unknown {

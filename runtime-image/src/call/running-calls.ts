@@ -23,8 +23,7 @@ export class RunningCalls {
   }
 
   /**
-   * Resolves when no call runs. To be called once no new ones come: what ended before, while others still came, says
-   * nothing.
+   * Resolves when no call runs. Call it once no new calls come: what ended before that means nothing.
    */
   finished(): Promise<void> {
     return new Promise((resolve) => {

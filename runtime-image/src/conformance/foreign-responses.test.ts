@@ -18,6 +18,8 @@ const ways = {
   '/iterable': () => new Own((async function* () { yield bytes('from '); yield bytes('an iterable'); })()),
   '/empty': () => new Own(null, { status: 204 }),
   '/used': () => new Own(null, { bodyUsed: true }),
+  '/interim': () => new Own(null, { status: 199 }),
+  '/beyond': () => new Own(null, { status: 1000 }),
   '/half': () => ({ status: 200, headers: new Map(), body: null }),
 };
 export default async (c) => ways[c.req.path]();`;
@@ -39,11 +41,13 @@ it('sends its status text and headers', async () => {
 });
 
 it.each([
-  ['/used', /read already/],
-  ['/half', /returned an object that is not one/],
+  ['/used', /already been read/],
+  ['/interim', /status of the Response must be 200 or higher, but is 199/],
+  ['/beyond', /Invalid status code: 1000/],
+  ['/half', /returned an object that is not a Response/],
 ])('refuses what cannot be sent: %s', async (path, message) => {
   const instance = await started(FOREIGN);
-  expect((await instance.call({ path })).status).toBe(500);
+  expect(await instance.call({ path })).toMatchObject({ status: 500, headers: { 'x-wherry-outcome': 'error' } });
   await instance.until(() => instance.logs.length > 0);
   expect(instance.logs).toMatchObject([{ level: 'error', message: expect.stringMatching(message) }]);
 });

@@ -42,17 +42,32 @@ describe('an artifact that does not load', () => {
       'LoadError',
       /node:sqlite cannot be used/,
     ],
-    ['exports nothing', `const a = 1;`, 'ExportError', /but the file exports nothing\.$/],
-    ['exports by name only', `export const GET = () => 1;`, 'ExportError', /but it exports only GET\.$/],
-    ['exports a text', `export default 'x';`, 'ExportError', /but it is a string\.$/],
-    ['exports null', `export default null;`, 'ExportError', /but it is null\.$/],
+    [
+      'exports nothing',
+      `const a = 1;`,
+      'ExportError',
+      /^The file exports nothing\. Export the handler as default: a function/,
+    ],
+    [
+      'exports by name only',
+      `export const GET = () => 1;`,
+      'ExportError',
+      /^The file has no default export, only GET\. Export/,
+    ],
+    ['exports a text', `export default 'x';`, 'ExportError', /^The default export is a string\. Export/],
+    ['exports null', `export default null;`, 'ExportError', /^The default export is null\. Export/],
     [
       'exports an object without fetch',
       `export default { get() {}, post() {} };`,
       'ExportError',
-      /but it is an object with only get, post\.$/,
+      /^The default export is an object with only get, post\. Export/,
     ],
-    ['exports a class', `export default class Shop {}`, 'ExportError', /but it is the class Shop\.$/],
+    [
+      'exports a class',
+      `export default class Shop {}`,
+      'ExportError',
+      /^The default export is the class Shop\. Export/,
+    ],
   ])('%s: says so, and ends itself', async (_what, code, reason, message) => {
     const instance = created(withSourceMap(code, 'my-api/hello.ts'));
     expect(await instance.start()).toEqual({ type: 'failed', reason, message: expect.stringMatching(message) });

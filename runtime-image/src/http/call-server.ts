@@ -19,14 +19,14 @@ export function createCallServer(listener: RequestListener): Server {
   });
   server.maxHeadersCount = 0;
   server.on('request', listener);
-  // What is no HTTP is not the router's: it gets no answer.
+  // What is not HTTP does not come from the router: it gets no answer.
   server.on('clientError', (_error, socket) => socket.destroy());
   return server;
 }
 
 /**
  * Listens, and returns where: a port of 0 becomes the real one.
- * @param everywhere a pod's address is known to others before it is to itself: it listens on all that it has.
+ * @param everywhere a pod's address is known to others before the pod knows it: so it listens on all addresses.
  */
 export async function listen(server: Server, at: InstanceAddress, everywhere = false): Promise<InstanceAddress> {
   const port = await listenOrFail(server, everywhere && 'port' in at ? { port: at.port } : at, 'start.listen');

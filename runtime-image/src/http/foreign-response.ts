@@ -12,11 +12,11 @@ interface ResponseLike {
 
 /**
  * The parts of a Response of another implementation, as frameworks and clients bring with them (GraphQL Yoga, undici,
- * node-fetch). Undefined for what is none. A body may be a web stream or one of Node's.
+ * node-fetch). Undefined for a value that is not a Response. A body may be a web stream or one of Node's.
  */
 export function foreignParts(value: object): ResponseParts | undefined {
   if (!isResponseLike(value)) return undefined;
-  if (value.bodyUsed === true) throw new TypeError('The Response has a body that was read already.');
+  if (value.bodyUsed === true) throw new TypeError('The body of the Response has already been read.');
   const { status, statusText = '', headers, body } = value;
   return { status, statusText, headers, body: body === null ? null : webStream(body) };
 }

@@ -12,8 +12,8 @@ interface LazyRequestParts {
 }
 
 /**
- * A web Request that costs little while nothing but its url, method, headers and whole body are read; anything
- * else makes the real one (36 µs). `webGlobals` sees to it that it passes for one.
+ * A web Request that costs little while nothing but its url, method, headers and whole body are read; anything else
+ * makes the real one (36 µs). `webGlobals` makes it pass for one.
  */
 export class LazyRequest {
   readonly #parts: LazyRequestParts;
@@ -88,7 +88,7 @@ export class LazyRequest {
     return 'Request';
   }
 
-  /** The real one; from then on all goes through it. */
+  /** The real one; from then on everything goes through it. */
   real(): Request {
     if (this.#real !== undefined) return this.#real;
     const { incoming, method, url } = this.#parts;

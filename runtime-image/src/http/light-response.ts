@@ -1,6 +1,5 @@
 import { isTaken, plainParts, type PlainParts } from './plain-parts.ts';
-import { realHeaders, realResponse } from './real-globals.ts';
-import type { BodyInit } from './web-types.ts';
+import { realHeaders, realResponse, type BodyInit } from './real-globals.ts';
 
 /** What an answer consists of. */
 export interface ResponseParts extends Omit<PlainParts, 'headers'> {
@@ -12,9 +11,9 @@ type RedirectStatus = Parameters<typeof Response.redirect>[1];
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * The global `Response` of handlers: it holds what it was made of, which is all that an answer needs; whatever else is
- * read of it goes to a real Response that is made then (36 µs and, the first time, 7 MiB). What is not plainly valid
- * goes there at once: so it converts and refuses what Node's own class does.
+ * The global `Response` of handlers: it holds its constructor's arguments, which is all that an answer needs; any other
+ * access creates a real Response and goes to it (36 µs and, the first time, 7 MiB). Arguments that are not plainly
+ * valid go there at once, so it converts and refuses exactly what Node's own class does.
  */
 export class LightResponse {
   #parts: PlainParts;
@@ -148,7 +147,10 @@ export class LightResponse {
     return 'Response';
   }
 
-  /** The Headers that the handler may hold: they count, whatever real Response was made meanwhile. */
+  /**
+   * The Headers that the handler may hold: they take precedence over those of a real Response that was created
+   * meanwhile.
+   */
   get #ownHeaders(): Headers | undefined {
     const { headers } = this.#parts;
     return Array.isArray(headers) ? undefined : headers;
@@ -171,7 +173,7 @@ const EMPTY: PlainParts = { status: 200, statusText: '', headers: [], body: null
 
 /** @throws TypeError when its body was read. */
 export function realParts(real: Response): ResponseParts {
-  if (real.bodyUsed) throw new TypeError('The Response has a body that was read already.');
+  if (real.bodyUsed) throw new TypeError('The body of the Response has already been read.');
   const { status, statusText, headers, body } = real;
   return { status, statusText, headers, body };
 }

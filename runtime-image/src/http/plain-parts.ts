@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
-import { realHeaders } from './real-globals.ts';
-import type { HeadersInit } from './web-types.ts';
+import { realHeaders, type HeadersInit } from './real-globals.ts';
 
 type PlainBody = string | Uint8Array | ReadableStream | null;
 type Pairs = [string, string][];
@@ -24,7 +23,7 @@ const TEXT_TYPE = 'text/plain;charset=UTF-8';
 const NULL_BODY = new Set([204, 205, 304]);
 const PLAIN_HEAD: PlainHead = { status: 200, statusText: '', headers: undefined };
 const TOKEN = /^[\w!#$%&'*+\-.^`|~]+$/;
-/** Text that the standard takes as it is: no character to refuse, no white space to cut off. */
+/** Text that the standard takes as it is: no character to refuse, no white space to trim. */
 const REASON = /^[\t\x20-\x7e\x80-\xff]*$/;
 const VALUE = /^(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?$/;
 
@@ -71,7 +70,7 @@ function plainBody(body: unknown): PlainBody | undefined {
 const isFixed = (buffer: ArrayBufferLike): boolean =>
   buffer instanceof ArrayBuffer && !buffer.resizable && !buffer.detached;
 
-/** Whether somebody has read of the stream, or is reading. */
+/** Whether the stream has been read from, or has a reader. */
 export const isTaken = (stream: ReadableStream): boolean =>
   stream.locked || Readable.isDisturbed(stream as unknown as Readable);
 

@@ -6,7 +6,7 @@ export function hasBody(incoming: IncomingMessage): boolean {
   return incoming.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/** The whole body. Rejects when the caller goes away before its end. */
+/** The whole body. Rejects when the caller disconnects before its end. */
 export function readBody(incoming: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -59,4 +59,4 @@ export function bodyStream(incoming: IncomingMessage): ReadableStream<Uint8Array
   );
 }
 
-const callerGone = (): Error => new Error('The caller went away before its request was complete.');
+const callerGone = (): Error => new Error('The caller disconnected before its request was complete.');

@@ -15,7 +15,7 @@ export class InvocationTokens {
     this.#current = next;
   }
 
-  /** Whether the call shows one. The time it takes says nothing of the tokens. */
+  /** Whether the call shows one. The time that the check takes reveals nothing about the tokens. */
   isShownBy(incoming: IncomingMessage): boolean {
     const given = incoming.headers[TOKEN_HEADER];
     if (typeof given !== 'string') return false;
@@ -28,7 +28,7 @@ function isSame(given: Buffer, token: Buffer | undefined): boolean {
   return token !== undefined && given.length === token.length && timingSafeEqual(given, token);
 }
 
-/** What the router says of the call; undefined when it says nothing that can be read. Believed: the token was right. */
+/** What the router says of the call; undefined when it cannot be parsed. It is trusted, because the token was right. */
 export function readContext(incoming: IncomingMessage): InvocationContext | undefined {
   const header = incoming.headers[CONTEXT_HEADER];
   if (typeof header !== 'string') return undefined;

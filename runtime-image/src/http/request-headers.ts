@@ -31,7 +31,7 @@ export class RequestHeaders {
     for (const [name, value] of this.entries()) callback.call(thisArg, value, name, this);
   }
 
-  /** Sorted by name, as the standard wants. */
+  /** Sorted by name, as the standard requires. */
   entries(): IterableIterator<[string, string]> {
     if (this.#real !== undefined) return this.#real.entries();
     const names = Object.keys(this.#incoming.headers).filter((name) => !INTERNAL.test(name));

@@ -21,7 +21,7 @@ export class RequestUrls {
 
 function originOf(scheme: string, host: string | undefined): string {
   const parsed = URL.parse(`${scheme}://${host ?? ''}`);
-  // A Host that is none: the call is answered all the same.
+  // An invalid Host: the call is answered nevertheless.
   return parsed === null || parsed.username !== '' || parsed.pathname !== '/'
     ? `${scheme}://localhost`
     : `${scheme}://${parsed.host}`;

@@ -1,6 +1,6 @@
 import type { ResponseParts } from './light-response.ts';
 
-/** The connection is the runtime's own; the others are words between it and the router. */
+/** The connection belongs to the runtime; the other headers are between it and the router. */
 const NOT_THE_HANDLERS = new Set([
   'connection',
   'keep-alive',
@@ -11,13 +11,13 @@ const NOT_THE_HANDLERS = new Set([
   'upgrade',
 ]);
 
-/** The answer's headers as Node's `writeHead` takes them: name, value, name, value. Values may hold anything yet. */
+/** The answer's headers as Node's `writeHead` takes them: name, value, name, value. Values are not checked yet. */
 export function responseHeaders({ headers, body }: Pick<ResponseParts, 'headers' | 'body'>): string[] {
   const flat: string[] = [];
   const add = (name: string, value: string): void => {
     const key = name.toLowerCase();
     if (NOT_THE_HANDLERS.has(key) || key.startsWith('x-wherry-')) return;
-    // The length of a body that is at hand is counted, not believed.
+    // The length of a body that is in memory is computed, not taken from the headers.
     if (key === 'content-length' && body !== null && isWhole(body)) return;
     flat.push(key, String(value));
   };

@@ -1,16 +1,15 @@
 import { runInThisContext } from 'node:vm';
 import { LazyRequest } from './lazy-request.ts';
 import { LightResponse } from './light-response.ts';
-import { realHeaders, realRequest } from './real-globals.ts';
+import { realHeaders, realRequest, type RequestInfo } from './real-globals.ts';
 import { RequestHeaders } from './request-headers.ts';
-import type { RequestInfo } from './web-types.ts';
 
 const HAND_OVER = Symbol.for('wherry.web-globals');
 
 /**
  * Puts the light Response before Node's, and a Request, Headers and fetch that take the lazy Request for one of theirs.
- * As lexical globals, which hide those of `globalThis`: to replace these would be to look at them, and so to load them.
- * Once a process, before the handler is loaded, which may keep hold of any of them.
+ * They are lexical globals, which hide those of `globalThis`: replacing these would access them, and so load them. Once
+ * a process, before the handler is loaded, which may keep hold of any of them.
  */
 export function installWebGlobals(): void {
   const realFetch = globalThis.fetch;
@@ -23,7 +22,7 @@ export function installWebGlobals(): void {
 
 type AnyClass = abstract new (...args: never[]) => object;
 
-/** A class that is made when it is first used. */
+/** A class that is created when it is first used. */
 function lazyClass(make: () => AnyClass): object {
   let made: AnyClass | undefined;
   const real = (): AnyClass => (made ??= make());

@@ -7,13 +7,16 @@ import { isWhole, responseHeaders } from './response-headers.ts';
 
 /**
  * Sends a handler's answer.
- * @returns undefined when it is on its way whole, a promise where it streams: it rejects with what broke the stream,
- * which then is cut.
- * @throws TypeError when the value is no Response, or has a header that cannot be sent; then nothing was.
+ * @returns undefined when the whole answer has been handed to the socket, a promise where it streams: it rejects with
+ *   the error that broke the stream, which is then cut.
+ * @throws TypeError or RangeError when the value is not a Response, or has a status or a header that cannot be sent;
+ *   then nothing was sent.
  */
 export function writeResponse(outgoing: ServerResponse, value: unknown): Promise<void> | undefined {
   const parts = partsOf(value);
   const { status, statusText, body } = parts;
+  // Node would send it as an interim answer, and the caller would wait for the final one.
+  if (status < 200) throw new RangeError(`The status of the Response must be 200 or higher, but is ${status}.`);
   const flat = responseHeaders(parts);
   if (body === null || isWhole(body)) {
     writeHead(outgoing, status, statusText, flat);
@@ -23,15 +26,15 @@ export function writeResponse(outgoing: ServerResponse, value: unknown): Promise
   }
   if (outgoing.req.method === 'HEAD')
     return withoutBody(outgoing, body, () => writeHead(outgoing, status, statusText, flat));
-  if (isTaken(body)) throw new TypeError('The Response has a body that was read already.');
-  // A length that does not come true would shift the answers that follow on this connection.
+  if (isTaken(body)) throw new TypeError('The body of the Response has already been read.');
+  // A wrong length would shift the answers that follow on this connection.
   outgoing.strictContentLength = true;
   writeHead(outgoing, status, statusText, flat);
   outgoing.flushHeaders();
   return pump(body.getReader() as ReadableStreamDefaultReader<unknown>, outgoing);
 }
 
-/** HEAD: the stream is let go unread, since it may have no end. */
+/** HEAD: the stream is released unread, because it may have no end. */
 function withoutBody(outgoing: ServerResponse, body: ReadableStream, head: () => void): undefined {
   head();
   outgoing.end();
@@ -60,7 +63,7 @@ function fail(error: Error): never {
 }
 
 function notResponse(value: unknown): TypeError {
-  const found = typeof value === 'object' && value !== null ? 'an object that is not one' : describe(value);
+  const found = typeof value === 'object' && value !== null ? 'an object that is not a Response' : describe(value);
   return new TypeError(
     `The handler must return a Response (c.json(…), c.text(…), new Response(…)), but returned ${found}.`,
   );
@@ -69,15 +72,19 @@ function notResponse(value: unknown): TypeError {
 const describe = (value: unknown): string =>
   value === undefined || value === null ? String(value) : `a ${typeof value}`;
 
-/** As fast as the caller reads. Where the caller goes away, or the call is cut, the source is cancelled (`cancel`). */
+/**
+ * Writes as fast as the caller reads. When the caller disconnects, or the call is cut, the source is cancelled
+ * (`cancel`).
+ */
 async function pump(reader: ReadableStreamDefaultReader<unknown>, outgoing: ServerResponse): Promise<void> {
   const cancel = (reason: unknown): void => void reader.cancel(reason).catch(() => undefined);
-  const onClose = (): void => cancel(new Error('Nobody reads this answer any more.'));
+  const onClose = (): void => cancel(new Error('Nobody is reading this answer any more.'));
   outgoing.once('close', onClose);
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       if (outgoing.destroyed) return onClose();
-      if (!(next.value instanceof Uint8Array)) throw new TypeError("A Response's stream must hold Uint8Array chunks.");
+      if (!(next.value instanceof Uint8Array))
+        throw new TypeError("A Response's stream must consist of Uint8Array chunks.");
       if (next.value.byteLength > 0 && !outgoing.write(next.value)) await drained(outgoing);
     }
     outgoing.end();

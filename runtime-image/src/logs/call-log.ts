@@ -12,8 +12,8 @@ interface CallLogOptions {
 }
 
 /**
- * Makes log entries of what the handler writes. Function, request and level come from here alone, never from what was
- * written (S6). What is written outside of any call, while loading, say, has the request id "".
+ * Makes log entries of what the handler writes. Function, request and level come only from here, never from what was
+ * written (S6). Output outside of any call, for example while loading, has the request id "".
  */
 export class CallLog {
   /** The setting `log.level`, as the feed last sent it. */

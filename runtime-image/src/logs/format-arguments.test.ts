@@ -57,8 +57,8 @@ describe('formatArguments', () => {
     expect((args(Array(5000).fill(0)) as unknown[][])[0]).toHaveLength(999);
     const long = formatArguments(['x'.repeat(10 * MAX_TEXT_LENGTH)], none) ?? '';
     expect(long.length).toBeLessThan(MAX_TEXT_LENGTH);
-    expect(JSON.parse(long)).toEqual([expect.stringContaining('cut'), expect.any(String)]);
-    expect(formatMessage('x'.repeat(100_000), none)).toMatch(/x… \(cut: 100000 characters\)$/);
+    expect(JSON.parse(long)).toEqual([expect.stringContaining('truncated'), expect.any(String)]);
+    expect(formatMessage('x'.repeat(100_000), none)).toMatch(/x… \(truncated: 100000 characters\)$/);
   });
 
   it('is JSON for any value, and the value where JSON can represent it', () => {

@@ -1,7 +1,7 @@
 /** Bytes of text that a message, and its arguments, may take each; the rest is cut, and the entry says so. */
 export const MAX_TEXT_LENGTH = 64 * 1024;
 
-/** What is made of a value that JSON cannot represent. */
+/** The replacement for a value that JSON cannot represent. */
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 1000;
 
@@ -10,7 +10,9 @@ type Masked = (text: string) => string;
 /** The message of an entry: a text as it is, an error with its stack, anything else as JSON. */
 export function formatMessage(value: unknown, mask: Masked): string {
   const text = messageText(value, mask);
-  return text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}… (cut: ${text.length} characters)`;
+  return text.length <= MAX_TEXT_LENGTH
+    ? text
+    : `${text.slice(0, MAX_TEXT_LENGTH)}… (truncated: ${text.length} characters)`;
 }
 
 /** The arguments after the first, as a JSON array; null when there are none. */
@@ -19,7 +21,7 @@ export function formatArguments(values: unknown[], mask: Masked): string | null 
   const json = toJson(values, mask);
   return json.length <= MAX_TEXT_LENGTH
     ? json
-    : JSON.stringify([`(cut: ${json.length} characters)`, json.slice(0, MAX_TEXT_LENGTH / 4)]);
+    : JSON.stringify([`(truncated: ${json.length} characters)`, json.slice(0, MAX_TEXT_LENGTH / 4)]);
 }
 
 function messageText(value: unknown, mask: Masked): string {
@@ -44,7 +46,7 @@ interface Walk {
   items: number;
 }
 
-/** A copy of the value that JSON can represent: no cycle, getter's throw, BigInt or endless depth stops it. */
+/** A copy of the value that JSON can represent: cycles, throwing getters, BigInts and endless depth are handled. */
 function plain(value: unknown, walk: Walk): unknown {
   if (typeof value === 'string') return walk.mask(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return primitive(value, walk.mask);

@@ -6,7 +6,7 @@ import { logEntryBytes } from '@wherry/service/log-entry-bytes.ts';
 
 const FLUSH_MS = 50;
 const CAPACITY = { items: MAX_FOLLOWING, bytes: 8 * 1024 * 1024 };
-/** Of one message up the feed: the operator takes no line that is much longer. */
+/** The size of one message on the feed: the operator accepts no line that is much longer. */
 const BATCH = { items: 500, bytes: 1024 * 1024 };
 
 /** One message up the feed. */
@@ -14,7 +14,7 @@ interface LogBatch {
   entries: LogEntry[];
   /** Entries that were dropped since the last batch. */
   dropped: number;
-  /** Before the last batches of a process: the entries that follow. Those that never arrive were lost. */
+  /** Sent before the last batches of a process: how many entries follow. Those that never arrive were lost. */
   following?: number;
 }
 
@@ -25,7 +25,7 @@ interface LogBufferOptions {
   congested(): boolean;
 }
 
-/** Log entries on their way up the feed: bounded, the oldest dropped and counted, gone within 50 ms. */
+/** Log entries on their way up the feed: bounded, with the oldest dropped and counted, and sent within 50 ms. */
 export class LogBuffer {
   readonly #options: LogBufferOptions;
   readonly #queue: BatchQueue<LogEntry>;
@@ -48,8 +48,8 @@ export class LogBuffer {
   }
 
   /**
-   * Sends what there is, now, also to a reader that lags: the process ends. How much there is goes first, in a message
-   * so short that it gets out where the rest may not, so that the reader can count what is missing.
+   * Sends everything now, even to a slow reader, because the process ends. The number of entries goes first, in a
+   * message so short that it is sent even where the rest may not be, so that the reader can count what is missing.
    */
   end(): void {
     if (this.#queue.length > 0) this.#send([], { following: this.#queue.length });

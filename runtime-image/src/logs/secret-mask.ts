@@ -2,7 +2,7 @@ const MASK = '***';
 
 /** Keeps the values of secrets that the function read out of its log lines. */
 export class SecretMask {
-  /** Longest first, so that a value within another leaves no rest of it. */
+  /** Longest first, so that a value inside another one leaves no remainder. */
   #values: string[] = [];
 
   add(value: string): void {

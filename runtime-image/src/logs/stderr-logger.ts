@@ -4,8 +4,8 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 
 /**
  * The platform's own warnings of a pod, as JSON on standard error. Not pino: the runtime carries no package that it can
- * do without. To the descriptor, because `process.stderr` is the handler's. No more than warnings: the last lines of a
- * pod that died are taken for what Node said of it.
+ * do without. It writes to the descriptor, because `process.stderr` belongs to the handler. It writes only warnings:
+ * the last lines of a dead pod are taken for Node's own output.
  */
 export function createStderrLogger(name: string, clock: Pick<Clock, 'now'>, bound: object = {}): Logger {
   const line =

@@ -8,7 +8,7 @@ interface DrainOptions {
   lameDuckMs: number;
 }
 
-/** Ends without failing a call: answers a while longer, then listens no more, and finishes what runs. */
+/** Ends without failing a call: keeps answering for a while, then stops listening and finishes running calls. */
 export async function drain(server: Server, running: RunningCalls, { clock, lameDuckMs }: DrainOptions): Promise<void> {
   running.draining = true;
   await clock.sleep(lameDuckMs);

@@ -7,7 +7,7 @@ export interface CrashHandling {
   flush: () => void;
   /** Blocks until the feed has sent what it was handed, in bounded time; where the feed can do that. */
   drainFeedSync?: (() => void) | undefined;
-  /** Ends the calls that run, and takes no more. */
+  /** Ends running calls, and accepts no more. */
   cutCalls: () => void;
   /** Resolves, in bounded time, when the feed has sent what it was handed: for a feed that needs the event loop. */
   closeFeed?: (() => Promise<void>) | undefined;
@@ -15,8 +15,8 @@ export interface CrashHandling {
 
 /**
  * An error outside of a call's chain of promises ends the instance at once (S3): its state is unknown, and another one
- * takes its place. What was logged, and the error itself, gets out first; what does not in time, the feed's reader
- * counts as lost, since `flush` announces how much there is.
+ * takes its place. The log entries and the error itself are sent first; the feed's reader counts what does not arrive
+ * in time as lost, because `flush` announces how much there is.
  */
 export function endOnCrash({ log, flush, cutCalls, drainFeedSync, closeFeed }: CrashHandling): void {
   let isEnding = false;

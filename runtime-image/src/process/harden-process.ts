@@ -4,8 +4,8 @@ import process from 'node:process';
 export const sharesMachine = (): boolean => process.permission !== undefined;
 
 /**
- * Takes from the handler what could reach other processes or open files behind the permission model. Hygiene: the wall
- * is the uid or the pod (S1).
+ * Removes what would let the handler reach other processes or open files past the permission model. This is hygiene:
+ * the boundary is the uid or the pod (S1).
  */
 export function hardenProcess(): void {
   const kill = process.kill.bind(process);

@@ -6,8 +6,9 @@ import process from 'node:process';
 export type UserQuestions = Pick<typeof os, 'homedir' | 'userInfo' | 'tmpdir'>;
 
 /**
- * The user of an instance is made for it: no list of users names it, and Node throws where packages read who and where
- * they are, which some do as soon as they are loaded. Their home is then the one folder that they may write.
+ * The user of an instance exists only for it: no list of users has it, and Node throws when packages read the user's
+ * name or home folder, which some do as soon as they are loaded. Their home is therefore the one folder that they may
+ * write to.
  */
 export function giveOwnUser(system: UserQuestions = os): void {
   const { homedir, userInfo } = system;

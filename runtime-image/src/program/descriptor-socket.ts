@@ -17,9 +17,9 @@ interface DescriptorSocketOptions {
 type Done = (error?: Error | null) => void;
 
 /**
- * A socket that was inherited. Node's own keeps bytes that the kernel did not take where only the event loop can send
- * them, and they are lost when the process exits. This one writes by itself, so that `drainSync` can finish the writing
- * after the event loop has ended.
+ * A socket that was inherited. Node's own class keeps bytes that the kernel did not accept where only the event loop
+ * can send them, and they are lost when the process exits. This one writes by itself, so that `drainSync` can finish
+ * the writing after the event loop has ended.
  */
 export class DescriptorSocket extends Socket {
   readonly #clock: Clock;
@@ -54,8 +54,8 @@ export class DescriptorSocket extends Socket {
   }
 
   /**
-   * Blocks until everything that was written is with the kernel; for so many milliseconds at most. For the end of a
-   * process.
+   * Blocks until the kernel has accepted everything that was written, for at most this many milliseconds. Used at the
+   * end of a process.
    */
   drainSync(withinMs: number): void {
     const deadline = this.#clock.monotonic() + withinMs;

@@ -9,14 +9,15 @@ interface ProbeOptions {
   port: number;
   /** Resolves when the code is loaded. */
   loaded: Promise<void>;
-  /** The kubelet knows that it is: from now on it watches whether the event loop turns. */
+  /** The kubelet knows that it is: from now on it watches whether the event loop is running. */
   onStarted: () => void;
   clock: Clock;
 }
 
 /**
- * Answers the kubelet: `/startz` once the code is loaded, at that very moment where it called before; `/livez` whenever
- * the event loop turns (one that is blocked is restarted for it, S3). The process does not live for it.
+ * Answers the kubelet: `/startz` once the code is loaded, and at that very moment if the kubelet already waits;
+ * `/livez` whenever the event loop is running (a blocked one is restarted, S3). The listener does not keep the process
+ * alive.
  * @throws StartError where the port cannot be opened.
  */
 export async function startProbeListener({ port, loaded, onStarted, clock }: ProbeOptions): Promise<void> {
@@ -24,7 +25,7 @@ export async function startProbeListener({ port, loaded, onStarted, clock }: Pro
     request.resume();
     if (request.url === '/livez') answer(response, 200, 'ok');
     else if (request.url === '/startz') void answerStart(response);
-    else answer(response, 404, 'There are /livez and /startz.');
+    else answer(response, 404, 'Not found. There are /livez and /startz.');
   });
 
   async function answerStart(response: ServerResponse): Promise<void> {
@@ -32,7 +33,7 @@ export async function startProbeListener({ port, loaded, onStarted, clock }: Pro
     const cancel = clock.after(HOLD_MS, () => late.resolve(false));
     const isLoaded = await Promise.race([loaded.then(() => true), late.promise]);
     cancel();
-    if (!isLoaded) return answer(response, 503, 'Its code is not loaded yet.');
+    if (!isLoaded) return answer(response, 503, 'The code of the function is not loaded yet.');
     response.once('finish', onStarted);
     answer(response, 200, 'ok');
   }

@@ -6,12 +6,12 @@ import type { RuntimeConfig } from '../config.ts';
 import { DescriptorSocket } from './descriptor-socket.ts';
 import { endOnSignals } from './end-on-signals.ts';
 
-/** The feed, inherited from who started this process: one end of a socket pair. */
+/** The feed, inherited from the parent process: one end of a socket pair. */
 const FEED_DESCRIPTOR = 3;
-/** How long the last words may take. */
+/** How long the final messages may take. */
 const CLOSE_MS = 1000;
 
-/** On one machine: the feed is inherited, and its end is the process's. */
+/** On one machine: the feed is inherited, and its end ends the process. */
 export async function runBesideService(config: RuntimeConfig, clock: Clock): Promise<void> {
   const socket = new DescriptorSocket(FEED_DESCRIPTOR, { clock });
   const runtime = buildRuntime({ config, clock, drainFeedSync: () => socket.drainSync(CLOSE_MS) });
@@ -22,7 +22,7 @@ export async function runBesideService(config: RuntimeConfig, clock: Clock): Pro
     });
   endOnSignals(() => runtime.drain(), closeFeed);
   const failure = await Promise.race([runtime.follow(jsonLines(socket)), runtime.failed]);
-  // Without the service there is nobody to serve, and nobody who would end this process.
+  // Without the service there is nothing to serve, and nothing else would end this process.
   if (failure === undefined) process.exit(0);
   await closeFeed();
   process.exit(1);

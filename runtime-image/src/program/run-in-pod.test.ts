@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -58,7 +58,6 @@ describe('an instance in a pod', () => {
     directory = mkdtempSync(path.join(tmpdir(), 'wherry-pod-'));
     writeFileSync(path.join(directory, 'ca.crt'), authority.ca);
     writeFileSync(path.join(directory, 'token'), 'token-of-hello\n');
-    writeFileSync(path.join(directory, 'termination-log'), '');
     feed = await TestFeedServer.start(operator);
     probePort = await freePort();
   });
@@ -80,7 +79,6 @@ describe('an instance in a pod', () => {
         WHERRY_FUNCTION_UID: 'uid-1',
         WHERRY_INSTANCE: 'hello-1-abc',
         WHERRY_PROBE_PORT: String(probePort),
-        WHERRY_TERMINATION_LOG: path.join(directory, 'termination-log'),
         KUBERNETES_SERVICE_HOST: '10.0.0.1',
         PATH: '/usr/bin',
         ...environment,
@@ -143,7 +141,7 @@ describe('an instance in a pod', () => {
     });
     expect([await probe('livez'), await probe('readyz')]).toEqual([
       [200, 'ok'],
-      [404, 'There are /livez and /startz.'],
+      [404, 'Not found. There are /livez and /startz.'],
     ]);
     port = 0;
     await sendStart(`console.log('loads'); export default (c) => c.text('hi')`);
@@ -168,7 +166,7 @@ describe('an instance in a pod', () => {
   it('keeps a probe waiting until its code is loaded, but not for longer than the kubelet waits', async () => {
     startPod();
     await eventually(() => client() !== undefined);
-    expect(await probe('startz')).toEqual([503, 'Its code is not loaded yet.']);
+    expect(await probe('startz')).toEqual([503, 'The code of the function is not loaded yet.']);
     const waiting = probe('startz');
     port = 0;
     await sendStart(`export default (c) => c.text('hi')`);
@@ -212,7 +210,7 @@ describe('an instance in a pod', () => {
     await eventually(() => logs().some(({ message }) => message === 'said'));
   });
 
-  it('reports why its code does not load: to the feed, and its termination log; then exits with 1', async () => {
+  it('reports why its code does not load: to the feed, and in the last line of its log; then exits with 1', async () => {
     startPod();
     await sendStart(`throw new Error('x'.repeat(10) + '€'.repeat(5000));`);
     expect(await exited).toBe(1);
@@ -221,11 +219,11 @@ describe('an instance in a pod', () => {
       reason: 'LoadError',
       message: expect.stringContaining('x€€€') as string,
     });
-    const text = readFileSync(path.join(directory, 'termination-log'));
-    expect(text.length).toBeLessThanOrEqual(4096);
-    expect(JSON.parse(text.toString())).toEqual({
+    // What the kubelet takes of it.
+    const last = Buffer.from(stderr).subarray(-2048).toString().trimEnd().split('\n').at(-1) ?? '';
+    expect(JSON.parse(last)).toEqual({
       reason: 'LoadError',
-      message: expect.stringMatching(/^Error: x{10}€{1000}/) as string,
+      message: expect.stringMatching(/^Error: x{10}€{500}/) as string,
     });
   });
 
@@ -299,7 +297,7 @@ describe('an instance in a pod', () => {
       WHERRY_FUNCTION: 'hello',
       WHERRY_REVISION: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     });
-    expect([files, token]).toEqual([['ca.crt', 'termination-log', 'token'], 'token-of-hello\n']);
+    expect([files, token]).toEqual([['ca.crt', 'token'], 'token-of-hello\n']);
     expect(first).not.toContain('token-of-hello');
   });
 
@@ -307,7 +305,7 @@ describe('an instance in a pod', () => {
     const otherAuthority = new TestAuthority('another authority');
     writeFileSync(path.join(directory, 'ca.crt'), otherAuthority.ca);
     startPod();
-    await eventually(() => stderr.includes('the feed cannot be connected'));
+    await eventually(() => stderr.includes('cannot connect to the feed'));
     expect(feed.clients).toEqual([]);
     // The authority that the kubelet brings later is seen at the next attempt.
     writeFileSync(path.join(directory, 'ca.crt'), authority.ca);
@@ -318,7 +316,7 @@ describe('an instance in a pod', () => {
   it.each([
     [
       { WHERRY_FUNCTION_UID: '' },
-      /WHERRY_WORKLOAD, WHERRY_FUNCTION_UID, WHERRY_INSTANCE: must be set beside WHERRY_FEED_ADDRESS/,
+      /WHERRY_WORKLOAD, WHERRY_FUNCTION_UID, WHERRY_INSTANCE: must be set together with WHERRY_FEED_ADDRESS/,
     ],
     [{ WHERRY_FEED_ADDRESS: 'feed' }, /WHERRY_FEED_ADDRESS: must be host:port/],
     [{ WHERRY_PROBE_PORT: 'x' }, /WHERRY_PROBE_PORT/],

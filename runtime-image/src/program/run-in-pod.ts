@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
@@ -11,8 +11,8 @@ import { createStderrLogger } from '../logs/stderr-logger.ts';
 import { endOnSignals } from './end-on-signals.ts';
 import { startProbeListener } from './probe-listener.ts';
 
-/** What the kubelet keeps of a termination log. */
-const MAX_TERMINATION_BYTES = 4096;
+/** The kubelet takes 2,048 bytes of the end of a container's log into the pod's status: this, and a line break. */
+const MAX_FAILURE_BYTES = 2047;
 
 interface PodParts {
   config: RuntimeConfig;
@@ -21,8 +21,8 @@ interface PodParts {
 }
 
 /**
- * In a pod: the feed comes over the network. Its loss ends nothing; what was learned stays active until it is back.
- * Calls come once the kubelet watches the event loop: one that never ends is killed from the first call on.
+ * In a pod: the feed comes over the network. Its loss ends nothing; the last state stays active until it is back. Calls
+ * come once the kubelet watches the event loop: one that never ends is killed from the first call on.
  */
 export async function runInPod({ config, pod, clock }: PodParts): Promise<void> {
   const logger = createStderrLogger('runtime', clock);
@@ -51,19 +51,23 @@ export async function runInPod({ config, pod, clock }: PodParts): Promise<void> 
   });
   endOnSignals(() => runtime.drain(), closeFeed);
   const failure = await runtime.failed;
-  writeTerminationLog(pod.terminationLog, failure);
   await feed.stop();
+  writeFailure(failure);
   process.exit(1);
 }
 
-/** So that whoever looks at the pod, every operator above all, sees why; the feed alone reaches one of them. */
-function writeTerminationLog(file: string, { reason, message }: LoadFailure): void {
+/**
+ * The last line of the log, which the kubelet takes into the pod's status: so everyone who reads the pod, above all
+ * every operator, sees why; the feed reaches only one of them. There is a file for that too, but whoever can write it
+ * can fill the node's disk with it.
+ */
+function writeFailure({ reason, message }: LoadFailure): void {
   let shown = message;
   const text = (): string => JSON.stringify({ reason, message: shown });
-  while (Buffer.byteLength(text()) > MAX_TERMINATION_BYTES) shown = shown.slice(0, Math.floor(shown.length * 0.9));
+  while (Buffer.byteLength(text()) > MAX_FAILURE_BYTES) shown = shown.slice(0, Math.floor(shown.length * 0.9));
   try {
-    writeFileSync(file, text());
+    writeSync(2, `${text()}\n`);
   } catch {
-    // Without it the pod still ends, and the feed has the report.
+    // Even without it the pod ends, and the report was sent over the feed.
   }
 }

@@ -19,17 +19,17 @@ export class SecretStore {
   #byName: ReadonlyMap<string, RuntimeSecret[]> = new Map();
   readonly #onRead: (value: string) => void;
 
-  /** @param onRead hears each value that is handed out, so that log lines can be kept free of it. */
+  /** @param onRead receives each value that is handed out, so that it can be masked in log lines. */
   constructor(onRead: (value: string) => void) {
     this.#onRead = onRead;
   }
 
-  /** Replaces them all; calls that run keep what they began with. */
+  /** Replaces them all; running calls keep the secrets that they began with. */
   replace(secrets: RuntimeSecret[]): void {
     this.#byName = Map.groupBy(secrets, (secret) => secret.name);
   }
 
-  /** What a call with this key may read (S5): without one, the scopes global and function alone. */
+  /** What a call with this key may read (S5): without one, only the scopes global and function. */
   view(key: CallKey | undefined): SecretView {
     return new SecretView(this.#byName, key, this.#onRead);
   }
@@ -83,7 +83,10 @@ export class SecretView {
     return secrets?.find((secret) => secret.scope === scope && (owner === null || secret.owner === owner))?.value;
   }
 
-  /** Whose the secrets of a scope must be; null where all are this function's; undefined where it may see none. */
+  /**
+   * The required owner of secrets of a scope; null where all of them belong to this function; undefined where the call
+   * may see none.
+   */
   #ownerIn(scope: SecretScope): string | null | undefined {
     if (scope === 'key') return this.#key?.id;
     return scope === 'group' ? this.#key?.groupId : null;

@@ -1,4 +1,4 @@
-/** Where the feed is. @throws RangeError for what is no `host:port`. */
+/** Where the feed is. @throws RangeError for what is not `host:port`. */
 export function parseFeedAddress(address: string): { host: string; port: number } {
   const parts = /^(?:\[([\da-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(address);
   const port = Number(parts?.[3]);

@@ -159,7 +159,7 @@ describe('connectFeed', () => {
   });
 
   it.each<[string, TlsMaterial, object]>([
-    ['is not the one that was requested', misnamed, {}],
+    ['does not match the request', misnamed, {}],
     ['is of another authority', another.issue('operator', ['localhost']), {}],
     ['speaks TLS 1.2 alone', named, { maxVersion: 'TLSv1.2' }],
   ])('says nothing to a server that %s', async (_name, material, options) => {

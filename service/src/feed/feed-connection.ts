@@ -8,16 +8,16 @@ import { parseFeedAddress } from './feed-address.ts';
 import { jsonLines } from './json-lines.ts';
 import { watchSilence } from './watch-silence.ts';
 
-/** A connection that lived for ten seconds was well: the next one is tried at once again. */
+/** A connection that lasted for ten seconds counts as healthy: the next one is attempted at once. */
 const RETRY = { firstMs: 100, lastMs: 5000, healthyMs: 10_000 };
 const CONNECT_MS = 5000;
 const MISSED_HEARTBEATS = 3;
 /** Bytes that wait for an operator which does not read, before the connection is given up. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
-/** How long the last words may take. */
+/** How long the final messages may take. */
 const CLOSE_MS = 1000;
 
-/** Whom to trust, and who one is where that is shown by a certificate. PEM texts. */
+/** The authorities to trust, and the client's own certificate where it needs one. PEM texts. */
 export interface FeedCredentials {
   ca: string;
   cert?: string;
@@ -31,7 +31,7 @@ export interface FeedConnectionOptions {
   credentials(): FeedCredentials | Promise<FeedCredentials>;
   /** Called at each connection. */
   hello(): Hello | Promise<Hello>;
-  /** Serves one connection: resolves at its end, or where it is of no use, whereupon another one is made. */
+  /** Serves one connection: resolves at its end, or when it is of no use; then another one is made. */
   serve(channel: FeedChannel): Promise<void>;
   clock: Clock;
   logger: Logger;
@@ -40,13 +40,14 @@ export interface FeedConnectionOptions {
 export interface FeedConnection {
   /** Whether there is a connection, as far as is known. */
   isConnected(): boolean;
-  /** Ends it for good; what was sent before goes out first. */
+  /** Ends it for good, after what was sent before has been written. */
   stop(): Promise<void>;
 }
 
 /**
- * Keeps a connection to the operators' feed, over TLS 1.3: hello, then whatever `serve` does. It is made again, by and
- * by, whenever it ends or three heartbeats are missing, and never given up: what was learned stays active meanwhile.
+ * Keeps a connection to the operators' feed, over TLS 1.3: hello, then whatever `serve` does. It reconnects with
+ * backoff whenever the connection ends or three heartbeats are missing, and never gives up: the last state stays active
+ * meanwhile.
  */
 export function connectFeed(options: FeedConnectionOptions): FeedConnection {
   const connection = new ReconnectingFeed(options);
@@ -101,9 +102,9 @@ class ReconnectingFeed {
       const socket = await this.#connect(await this.#options.credentials());
       since = clock.monotonic();
       this.#reported = '';
-      logger.info({ address }, 'the feed is connected');
+      logger.info({ address }, 'connected to the feed');
       await this.#serve(socket, hello);
-      if (!this.#stopping.signal.aborted) logger.info({ address }, 'the feed has ended; what was learned stays active');
+      if (!this.#stopping.signal.aborted) logger.info({ address }, 'the feed has ended; the last state stays active');
     } catch (error) {
       this.#report(error as Error);
     }
@@ -121,21 +122,21 @@ class ReconnectingFeed {
       await this.#options.serve(channel);
     } finally {
       cancelWatch();
-      // Being stopped, what waits to be sent goes out first.
+      // When stopped, queued messages are sent first.
       if (this.#stopping.signal.aborted) await channel.closed;
       channel.close();
       this.#socket = undefined;
     }
   }
 
-  /** Each problem once, not at each attempt. */
+  /** Logs each problem once, not at each attempt. */
   #report(error: Error & { code?: string }): void {
     if (this.#stopping.signal.aborted) return;
     const problem = error.code === undefined ? error.message : `${error.code}: ${error.message}`;
     if (problem !== this.#reported)
       this.#options.logger.warn(
         { address: this.#options.address, problem },
-        'the feed cannot be connected; trying again',
+        'cannot connect to the feed; trying again',
       );
     this.#reported = problem;
   }
@@ -153,7 +154,7 @@ class ReconnectingFeed {
         socket.destroy();
         reject(error);
       };
-      const onAbort = (): void => give(new Error('it is stopped'));
+      const onAbort = (): void => give(new Error('the connection is being stopped'));
       const cancel = clock.after(CONNECT_MS, () => give(new Error(`no answer within ${CONNECT_MS / 1000} s`)));
       signal.addEventListener('abort', onAbort, { once: true });
       socket.once('error', give);

@@ -6,9 +6,9 @@ import { lines } from '../lines.ts';
 /** How fast a peer's lines are read: what it sends beyond that waits with it. */
 interface Pace {
   bytesPerSecond: number;
-  /** As much at once. */
+  /** The burst that is read at once. */
   burstBytes: number;
-  /** What a line costs at least: short ones take time too. */
+  /** The minimum cost of a line: short lines take time too. */
   leastBytes: number;
   clock: Clock;
 }
@@ -18,7 +18,7 @@ interface JsonLinesOptions {
   maxBufferedBytes?: number;
   /** Longest line taken, in bytes; a longer one ends the connection. */
   maxLineBytes?: number;
-  /** Absent: as fast as they come. */
+  /** If absent, there is no limit. */
   pace?: Pace;
 }
 
@@ -30,7 +30,7 @@ export function jsonLines(stream: Duplex, options: JsonLinesOptions = {}): FeedC
   const closed = new Promise<void>((resolve) => stream.once('close', resolve));
   // The end of a connection shows in `closed` and in the end of `messages`; why it ended changes nothing for its users.
   stream.on('error', () => stream.destroy());
-  // A peer that half-closes is gone: there is nothing to say to it any more.
+  // A peer that half-closes has left: there is nothing more to send to it.
   stream.once('end', () => stream.destroy());
 
   return {
@@ -75,7 +75,7 @@ class TokenBucket {
     this.#at = pace.clock.monotonic();
   }
 
-  /** Resolves when a line of so many bytes may be read. */
+  /** Resolves when a line of this many bytes may be read. */
   async take(bytes: number): Promise<void> {
     const { bytesPerSecond, burstBytes, leastBytes, clock } = this.#pace;
     const now = clock.monotonic();

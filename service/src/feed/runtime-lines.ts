@@ -8,10 +8,10 @@ const MAX_LINE_BYTES = 8 * 1024 * 1024;
 /** Four times what its function may log, since what is over that rate has to be read before it is counted. */
 const BYTES_PER_SECOND = 4 * 1024 * 1024;
 const BURST_BYTES = 8 * 1024 * 1024;
-/** So many bytes are 4,096 lines a second; a runtime of ours sends some twenty. */
+/** At this cost the rate allows 4,096 lines a second; our runtime sends about twenty. */
 const LEAST_BYTES = 1024;
 
-/** The feed of an instance, which runs other people's code: what that sends takes no time from others (S8). */
+/** The feed of an instance, which runs other people's code: what it sends must not take time from others (S8). */
 export function runtimeLines(stream: Duplex, clock: Clock): FeedChannel {
   const pace = { bytesPerSecond: BYTES_PER_SECOND, burstBytes: BURST_BYTES, leastBytes: LEAST_BYTES, clock };
   return jsonLines(stream, { maxLineBytes: MAX_LINE_BYTES, pace });

@@ -11,8 +11,9 @@ interface SilenceOptions {
 }
 
 /**
- * Cuts a connection on which nothing came for that many heartbeats. Bytes count, not messages: a long snapshot over a
- * slow line is no silence. And looks count, not the time between them: a process that itself stood still blames nobody.
+ * Closes a connection on which nothing arrived for that many heartbeats. Bytes count, not messages: a long snapshot
+ * over a slow line is not silence. And it counts checks, not the time between them: a process that was itself suspended
+ * must not blame its peer.
  * @returns how to stop watching.
  */
 export function watchSilence(socket: Socket, { clock, heartbeats, onSilence }: SilenceOptions): () => void {

@@ -34,7 +34,7 @@ describe('keys.json', () => {
 
   it.each([
     ['nothing', '', 'is empty'],
-    ['a cut text', serializeKeysJson(good).slice(0, 80), 'is cut short or is not JSON'],
+    ['a cut text', serializeKeysJson(good).slice(0, 80), 'is truncated or not JSON'],
     ['no keys', JSON.stringify({ format: 1, current: 1, keys: [] }), 'keys: '],
     [
       'a short key',
@@ -44,7 +44,7 @@ describe('keys.json', () => {
     [
       'a version twice',
       JSON.stringify({ ...good, keys: [good.keys[1], good.keys[1]] }),
-      'keys: must not hold a version twice',
+      'keys: must not contain a version twice',
     ],
     [
       'a current version that is not the highest',

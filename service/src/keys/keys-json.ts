@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { issueMessage } from '@wherry/core/issue-message.ts';
 import { createKeyRing } from '@wherry/core/crypto/key-ring.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import { z } from 'zod';
@@ -34,7 +35,7 @@ function withRules<T extends z.ZodType<{ current: number; keys: VersionedKey[] }
   return schema
     .refine(({ keys }) => new Set(keys.map((key) => key.version)).size === keys.length, {
       path: ['keys'],
-      message: 'must not hold a version twice',
+      message: 'must not contain a version twice',
     })
     .refine(({ current, keys }) => current === Math.max(...keys.map((key) => key.version)), {
       path: ['current'],
@@ -67,11 +68,13 @@ export function parseKeysJson<T>(text: string, schema: z.ZodType<T>, { name, rem
   try {
     data = JSON.parse(text);
   } catch {
-    throw new StartError(`${name} is cut short or is not JSON: ${remedy}`);
+    throw new StartError(`${name} is truncated or not JSON: ${remedy}`);
   }
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
+  const faults = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'the file'}: ${issueMessage(issue.message)}`,
+  );
   throw new StartError(`${name} is not valid (${faults.join('; ')}): ${remedy}`);
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { boundConnections } from '../bounded-connections.ts';
 import { listenOrFail } from '../listen-or-fail.ts';
 
 /** What `/metrics` prints: prom-client's Registry is one. */
@@ -10,7 +11,7 @@ export interface MetricsText {
   metrics(): Promise<string>;
 }
 
-/** Why it is not well, for a person; undefined: it is. */
+/** Why the program is not healthy, for a person; undefined if it is. */
 export type HealthCheck = () => string | undefined;
 
 export interface OpsListenerOptions {
@@ -21,9 +22,9 @@ export interface OpsListenerOptions {
   /** A Unix socket to listen on instead of a port, which is 0 then. */
   socketPath?: string;
   registry: MetricsText;
-  /** More texts by path, of other processes say: `/metrics/router`. */
+  /** More texts by path, for example of other processes: `/metrics/router`. */
   more?: Readonly<Record<string, MetricsText>>;
-  /** Whether a restart would help; without it, that it answers is all. */
+  /** Whether a restart would help; without it, any answer means that the program is alive. */
   livez?: HealthCheck;
   /** Whether it can do its work now. */
   readyz: HealthCheck;
@@ -39,23 +40,30 @@ export interface OpsListener {
 interface Answer {
   status: number;
   contentType: string;
-  text: string;
+  /** As bytes, those who read the same answer share it. */
+  bytes: Buffer;
 }
 
-/** Slow readers of `/metrics` and idle connections of probes are not waited for. */
-const HEADERS_TIMEOUT_MS = 5000;
+/** More than probes and scrapers need: who takes all of them shuts none of those out, because idle ones are replaced. */
+const LIMITS = { connections: 64, connectionsPerAddress: 32 };
+const REQUEST_TIMEOUT_MS = 5000;
+/** How often Node checks for connections whose request is late. */
+const CHECK_INTERVAL_MS = 1000;
 const PLAIN = 'text/plain; charset=utf-8';
 
 /**
- * The port for whoever looks after a program: `/metrics` for Prometheus, `/livez` and `/readyz` for probes (200 `ok`,
- * else 503 and the reason in one line). Plain HTTP without a key: it serves metrics and health, nothing of any caller.
- * @throws StartError for a port that is taken or may not be opened.
+ * The port for operating a program: `/metrics` for Prometheus, `/livez` and `/readyz` for probes (200 `ok`, else 503
+ * and the reason in one line). Plain HTTP without a key: it serves metrics and health, and no data of callers. What
+ * unknown callers cost is bounded (M10): connections, one open request on each, and one reading of metrics at a time.
+ * @throws StartError for a port that is in use or may not be opened.
  */
 export async function startOpsListener(options: OpsListenerOptions): Promise<OpsListener> {
-  const server = createServer(
-    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: HEADERS_TIMEOUT_MS },
-    opsRequests(options),
-  );
+  const server = createServer({
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
+  });
+  boundConnections(server, opsRequests(options), { limits: LIMITS, trustedProxies: [], maxOpen: 1 });
   const { port, host, socketPath } = options;
   const bound =
     socketPath === undefined
@@ -65,32 +73,44 @@ export async function startOpsListener(options: OpsListenerOptions): Promise<Ops
 }
 
 function opsRequests(options: OpsListenerOptions): RequestListener {
-  const texts = new Map(Object.entries({ '/metrics': options.registry, ...options.more }));
+  const { registry, more, logger } = options;
+  const sources = Object.entries({ '/metrics': registry, ...more });
+  const readings = new Map(sources.map(([path, source]) => [path, sharedReading(source, logger)]));
   const readyz = logChanges(options);
+  const paths = [...readings.keys(), '/livez'].join(', ');
   return (request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
-    const answer = (given: Answer): void => {
-      const { status, contentType, text } =
-        request.method === 'GET' || request.method === 'HEAD' ? given : health(405, 'Only GET.');
+    const answer = ({ status, contentType, bytes }: Answer): void => {
+      if (response.destroyed) return;
       response.writeHead(status, { 'Content-Type': contentType, 'Cache-Control': 'no-store' });
-      response.end(text);
+      response.end(bytes);
     };
     // Nothing that is sent here is read.
     request.resume();
-    const text = texts.get(path);
-    if (text !== undefined) void readMetrics(text, options.logger).then(answer);
+    const read = readings.get(path);
+    if (request.method !== 'GET' && request.method !== 'HEAD') answer(health(405, 'Only GET is allowed.'));
+    else if (read !== undefined) void read().then(answer);
     else if (path === '/livez') answer(healthOf(options.livez));
     else if (path === '/readyz') answer(healthOf(readyz));
-    else answer(health(404, 'There are /metrics, /livez and /readyz.'));
+    else answer(health(404, `Not found. There are ${paths} and /readyz.`));
+  };
+}
+
+/** Reads metrics once for all who ask while they are being read. */
+function sharedReading(source: MetricsText, logger: Logger): () => Promise<Answer> {
+  let reading: Promise<Answer> | undefined;
+  return () => {
+    reading ??= readMetrics(source, logger).finally(() => (reading = undefined));
+    return reading;
   };
 }
 
 async function readMetrics(source: MetricsText, logger: Logger): Promise<Answer> {
   try {
-    return { status: 200, contentType: source.contentType, text: await source.metrics() };
+    return { status: 200, contentType: source.contentType, bytes: Buffer.from(await source.metrics()) };
   } catch (error) {
     logger.warn({ err: error }, 'the metrics cannot be read');
-    return health(503, 'The metrics cannot be read now.');
+    return health(503, 'The metrics cannot be read at the moment.');
   }
 }
 
@@ -99,7 +119,11 @@ function healthOf(check: HealthCheck | undefined): Answer {
   return problem === undefined ? health(200, 'ok') : health(503, problem);
 }
 
-const health = (status: number, line: string): Answer => ({ status, contentType: PLAIN, text: `${line}\n` });
+const health = (status: number, line: string): Answer => ({
+  status,
+  contentType: PLAIN,
+  bytes: Buffer.from(`${line}\n`),
+});
 
 /** Logs when the answer changes, so that a log shows since when, and why, a program was out of service. */
 function logChanges({ readyz, clock, logger }: OpsListenerOptions): HealthCheck {

@@ -1,4 +1,4 @@
-/** What every program's `/readyz` says while it starts, where it has nothing more to say. */
-export const STARTING = 'It is starting.';
+/** What every program's `/readyz` says while it starts, unless it can be more specific. */
+export const STARTING = 'The program is starting.';
 /** What every program's `/readyz` says once it is stopping. */
-export const STOPPING = 'It is stopping.';
+export const STOPPING = 'The program is stopping.';

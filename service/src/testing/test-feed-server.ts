@@ -10,11 +10,11 @@ import type { TlsMaterial } from '../tls/tls-files.ts';
 interface TestFeedClient {
   hello: Hello;
   channel: FeedChannel;
-  /** What it said after its hello. */
+  /** What it sent after its hello. */
   up: unknown[];
 }
 
-/** A feed over TLS whose operator is the test: it takes whoever says hello. */
+/** A feed over TLS whose operator is the test: it accepts whoever sends a hello. */
 export class TestFeedServer {
   readonly clients: TestFeedClient[] = [];
   readonly port: number;
@@ -38,7 +38,7 @@ export class TestFeedServer {
     return `localhost:${this.port}`;
   }
 
-  /** As a killed operator does: no word, and nobody listens any more. */
+  /** As a killed operator does: without a message, and nothing listens any more. */
   async close(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();

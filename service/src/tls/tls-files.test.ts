@@ -60,9 +60,9 @@ describe('watchTlsFiles', () => {
 
   it('refuses to start on a folder without them, and names it', async () => {
     await expect(watch()).rejects.toThrow(
-      `WHERRY_TLS_DIRECTORY: ${directory} must hold tls.crt, tls.key and ca.crt (ENOENT`,
+      `WHERRY_TLS_DIRECTORY: ${directory} must contain tls.crt, tls.key and ca.crt (ENOENT`,
     );
     writeTlsFiles(directory, { ...first, key: second.key });
-    await expect(watch()).rejects.toThrow('must hold');
+    await expect(watch()).rejects.toThrow('must contain');
   });
 });

@@ -26,9 +26,9 @@ interface TlsFilesOptions {
 }
 
 /**
- * Reads a program's certificate, key and authority, and again when they change. A state that is not whole (files of two
- * generations, a cut one) is passed over: what was last whole stays active.
- * @throws StartError that names the folder, and what is wrong there, when there is nothing whole at first.
+ * Reads a program's certificate, key and authority, and again when they change. An incomplete state (files of two
+ * generations, a truncated one) is skipped: the last complete one stays active.
+ * @throws StartError that names the folder, and what is wrong there, when the first state is incomplete.
  */
 export async function watchTlsFiles({ directory, clock, logger }: TlsFilesOptions): Promise<TlsFiles> {
   return watchMountedValue({
@@ -39,6 +39,7 @@ export async function watchTlsFiles({ directory, clock, logger }: TlsFilesOption
     onProblem: (problem) =>
       logger.warn({ directory, problem }, 'the new certificates cannot be used; the old ones stay active'),
     clock,
+    logger,
   });
 }
 
@@ -47,7 +48,7 @@ async function readAtFirst(directory: string): Promise<TlsMaterial> {
     return await readTlsFiles(directory);
   } catch (error) {
     throw new StartError(
-      `WHERRY_TLS_DIRECTORY: ${directory} must hold tls.crt, tls.key and ca.crt (${(error as Error).message})`,
+      `WHERRY_TLS_DIRECTORY: ${directory} must contain tls.crt, tls.key and ca.crt (${(error as Error).message})`,
       error,
     );
   }
@@ -60,7 +61,7 @@ async function readTlsFiles(directory: string): Promise<TlsMaterial> {
   const material = { ca, cert, key };
   checkCertificate('ca.crt', ca);
   checkCertificate('tls.crt', cert);
-  // Fails for a key that is none, or another certificate's.
+  // Fails for an invalid key, or one of another certificate.
   createSecureContext(material);
   return material;
 }
@@ -69,7 +70,7 @@ function checkCertificate(name: string, text: string): void {
   try {
     new X509Certificate(text);
   } catch {
-    throw new Error(`${name} holds no certificate`);
+    throw new Error(`${name} contains no certificate`);
   }
 }
 

@@ -14,7 +14,7 @@ type Sources = Record<string, Record<string, string>>;
 const HELLO = "export default (c) => c.text('hello');\n";
 const NEVER = new AbortController().signal;
 
-/** What every Builder shows. `make` is called once: a builder may be dear to start. */
+/** What every Builder must do. `make` is called once: a builder may be expensive to start. */
 export function builderContract(make: () => Promise<BuilderHarness>): void {
   let harness: BuilderHarness;
   beforeAll(async () => {

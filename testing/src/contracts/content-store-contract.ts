@@ -3,7 +3,7 @@ import type { Digest } from '@wherry/core/resources/meta.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import type { FakeClock } from '../fakes/fake-clock.ts';
 
-/** A store to test, and what its test must do behind its back. */
+/** A store to test, and what its test must do without its knowledge. */
 export interface ContentStoreHarness {
   store: ContentStore;
   /** The store's own clock. */
@@ -16,7 +16,7 @@ export interface ContentStoreHarness {
 const HOUR_MS = 3_600_000;
 const NONE: ReadonlySet<Digest> = new Set();
 
-/** What every ContentStore shows. */
+/** What every ContentStore must do. */
 export function contentStoreContract(make: () => Promise<ContentStoreHarness>): void {
   let harness: ContentStoreHarness;
   let store: ContentStore;
@@ -82,7 +82,7 @@ export function contentStoreContract(make: () => Promise<ContentStoreHarness>): 
     });
 
     it('keeps nothing of a stream that fails, and hands its error on', async () => {
-      await expect(store.put(failing('half'))).rejects.toThrow('the caller went away');
+      await expect(store.put(failing('half'))).rejects.toThrow('the caller disconnected');
       expect(await store.has(sha256('half'))).toBe(false);
     });
   });
@@ -141,7 +141,7 @@ async function readAll(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Yields each text in the one and same buffer. */
+/** Yields each text in the same buffer. */
 async function* reused(...texts: string[]): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.alloc(64);
   for (const text of texts) yield buffer.subarray(0, buffer.write(text));
@@ -160,5 +160,5 @@ async function* endless(seen: { chunks: number; released: boolean }): AsyncGener
 
 async function* failing(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
-  throw new Error('the caller went away');
+  throw new Error('the caller disconnected');
 }

@@ -28,7 +28,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.record({
   stale: fc.boolean(),
 });
 
-/** What the model knows of an object: everything but the names that a store makes up. */
+/** What the model knows about an object: everything but the values that a store generates. */
 interface Known {
   spec: object;
   status: object;
@@ -44,7 +44,7 @@ type Outcome = Known | 'gone' | ErrorCode;
 
 /** Written last: where it arrives, a watch has delivered all. */
 const END = 'z-end';
-/** From here a watch starts with what there is. */
+/** From here a watch starts with the existing objects. */
 const NOTHING = { resourceVersion: '0', objects: new Map<string, Resource>() };
 
 const same = isDeepStrictEqual;
@@ -185,7 +185,7 @@ function expectOnlyWritesToMove(before: Point, after: Point): void {
   else expect(BigInt(after.resourceVersion) > BigInt(before.resourceVersion)).toBe(true);
 }
 
-/** What somebody knows at the end who knew the point and then only watched. */
+/** The final state of a client that knew the point and then only watched. */
 async function replay(store: ResourceStore, start: Point): Promise<Map<string, Resource>> {
   const objects = new Map(start.objects);
   for (const kind of KINDS) {

@@ -1,4 +1,4 @@
-import { workloadName } from '@wherry/core/feed/workload-name.ts';
+import { workloadName } from '@wherry/core/workload-name.ts';
 import type { DesiredWorkload, ObservedInstance, ObservedWorkload, Workloads } from '@wherry/core/ports/workloads.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
 import { eventually } from '../eventually.ts';
@@ -17,7 +17,7 @@ export interface WorkloadsHarness {
   stop(): Promise<void>;
 }
 
-/** What all Workloads show. */
+/** What all Workloads must do. */
 export function workloadsContract(make: () => Promise<WorkloadsHarness>): void {
   let harness: WorkloadsHarness;
   let workloads: Workloads;

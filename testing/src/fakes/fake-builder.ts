@@ -6,7 +6,7 @@ type Failure = Extract<BuildResult, { ok: false }>;
 type Answer = BuildResult | Error | ((request: BuildRequest) => BuildResult);
 
 const IMPORT = /from '(\.[^']+)'/g;
-/** The one mistake that this builder sees: two strings side by side. */
+/** The one error that this builder detects: two strings side by side. */
 const SYNTAX_ERROR = /'[^']*' '/;
 
 /**

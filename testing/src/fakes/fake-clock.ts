@@ -89,8 +89,8 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Lets whatever is ready go on, without any time going by. Files count as ready, however slow the disk is: what waits
-   * for one goes on before this resolves. A peer's answer does not: a test awaits that itself.
+   * Lets everything that is ready continue, without advancing time. Files count as ready, however slow the disk is:
+   * what waits for one continues before this resolves. A peer's answer does not: a test awaits that itself.
    */
   async idle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn += 1) {

@@ -45,7 +45,7 @@ class ChannelEnd implements FeedChannel {
         await new Promise<void>((resolve) => (this.#wake = resolve));
       }
     } finally {
-      // Who stops reading has left, as with a stream.
+      // An end that stops reading has left, as with a stream.
       this.close();
     }
   }

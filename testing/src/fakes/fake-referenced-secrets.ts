@@ -21,7 +21,7 @@ export class FakeReferencedSecrets implements ReferencedSecrets {
     for (const callback of this.#callbacks) callback(name);
   }
 
-  /** The Secret is none that a field may refer to. */
+  /** The Secret is one that no field may refer to. */
   refuse(name: string, refused: string): void {
     this.#secrets.set(name, { refused });
     for (const callback of this.#callbacks) callback(name);

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '@wherry/core/errors.ts';
 import type { NewResource, ResourceList, ResourceStore, WatchEvent } from '@wherry/core/ports/resource-store.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
-import { applyCreate, applyDelete, applyStatus, applyUpdate } from '@wherry/core/store/transitions.ts';
-import type { Change, Preconditions, WriteStamp } from '@wherry/core/store/transitions.ts';
-import { Bell, watchChanges } from '@wherry/core/store/watch-changes.ts';
+import { applyCreate, applyDelete, applyStatus, applyUpdate } from '@wherry/core/store-rules/transitions.ts';
+import type { Change, Preconditions, WriteStamp } from '@wherry/core/store-rules/transitions.ts';
+import { Bell, watchChanges } from '@wherry/core/store-rules/watch-changes.ts';
 
 type StoreOperation = 'get' | 'list' | 'create' | 'update' | 'updateStatus' | 'delete' | 'watch';
 

@@ -25,7 +25,7 @@ interface Running {
   waiting?: string;
 }
 
-/** Workloads without processes: a test says which instances get ready, fail and die. */
+/** Workloads without processes: a test decides which instances become ready, fail and die. */
 export class FakeWorkloads implements Workloads {
   /** The requests, in order. */
   readonly requests: ({ ensure: DesiredWorkload } | { remove: string })[] = [];
@@ -57,7 +57,7 @@ export class FakeWorkloads implements Workloads {
     if (this.#refusal !== undefined) throw this.#refusal;
     this.requests.push({ remove: name });
     const running = this.#running.get(name);
-    // Calls that still run hold on to their instance alone: nothing lists it any more, and they finish.
+    // Only running calls still refer to their instance: nothing lists it any more, and they finish.
     if (running !== undefined && this.#running.delete(name)) this.#notify(running);
   }
 
@@ -88,7 +88,7 @@ export class FakeWorkloads implements Workloads {
     this.#refusal = error;
   }
 
-  /** Makes so many instances of a workload ready, all when no number is given. */
+  /** Makes this many instances of a workload ready, or all when no number is given. */
   markReady(name: string, count = Infinity): void {
     const running = this.#find(name);
     for (const instance of running.instances.filter(({ ready }) => !ready).slice(0, count)) this.#start(instance);

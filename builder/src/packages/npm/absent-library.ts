@@ -1,5 +1,5 @@
 /**
- * Stands for the libraries that Arborist has for what never happens here: scripts, git, caches, signatures, unpacking.
- * A process whose program lacks the code for it cannot be talked into it.
+ * Replaces the libraries that Arborist uses for what never happens here: scripts, git, caches, signatures, unpacking. A
+ * process whose program lacks the code cannot be made to run it.
  */
 export {};

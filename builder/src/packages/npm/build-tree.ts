@@ -13,13 +13,13 @@ type Entries = Record<string, LockEntry>;
 export interface TreeTools {
   client: RegistryClient;
   limits: InstallLimits;
-  /** Where folders may be made; they are gone afterwards. */
+  /** Where folders may be created; they are removed afterwards. */
   folder: string;
 }
 
 /**
- * Decides where which version of each package lies, as npm does. An author's lock is taken as it is, without a question
- * to the registry; what `npm:` specifiers add to it must not change it.
+ * Decides where which version of each package lies, as npm does. An author's lock is used as it is, without a request
+ * to the registry; what `npm:` specifiers add must not change it.
  * @throws InstallError
  */
 export async function buildTree(
@@ -41,7 +41,7 @@ async function treeIn(
   { client, limits }: Omit<TreeTools, 'folder'>,
   signal: AbortSignal,
 ): Promise<Entries> {
-  const { manifests, away } = manifestsOf(client, signal);
+  const { manifests, stopped } = manifestsOf(client, limits, signal);
   const locked = order.lock && (await lockedTree(path.join(folder, 'lock'), order.own, order.lock, manifests));
   if (locked !== undefined && JSON.stringify(order.own) === JSON.stringify(order.root))
     return atMost(limits.packages, locked);
@@ -52,11 +52,11 @@ async function treeIn(
     manifests,
   );
   const tree = await arborist.buildIdealTree().catch((error: unknown) => {
-    throw away() ?? describe(error);
+    throw stopped() ?? describe(error);
   });
-  // An optional package that could not be requested would otherwise just be missing, today.
-  const unavailable = away();
-  if (unavailable !== undefined) throw unavailable;
+  // Otherwise an optional package that could not be fetched today would just be missing.
+  const early = stopped();
+  if (early !== undefined) throw early;
   signal.throwIfAborted();
   const packages = collect(tree);
   for (const [folder, entry] of Object.entries(locked ?? {})) expectSame(folder, entry, packages[folder]);
@@ -157,7 +157,7 @@ function entryOf(node: Node, all: ReadonlyMap<string, Node>): LockEntry {
   if (node.integrity === null)
     throw new InstallError(
       'PackageRefused',
-      `${node.packageName}@${node.version} cannot be used: there is no integrity for it.`,
+      `${node.packageName}@${node.version} cannot be used: it has no integrity hash.`,
       [node.packageName],
     );
   // Those that are left out are not requested again either.
@@ -178,7 +178,7 @@ function atMost(limit: number, packages: Entries): Entries {
   if (count <= limit) return packages;
   throw new InstallError(
     'PackageTooLarge',
-    `The source needs ${count} packages, and ${limit} are allowed. Use fewer.`,
+    `The source needs ${count} packages, but at most ${limit} are allowed. Depend on fewer.`,
     [],
   );
 }
@@ -202,11 +202,11 @@ function expectSame(folder: string, locked: LockEntry, found: LockEntry | undefi
   if (found?.version === locked.version && found?.integrity === locked.integrity) return;
   const name = locked.name ?? nameOfFolder(folder);
   const instead = found === undefined ? 'none' : `${found.version ?? ''}`;
-  const message = `An npm: import needs another ${name} than the lock's ${locked.version ?? ''}: ${instead}. Add the package to package.json instead, run npm install, and upload both.`;
+  const message = `An npm: import needs a different version of ${name} (${instead}) than the lock has (${locked.version ?? 'none'}). Add the package to package.json instead, run npm install, and upload both.`;
   throw new InstallError('LockOutdated', message, [name]);
 }
 
-/** Puts Arborist's errors into our terms; ours come back out of it as they were. */
+/** Translates Arborist's errors into ours; our own errors pass through it unchanged. */
 function describe(error: unknown): InstallError {
   if (error instanceof InstallError) return withDependent(error);
   const { code = '', message, package: name } = error as Error & { code?: string; package?: string };
@@ -221,7 +221,7 @@ function describe(error: unknown): InstallError {
     return new InstallError('ManifestInvalid', `package.json: ${message}.`, []);
   if (code === 'EBADPLATFORM')
     return new InstallError('PackageRefused', `A package is for another platform: ${message}.`, []);
-  return new InstallError('InstallFailed', `The packages could not be put together: ${message}.`, [], error);
+  return new InstallError('InstallFailed', `The dependency tree could not be built: ${message}.`, [], error);
 }
 
 /** Arborist notes on an error which folder's package required it. */

@@ -10,7 +10,7 @@ const url = (file: string): string => JSON.stringify(new URL(file, import.meta.u
 const SERVICE = `
 import { startConfiguredChild } from ${url('install-child.ts')};
 const logger = { warn: ({ stderr }) => process.stderr.write(stderr) };
-const child = await startConfiguredChild({ registry: { url: 'http://127.0.0.1:1/' }, limits: { silenceMs: 1000 }, logger });
+const child = await startConfiguredChild({ registry: { url: 'http://127.0.0.1:1/' }, limits: { silenceMs: 1000, heapMiB: 512 }, logger });
 child.channel.send({ type: 'resolve', id: 1, own: {}, root: { dependencies: { a: '1' } }, base: {} });
 for await (const answer of child.channel.messages()) console.log(JSON.stringify({ pid: child.pid, folder: child.folder, answer }));
 `;

@@ -7,13 +7,11 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
 import { spawnChild } from '@wherry/service/spawn-child.ts';
-import type { BuildIdentity } from '../../build-process/build-child.ts';
+import type { BuildIdentity } from '../../build-identity.ts';
 import type { RegistryOptions } from '../package-registry.ts';
 import type { InstallPeer } from './install-session.ts';
 import { makeInstallProgram } from './install-program.ts';
 import { MAX_LINE_BYTES, type InstallLimits } from './protocol.ts';
-
-const HEAP_MIB = 512;
 
 interface InstallChild extends InstallPeer {
   readonly pid: number;
@@ -24,7 +22,7 @@ interface InstallChild extends InstallPeer {
 interface InstallChildOptions {
   /** With the token: it goes to the child over its pipe, so that it is in no environment, argument or file. */
   registry: RegistryOptions;
-  limits: InstallLimits;
+  limits: InstallLimits & { heapMiB: number };
   /** The user that the child runs as, which no build has (B1): only root can give one. */
   identity?: BuildIdentity | undefined;
   logger: Logger;
@@ -38,7 +36,7 @@ export async function startConfiguredChild({
   logger,
 }: InstallChildOptions): Promise<InstallPeer> {
   const onStderr = (text: string): void => logger.warn({ stderr: text }, 'the install process wrote to stderr');
-  const child = await startInstallChild(await makeInstallProgram(), { identity, onStderr });
+  const child = await startInstallChild(await makeInstallProgram(), { identity, onStderr, heapMiB: limits.heapMiB });
   child.channel.send({ type: 'configure', folder: child.folder, registry, limits });
   return child;
 }
@@ -46,7 +44,11 @@ export async function startConfiguredChild({
 /** @throws Error when the process cannot be started. */
 async function startInstallChild(
   program: string,
-  { identity, onStderr }: { identity: BuildIdentity | undefined; onStderr: (text: string) => void },
+  {
+    identity,
+    onStderr,
+    heapMiB,
+  }: { identity: BuildIdentity | undefined; onStderr: (text: string) => void; heapMiB: number },
 ): Promise<InstallChild> {
   const folder = await mkdtemp(path.join(await realpath(tmpdir()), 'wherry-install-'));
   if (identity !== undefined) await chown(folder, identity.uid, identity.gid);
@@ -56,12 +58,12 @@ async function startInstallChild(
     `--allow-fs-write=${folder}`,
     '--use-system-ca',
     '--disable-sigusr1',
-    `--max-old-space-size=${HEAP_MIB}`,
+    `--max-old-space-size=${heapMiB}`,
   ];
   const child = spawnChild(process.execPath, [...flags, '-'], {
-    // Nothing of the service's environment; and no folder to look for programs in, where Node would use a default one.
+    // Nothing of the service's environment, and an empty PATH, because Node would otherwise use a default one.
     env: { PATH: folder },
-    // Arborist takes its working folder for real, and looks at every folder above any other.
+    // Arborist trusts its working folder, and reads every folder above any other.
     cwd: folder,
     detached: true,
     stdio: ['pipe', 'ignore', 'pipe', 'pipe'],

@@ -16,7 +16,7 @@ import {
 import { createRegistryClient } from './registry-client.ts';
 
 /**
- * The program of the process that talks to the registry, and alone holds its token. It takes orders over file
+ * The program of the process that talks to the registry, and alone holds its token. It receives orders over file
  * descriptor 3.
  */
 async function main(): Promise<void> {
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The service is gone, or wants no more: in the first case nobody else would remove the folder. */
+/** The service is gone, or needs it no longer: in the first case nothing else would remove the folder. */
 function end(folder: string | undefined): void {
   try {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });

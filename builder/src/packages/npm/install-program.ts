@@ -3,7 +3,7 @@ import { processScript } from '../../process-script.ts';
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
-/** What of Arborist's libraries is left out. */
+/** The libraries of Arborist that are left out. */
 const ABSENT = [
   'cacache',
   '@npmcli/run-script',

@@ -4,7 +4,7 @@ import type { LockEntry } from '../check-lock.ts';
 import type { PackageFailureReason } from '../package-registry.ts';
 import { installReportSchema, type InstallReport, type ResolveOrder, type TarballOrder } from './protocol.ts';
 
-/** What is called off has to be over by then. */
+/** What is cancelled must have ended by then. */
 const CANCEL_MS = 5000;
 
 export type Order = Omit<ResolveOrder, 'id'> | Omit<TarballOrder, 'id'>;
@@ -15,8 +15,12 @@ export type Answer =
 
 /** Orders to one install process, and its answers. */
 export interface InstallSession {
-  /** It answers within the time limit, whatever the process does. @throws the signal's reason. */
-  request(order: Order, signal: AbortSignal): Promise<Answer>;
+  /**
+   * It answers within the time limit, whatever the process does.
+   * @returns undefined when the process ended first.
+   * @throws the signal's reason.
+   */
+  request(order: Order, signal: AbortSignal): Promise<Answer | undefined>;
   /** Orders that wait for their answer. */
   readonly open: number;
   /** Resolves when the process is gone; by then every order has its answer. */
@@ -25,7 +29,7 @@ export interface InstallSession {
 
 interface Pending {
   chunks: Buffer[];
-  complete: (answer: Answer) => void;
+  complete: (answer: Answer | undefined) => void;
 }
 
 export function openInstallSession(
@@ -44,8 +48,7 @@ export function openInstallSession(
     }
     peer.kill();
     await peer.exited;
-    for (const { complete } of pending.values())
-      complete(failure('InstallFailed', 'The install process ended unexpectedly.'));
+    for (const { complete } of pending.values()) complete(undefined);
   }
 
   return {
@@ -55,7 +58,7 @@ export function openInstallSession(
     },
     async request(order, signal) {
       const id = (lastId += 1);
-      const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+      const { promise, resolve, reject } = Promise.withResolvers<Answer | undefined>();
       let stopKill = (): void => undefined;
       const callOff = (): void => {
         peer.channel.send({ type: 'cancel', id });
@@ -71,7 +74,7 @@ export function openInstallSession(
         callOff();
       };
       const stopTimer = clock.after(timeoutMs, timeOut);
-      const complete = (answer: Answer): void => {
+      const complete = (answer: Answer | undefined): void => {
         pending.delete(id);
         stopTimer();
         stopKill();
@@ -93,11 +96,11 @@ function take({ chunks, complete }: Pending, report: InstallReport): void {
   else complete({ failure: report });
 }
 
-const failure = (reason: PackageFailureReason, message: string): Answer => ({
+export const failure = (reason: PackageFailureReason, message: string): Answer => ({
   failure: { reason, message, packages: [] },
 });
 
-/** Who does the work with the registry: a child process, or a connection to the program that has one. */
+/** Handles requests to the registry: a child process, or a connection to the program that has one. */
 export interface InstallPeer {
   readonly channel: FeedChannel;
   /** Resolves when it is gone, with all that it had. */

@@ -1,7 +1,7 @@
 import type { Spec } from 'npm-package-arg';
 import pickManifest from 'npm-pick-manifest';
 import { z } from 'zod';
-import { strongestIntegrity } from '../integrity.ts';
+import { strongestIntegrity } from '../../blob-exchange/integrity.ts';
 import { specProblem } from '../npm-specifier.ts';
 import { InstallError } from './protocol.ts';
 import type { Packument, RegistryClient } from './registry-client.ts';
@@ -9,7 +9,7 @@ import type { Packument, RegistryClient } from './registry-client.ts';
 /** The manifest of the version that a spec chooses. @throws InstallError. */
 export type Manifests = (spec: Spec) => Promise<object>;
 
-/** Things of a wrong type count as not there, as with npm: old packages hold much. */
+/** Values of a wrong type count as absent, as in npm: old packages contain all kinds of things. */
 const specs = z
   .record(z.string(), z.unknown())
   .transform((all) =>
@@ -44,30 +44,44 @@ type Manifest = z.infer<typeof manifestSchema>;
 
 /**
  * The manifests of one resolution: each package is requested once, and whatever is not from the registry is refused
- * before it is followed (B3). The first sign that the registry is away ends all: waiting for each package would take
- * minutes.
+ * before it is followed (B3). The first sign that the registry is not available ends the resolution: waiting for each
+ * package would take minutes. So do too many packages, before there is a tree of them.
  */
 export function manifestsOf(
   client: RegistryClient,
+  { candidates }: { candidates: number },
   signal: AbortSignal,
-): { manifests: Manifests; away: () => InstallError | undefined } {
+): { manifests: Manifests; stopped: () => InstallError | undefined } {
   const packuments = new Map<string, Promise<Packument>>();
-  let away: InstallError | undefined;
+  const seen = new Set<string>();
+  let stopped: InstallError | undefined;
 
   async function packument(name: string): Promise<Packument> {
-    if (away !== undefined) throw away;
     try {
       return await client.packument(name, signal);
     } catch (error) {
-      if (error instanceof InstallError && error.failure.reason === 'RegistryUnavailable') away ??= error;
+      if (error instanceof InstallError && error.failure.reason === 'RegistryUnavailable') stopped ??= error;
       throw error;
     }
   }
 
+  /** What Arborist would make a node of, and an edge for each dependency. */
+  function count(manifest: Manifest): Manifest {
+    const { name, version, dependencies, optionalDependencies, peerDependencies } = manifest;
+    const id = `${name}@${version}`;
+    const required = Object.keys({ ...peerDependencies, ...dependencies, ...optionalDependencies }).length;
+    seen.add(id);
+    if (required > candidates) stopped ??= tooMany(`${id} needs ${required} packages`, candidates, [name]);
+    if (seen.size > candidates) stopped ??= tooMany(`The source needs more than ${candidates} packages`, candidates);
+    if (stopped !== undefined) throw stopped;
+    return manifest;
+  }
+
   return {
-    away: () => away,
+    stopped: () => stopped,
     manifests: async (spec) => {
       signal.throwIfAborted();
+      if (stopped !== undefined) throw stopped;
       const { name, fetchSpec, registry } = spec.subSpec ?? spec;
       if (registry !== true || name === null)
         throw new InstallError(
@@ -77,10 +91,17 @@ export function manifestsOf(
         );
       const pending = packuments.get(name) ?? packument(name);
       packuments.set(name, pending);
-      return checked(pick(await pending, fetchSpec ?? ''));
+      return checked(count(pick(await pending, fetchSpec ?? '')));
     },
   };
 }
+
+const tooMany = (what: string, limit: number, packages: string[] = []): InstallError =>
+  new InstallError(
+    'PackageTooLarge',
+    `${what}, those for other platforms included, but at most ${limit} are allowed. Depend on fewer.`,
+    packages,
+  );
 
 function pick(packument: Packument, range: string): Manifest {
   try {
@@ -90,7 +111,7 @@ function pick(packument: Packument, range: string): Manifest {
     const hint = latest === undefined ? '' : ` The latest is ${latest}.`;
     throw new InstallError(
       'PackageNotFound',
-      `The registry has no version of ${packument.name} that fits ${JSON.stringify(range)}.${hint}`,
+      `The registry has no version of ${packument.name} that satisfies ${JSON.stringify(range)}.${hint}`,
       [packument.name],
     );
   }
@@ -106,14 +127,16 @@ function checked({
   const id = `${name}@${version}`;
   const integrity = strongestIntegrity(dist.integrity ?? '');
   if (integrity === undefined)
-    throw new InstallError('PackageRefused', `${id} cannot be used: the registry gives no SHA-512 integrity for it.`, [
-      name,
-    ]);
+    throw new InstallError(
+      'PackageRefused',
+      `${id} cannot be used: the registry has no SHA-512 integrity hash for it.`,
+      [name],
+    );
   const bundled = bundleDependencies === true ? Object.keys(dependencies) : bundleDependencies || [];
   refuseForeign(manifest, bundled);
   return {
     ...manifest,
-    // What is optional stands in both, as registries write it.
+    // Optional dependencies are in both, as registries write them.
     dependencies: Object.fromEntries(
       Object.entries(dependencies).filter(([other]) => !Object.hasOwn(optionalDependencies, other)),
     ),
@@ -126,7 +149,7 @@ function checked({
   };
 }
 
-/** What a package must have has to come from the registry; what it can do without is left out where it does not. */
+/** Required dependencies must come from the registry; optional ones that do not are left out. */
 function refuseForeign(
   { name, version, dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta }: Omit<Manifest, 'dist'>,
   bundled: string[],
@@ -149,6 +172,6 @@ function refuseForeign(
 const fromRegistry = (specs: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(specs).filter(([name, spec]) => specProblem(name, spec) === undefined));
 
-/** Arborist wants to see an address. It is never called: the registry names the real one when a tarball is fetched. */
+/** Arborist requires an address. It is never requested: the registry names the real one when a tarball is fetched. */
 export const placeholder = (name: string, version: string): string =>
   `https://registry.invalid/${name}/-/${name.replace(/^.*\//, '')}-${version}.tgz`;

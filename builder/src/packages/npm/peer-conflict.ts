@@ -22,18 +22,17 @@ export interface PeerConflict {
   peerConflict?: { current?: There | null; peer?: There | null } | null;
 }
 
-/** Says which package needs which other, and what stands against it. */
+/** Says which package needs which other one, and what conflicts with it. */
 export function peerConflict({ edge, current, peerConflict: peers }: PeerConflict): InstallError {
   const requirement = peers?.peer?.dependents?.[0] ?? edge;
-  if (!requirement)
-    return new InstallError('PackageConflict', 'Packages require versions of each other that conflict.');
-  const message = `${label(requirement.from)} needs ${requirement.name}@${requirement.spec} beside it, and ${describe(peers?.current ?? current)}. Choose versions that fit.`;
+  if (!requirement) return new InstallError('PackageConflict', 'Packages require conflicting versions of each other.');
+  const message = `${label(requirement.from)} needs ${requirement.name}@${requirement.spec} beside it, but ${describe(peers?.current ?? current)}. Choose compatible versions.`;
   return new InstallError('PackageConflict', message, [requirement.from?.name ?? requirement.name, requirement.name]);
 }
 
 function describe(there: There | null | undefined): string {
-  if (!there) return 'another is there';
-  const dependents = there.dependents?.map(({ from }) => label(from)).join(' and ') || 'another';
+  if (!there) return 'another version is installed';
+  const dependents = there.dependents?.map(({ from }) => label(from)).join(' and ') || 'another package';
   return `${dependents} needs ${there.name}@${there.version}`;
 }
 

@@ -1,7 +1,8 @@
+import { PACKAGE_FAILURE_REASONS } from '@wherry/core/resources/conditions.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { z } from 'zod';
 import { lockEntrySchema, type LockEntry } from '../check-lock.ts';
-import type { PackageFailureReason, RegistryOptions } from '../package-registry.ts';
+import type { RegistryOptions } from '../package-registry.ts';
 import type { RootManifest } from '../plan-install.ts';
 
 /** Of a line either way: the answer about a thousand packages is the longest. */
@@ -18,10 +19,12 @@ interface Configure {
 export interface InstallLimits {
   /** Packages that one source may have. */
   packages: number;
+  /** Packages that one resolution may consider. */
+  candidates: number;
   /** Bytes of one tarball, and of the registry's answer about one package. */
   tarballBytes: number;
   metadataBytes: number;
-  /** A connection that says nothing for so long has failed. */
+  /** A connection that is silent for this long has failed. */
   silenceMs: number;
 }
 export interface ResolveOrder {
@@ -58,8 +61,8 @@ const rootManifest = z.custom<RootManifest>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 );
 /**
- * What the program beside requests, over the installer's socket. It reads untrusted input, so that each line is
- * checked; and it cannot configure: whoever names the registry gets the token.
+ * What the program beside requests, over the installer's socket. Requests are untrusted input, so each line is checked;
+ * and they cannot configure the registry, because whoever names the registry gets the token.
  */
 export const socketOrderSchema = z.discriminatedUnion('type', [
   z.strictObject({
@@ -80,22 +83,8 @@ export const socketOrderSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('cancel'), id: orderId }),
 ]);
 
-const REASONS = [
-  'ManifestInvalid',
-  'PackageRefused',
-  'LockOutdated',
-  'PackageNotFound',
-  'PackageConflict',
-  'RegistryUnavailable',
-  'PackageCorrupt',
-  'PackageTooLarge',
-  // Of the installer behind a socket, whose own process is slow.
-  'InstallTimeout',
-  'InstallFailed',
-] as const satisfies readonly PackageFailureReason[];
-
 const failureSchema = z.object({
-  reason: z.enum(REASONS),
+  reason: z.enum(PACKAGE_FAILURE_REASONS),
   message: z.string(),
   /** The packages that the failure is about, and who required them: for the place of the message. */
   packages: z.array(z.string()),
@@ -103,7 +92,7 @@ const failureSchema = z.object({
 type InstallFailure = z.infer<typeof failureSchema>;
 
 const id = z.int();
-/** What the install process says, or the installer for it. It reads untrusted input, so that each line is checked. */
+/** What the install process, or the installer for it, sends. It reads untrusted input, so each line is checked. */
 export const installReportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('resolved'), id, packages: z.record(z.string(), lockEntrySchema) }),
   z.object({ type: z.literal('chunk'), id, base64: z.string() }),

@@ -1,6 +1,6 @@
 import { getCACertificates } from 'node:tls';
 import { Agent, ProxyAgent, fetch, type Dispatcher, type Response } from 'undici';
-import { matchesIntegrity } from '../integrity.ts';
+import { matchesIntegrity } from '../../blob-exchange/integrity.ts';
 import type { RegistryOptions } from '../package-registry.ts';
 import { InstallError, type InstallLimits } from './protocol.ts';
 
@@ -15,11 +15,11 @@ export interface Packument {
   versions: Record<string, { name: string; version: string; dist?: { tarball?: string; integrity?: string } }>;
 }
 
-/** One registry, over HTTP: the only thing that opens connections here. */
+/** One registry, over HTTP: the only code that opens connections here. */
 export interface RegistryClient {
-  /** What there is of a package. @throws InstallError. */
+  /** The metadata of a package. @throws InstallError. */
   packument(name: string, signal: AbortSignal): Promise<Packument>;
-  /** The bytes of a version, which have the integrity. @throws InstallError. */
+  /** The bytes of a version, which match the integrity. @throws InstallError. */
   tarball(wanted: { name: string; version: string; integrity: string }, signal: AbortSignal): Promise<Buffer>;
 }
 
@@ -35,7 +35,7 @@ export function createRegistryClient(registry: RegistryOptions, limits: InstallL
     const tooLarge = () =>
       new InstallError(
         'PackageTooLarge',
-        `What the registry says of ${name} is longer than ${limits.metadataBytes} bytes.`,
+        `The metadata of ${name} in the registry is larger than ${limits.metadataBytes} bytes.`,
         [name],
       );
     return orUnavailable(name, signal, async () => {
@@ -73,7 +73,7 @@ export function createRegistryClient(registry: RegistryOptions, limits: InstallL
     if (matchesIntegrity(bytes, integrity)) return bytes;
     throw new InstallError(
       'PackageCorrupt',
-      `What the registry sent as ${label} does not have the integrity ${integrity}.`,
+      `The tarball of ${label} that the registry sent does not match the integrity hash ${integrity}.`,
       [name],
     );
   }
@@ -116,7 +116,9 @@ interface Get {
   signal: AbortSignal;
 }
 
-/** One request and its redirects. The token goes to the registry's own origin alone, whatever a redirect says (B3). */
+/**
+ * One request and its redirects. The token is sent only to the registry's own origin, whatever a redirect says (B3).
+ */
 async function get(
   { base, token, dispatcher }: RegistryOrigin,
   { about, url, headers, signal }: Get,
@@ -139,15 +141,14 @@ async function get(
       throw unavailable(about, `it redirects to ${next.protocol}`);
     target = next;
   }
-  throw unavailable(about, 'it redirects in circles');
+  throw unavailable(about, 'it redirects in a loop');
 }
 
-/** @throws InstallError for an address that is none, or not of HTTP. */
+/** @throws InstallError for an address that is invalid or not HTTP. */
 function tarballUrl({ name, versions }: Packument, version: string): URL {
   const address = versions[version]?.dist?.tarball;
   const url = address === undefined ? null : URL.parse(address);
-  if (url === null)
-    throw new InstallError('PackageNotFound', `The registry has no ${name}@${version} any more.`, [name]);
+  if (url === null) throw new InstallError('PackageNotFound', `The registry no longer has ${name}@${version}.`, [name]);
   if (/^https?:$/.test(url.protocol)) return url;
   throw new InstallError('PackageRefused', `The registry's address for ${name}@${version} is neither http nor https.`, [
     name,
@@ -173,8 +174,8 @@ async function expectOk(about: string, response: Response): Promise<void> {
   if (response.status === 404)
     throw new InstallError('PackageNotFound', `The registry has no package ${about}.`, [name]);
   if (response.status === 401 || response.status === 403)
-    throw unavailable(about, `it answered ${response.status}: it does not accept the token`);
-  throw unavailable(about, `it answered ${response.status}`);
+    throw unavailable(about, `it answered with status ${response.status}: it does not accept the token`);
+  throw unavailable(about, `it answered with status ${response.status}`);
 }
 
 async function readBody(response: Response, limit: number, tooLarge: () => InstallError): Promise<Buffer> {
@@ -197,7 +198,7 @@ function parsePackument(name: string, bytes: Buffer): Packument {
   }
   const found = value as Partial<Packument> | null;
   if (typeof found?.versions !== 'object' || found.versions === null)
-    throw unavailable(name, 'its answer is not about a package');
+    throw unavailable(name, 'its answer does not describe a package');
   return { ...found, versions: found.versions, name };
 }
 
@@ -221,13 +222,13 @@ async function orUnavailable<T>(about: string, signal: AbortSignal, request: () 
 
 const CAUSES: Record<string, string> = {
   ECONNREFUSED: 'it refuses connections (ECONNREFUSED)',
-  ECONNRESET: 'it cut the connection (ECONNRESET)',
-  ENOTFOUND: 'its name is not known (ENOTFOUND)',
-  EAI_AGAIN: 'its name cannot be looked up now (EAI_AGAIN)',
-  UND_ERR_CONNECT_TIMEOUT: 'it does not accept the connection in time',
-  UND_ERR_HEADERS_TIMEOUT: 'it does not answer in time',
+  ECONNRESET: 'it reset the connection (ECONNRESET)',
+  ENOTFOUND: 'its host name does not resolve (ENOTFOUND)',
+  EAI_AGAIN: 'its host name cannot be resolved at the moment (EAI_AGAIN)',
+  UND_ERR_CONNECT_TIMEOUT: 'it did not accept the connection in time',
+  UND_ERR_HEADERS_TIMEOUT: 'it did not answer in time',
   UND_ERR_BODY_TIMEOUT: 'it stopped in the middle of its answer',
-  UND_ERR_SOCKET: 'it cut the connection',
+  UND_ERR_SOCKET: 'it closed the connection',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted (SELF_SIGNED_CERT_IN_CHAIN)',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)',

@@ -1,7 +1,7 @@
 import { isDomainError, type ErrorDetail } from '@wherry/core/errors.ts';
 import { KINDS, type Kind } from '@wherry/core/resources/kinds.ts';
 import { API_VERSION } from '@wherry/core/resources/meta.ts';
-import { applyCreate, applyStatus } from '@wherry/core/store/transitions.ts';
+import { applyCreate, applyStatus } from '@wherry/core/store-rules/transitions.ts';
 import type { NewResource } from '@wherry/core/ports/resource-store.ts';
 import { Agent, fetch } from 'undici';
 import type { ApiServer } from '../../testing/api-server.ts';

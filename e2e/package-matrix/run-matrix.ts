@@ -1,0 +1,34 @@
+import type { ApiClient } from '../testing/api-client.ts';
+import type { Service } from '../testing/embedded-service.ts';
+import type { Row } from './matrix.ts';
+import { runRow, type Outcome } from './run-row.ts';
+
+/** Two builds at once keep two cores busy; the memory of more instances would be wasted. */
+const CONCURRENCY = 2;
+
+/** Runs all rows, two at a time, and prints its progress. @returns the future outcome of each row, by its name. */
+export function runMatrix(rows: readonly Row[], service: Service, api: ApiClient): Map<string, Promise<Outcome>> {
+  const waiting = rows.map((row) => ({ row, outcome: Promise.withResolvers<Outcome>() }));
+  const outcomes = new Map(waiting.map(({ row, outcome }) => [row.name, outcome.promise]));
+  // Whoever awaits an outcome gets its failure.
+  for (const outcome of outcomes.values()) outcome.catch(() => undefined);
+  const queue = waiting.values();
+  let done = 0;
+  const work = async (): Promise<void> => {
+    for (const { row, outcome } of queue) {
+      const result = runRow(row, service, api);
+      await result.then(outcome.resolve, outcome.reject);
+      done += 1;
+      console.log(
+        `${String(done).padStart(3)}/${rows.length} ${await result.then(line, (error: unknown) => `${row.name}: ${String(error).slice(0, 300)}`)}`,
+      );
+    }
+  };
+  void Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return outcomes;
+}
+
+const line = ({ name, answer, failure, bytes = 0, firstMs = 0, editMs = 0 }: Outcome): string =>
+  failure === undefined
+    ? `${name}: ${answer?.status ?? 0}, ${Math.round(bytes / 1024)} KiB, first ${Math.round(firstMs)} ms, edit ${Math.round(editMs)} ms`
+    : `${name}: ${failure.reason}: ${failure.message.slice(0, 300)}`;

@@ -1,0 +1,4 @@
+/** @param file a test file's path */
+export function needsCluster(file: string): boolean {
+  return /(^|\/)cluster-suites\//.test(file);
+}

@@ -1,0 +1,15 @@
+import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import type { LogBounds } from './log-database.ts';
+import type { LogQuery } from './telemetry-store.ts';
+
+/** The options that the worker is started with. */
+export interface TelemetryWorkerData extends LogBounds {
+  file: string;
+}
+
+/** The operations of the worker. */
+export type TelemetryOperation =
+  | { operation: 'write'; entries: LogEntry[] }
+  | { operation: 'query'; query: LogQuery }
+  | { operation: 'knows'; functionName: string }
+  | { operation: 'trim'; maxPerFunction: number; oldest: number | undefined };

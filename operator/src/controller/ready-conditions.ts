@@ -1,0 +1,31 @@
+import { setConditions, type ConditionDecision } from '@wherry/core/resources/conditions.ts';
+import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
+import type { Condition } from '@wherry/core/resources/meta.ts';
+
+/** Why an object is not Ready. */
+export type Problem = Pick<ConditionDecision, 'reason' | 'message'>;
+
+/** Why an object is not Ready that is deleted, but is held by its finalizers. */
+export function deletingProblem({ kind, metadata }: Resource): Problem | undefined {
+  const { name, deletionTimestamp, finalizers = [] } = metadata;
+  if (deletionTimestamp === undefined) return undefined;
+  return {
+    reason: 'Deleting',
+    message: `The ${kind} ${name} is being deleted: it goes once its finalizers are removed (${finalizers.join(', ')}).`,
+  };
+}
+
+/** The conditions of an object about which there is nothing to say but whether it is Ready. */
+export function readyConditions(
+  resource: Resource<Exclude<Kind, 'Function'>>,
+  found: Problem | undefined,
+  now: number,
+): Condition[] {
+  const { status, metadata } = resource;
+  const problem = deletingProblem(resource) ?? found;
+  const ready: ConditionDecision =
+    problem === undefined
+      ? { type: 'Ready', status: 'True', reason: 'Ready', message: '' }
+      : { type: 'Ready', status: 'False', ...problem };
+  return setConditions(status.conditions, [ready], { generation: metadata.generation, now });
+}

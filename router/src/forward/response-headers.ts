@@ -1,0 +1,41 @@
+import { OUTCOME_HEADER } from '@wherry/core/feed/invocation.ts';
+import { hopByHop } from './hop-by-hop.ts';
+import { eachHeader } from '../headers/raw-headers.ts';
+
+/** A function's response headers as the caller gets them. */
+interface ResponseHeaders {
+  headers: string[];
+  /**
+   * How the call ended according to the runtime: the handler threw, was too slow, or had no slot. `ok` where it reports
+   * nothing.
+   */
+  outcome: 'ok' | 'error' | 'timeout' | 'full';
+}
+
+/**
+ * Drops hop-by-hop headers (R4) and those that only the router may set: `X-Wherry-*`, `X-Request-Id`, and the CORS
+ * headers where CORS is configured. A 204 has no length.
+ * @param own what the router adds.
+ */
+export function responseHeaders(
+  rawHeaders: readonly string[],
+  status: number,
+  options: { own: readonly string[]; replacesCors: boolean },
+): ResponseHeaders {
+  const endsHere = hopByHop(rawHeaders);
+  const headers: string[] = [];
+  let outcome: ResponseHeaders['outcome'] = 'ok';
+  eachHeader(rawHeaders, (lower, value, name) => {
+    if (lower === OUTCOME_HEADER && (value === 'error' || value === 'timeout' || value === 'full')) outcome = value;
+    if (endsHere(lower) || isRouters(lower, options.replacesCors)) return;
+    if (status === 204 && lower === 'content-length') return;
+    headers.push(name, value);
+  });
+  headers.push(...options.own);
+  return { headers, outcome };
+}
+
+function isRouters(lower: string, replacesCors: boolean): boolean {
+  if (lower.startsWith('x-wherry-') || lower === 'x-request-id') return true;
+  return replacesCors && lower.startsWith('access-control-');
+}
