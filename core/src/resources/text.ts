@@ -9,7 +9,7 @@ export function textSchema(min: number, max: number): z.ZodString {
   const base = min === 0 ? z.string() : z.string().min(min);
   return base
     .refine((value) => value.length <= max || [...value].length <= max, {
-      message: `must be at most ${max} characters`,
+      message: `must have at most ${max} characters`,
       params: inKubernetes({ keywords: { maxLength: max } }),
     })
     .meta({ maxLength: max });

@@ -12,7 +12,7 @@ const FORBIDDEN_ESCAPE = /%(?:2f|5c|00)/i;
  * @throws RangeError with a sentence that says what is wrong.
  */
 export function parseRoute(pattern: string): RouteSegment[] {
-  if (pattern.length > 512) throw new RangeError('must be at most 512 characters');
+  if (pattern.length > 512) throw new RangeError('must have at most 512 characters');
   if (!pattern.startsWith('/')) throw new RangeError('must begin with /');
   if (pattern === '/') return [];
   if (pattern.endsWith('/')) throw new RangeError('must not end with / (only / itself does)');

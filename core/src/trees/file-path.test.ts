@@ -96,8 +96,8 @@ describe('F1: the path of a file', () => {
     ['.git/config', 'must not lie under .git/'],
     ['a/.GIT/config', 'must not lie under .git/'],
     ['\ud800', 'must be well-formed Unicode'],
-    ['a'.repeat(1025), 'must be at most 1024 bytes'],
-    ['ä'.repeat(513), 'must be at most 1024 bytes'],
+    ['a'.repeat(1025), 'must have at most 1024 bytes'],
+    ['ä'.repeat(513), 'must have at most 1024 bytes'],
   ])('%j: %s', (text, problem) => {
     expect(filePathProblem(text)).toBe(problem);
   });

@@ -6,7 +6,7 @@ const MAX_PATH_BYTES = 1024;
 /** What a path must not be or hold, and the sentence's end that says so. */
 const RULES: [broken: (path: string) => boolean, problem: string][] = [
   [(path) => path === '', 'must not be empty'],
-  [(path) => Buffer.byteLength(path) > MAX_PATH_BYTES, `must be at most ${MAX_PATH_BYTES} bytes`],
+  [(path) => Buffer.byteLength(path) > MAX_PATH_BYTES, `must have at most ${MAX_PATH_BYTES} bytes`],
   [(path) => !path.isWellFormed(), 'must be well-formed Unicode'],
   [(path) => path.includes('\\'), 'must not contain a backslash'],
   [(path) => path.startsWith('/'), 'must not be absolute'],

@@ -12,7 +12,7 @@ const comment = textSchema(0, 1024).nullish();
 const value = z
   .string()
   .min(1)
-  .refine((text) => Buffer.byteLength(text) <= MAX_VALUE_BYTES, `must be at most ${MAX_VALUE_BYTES} bytes as UTF-8`)
+  .refine((text) => Buffer.byteLength(text) <= MAX_VALUE_BYTES, `must have at most ${MAX_VALUE_BYTES} bytes as UTF-8`)
   .meta({ maxLength: MAX_VALUE_BYTES })
   .describe('At most 64 KiB as UTF-8');
 
