@@ -41,6 +41,7 @@ export async function startEmbeddedManager(
   });
   parts.defer(() => manager.stop());
   parts.defer(() => listener.drain());
+  parts.defer(() => manager.endStreams());
   // The key of a first start is shown once, so nothing that is likely to fail may happen between creating and showing
   // it.
   const { managementKey } = await ensureFirstStart({ ...options, managementKey: config.managementKey });

@@ -27,6 +27,7 @@ import { functionRoutes } from './functions/function-routes.ts';
 import { FunctionService } from './functions/function-service.ts';
 import { buildListener } from './http/build-listener.ts';
 import type { Route } from './http/endpoint.ts';
+import { EventStreams } from './http/event-stream.ts';
 import { keyGroupRoutes } from './key-groups/key-group-routes.ts';
 import { KeyGroupService } from './key-groups/key-group-service.ts';
 import { keyRoutes } from './keys/key-routes.ts';
@@ -78,6 +79,8 @@ export interface Manager {
   listener: RequestListener;
   /** Resolves once authentication knows all keys; before, every key is refused. */
   start(): Promise<void>;
+  /** Ends event streams, which would not end by themselves, and refuses others: call it before requests drain. */
+  endStreams(): void;
   stop(): Promise<void>;
 }
 
@@ -102,11 +105,14 @@ export function buildManager(options: ManagerOptions): Manager {
   const operator = new AwaitOperator({ functions, clock, limitMs: options.awaitOperatorMs ?? 0 });
   const trail = new AuditTrail({ store: options.audit, clock, logger });
 
+  const streams = new EventStreams(clock);
+
   const listener = buildListener({
     routes: apiRoutes(options, { store, reader, access, barrier, lock, operator }),
     authenticate: access.authenticate,
     claimantOf: access.claimantOf,
     auditor: new Auditor(trail, clock, (text) => access.holderOf(text) !== undefined),
+    streams,
     clock,
     logger,
     metrics: options.metrics,
@@ -124,6 +130,7 @@ export function buildManager(options: ManagerOptions): Manager {
       await Promise.all(informers.map((informer) => informer.start()));
       retain(settings.get(SETTINGS_NAME), options);
     },
+    endStreams: () => streams.drain(),
     async stop() {
       bounded?.stop();
       stopRetention();

@@ -11,6 +11,7 @@ import { trustedNetworks } from '@wherry/service/trusted-networks.ts';
 import type { AuditActor } from '../audit/audit-record.ts';
 import type { Auditor } from '../audit/auditor.ts';
 import type { Route } from './endpoint.ts';
+import type { EventStreams } from './event-stream.ts';
 import { toDomainError } from './error-mapper.ts';
 import { mountEndpoints, unauthorized, type RequestState } from './mount-endpoints.ts';
 import type { Principal } from './principal.ts';
@@ -24,6 +25,7 @@ interface ListenerOptions {
   /** Who a request without valid credentials claims to be; undefined where it has no key at all. */
   claimantOf: (request: IncomingMessage) => AuditActor | undefined;
   auditor: Auditor;
+  streams: EventStreams;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
@@ -94,7 +96,7 @@ export function buildListener(options: ListenerOptions): RequestListener {
 type Handle = (request: IncomingMessage, response: ServerResponse, next: (thrown: unknown) => void) => void;
 
 function buildApp(
-  { clock, routes, auditor, metrics }: ListenerOptions,
+  { clock, routes, auditor, metrics, authenticate, streams }: ListenerOptions,
   stateOf: (request: IncomingMessage) => RequestState,
 ): Handle {
   const app = express();
@@ -102,7 +104,7 @@ function buildApp(
   app.set('strict routing', true);
   app.set('case sensitive routing', true);
   const duration = metrics.histogram(METRICS.managementRequestDuration);
-  app.use(mountEndpoints({ routes, stateOf, auditor, clock, duration }));
+  app.use(mountEndpoints({ routes, stateOf, auditor, clock, duration, authenticate, streams }));
   app.use((request, response) => {
     requireKnownCaller(request, stateOf(request));
     throw notFound(`There is nothing at this path: ${response.req.url.split('?', 1)[0] ?? ''}`);

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { ErrorCode } from '@wherry/core/errors.ts';
 import type { AuditObject } from '../audit/audit-record.ts';
+import type { EventStream } from './event-stream.ts';
 import type { Permission, Principal } from './principal.ts';
 
 type QuerySchema = z.ZodObject;
@@ -26,6 +27,8 @@ type RequestBody<B extends JsonSchema> =
 /** The body of a good answer. `bytes` beside a schema: negotiated by `Accept`. */
 interface ReplyBody<R extends JsonSchema> {
   json?: R;
+  /** Server-sent events, each with data of this schema; a client resumes by `Last-Event-ID`. */
+  events?: { data: z.ZodType; description: string };
   bytes?: { type: string; description: string };
 }
 
@@ -104,6 +107,8 @@ export interface Reply<T> {
   headers?: Record<string, string>;
   json?: T;
   bytes?: Readable;
+  /** Sends events until `stream.closed`. */
+  events?: (stream: EventStream) => void;
   /** What was changed, or whose values are in the answer: a record each (M9). */
   objects?: readonly ActedOn[];
 }

@@ -7,6 +7,7 @@ import type { Histogram } from '@wherry/core/ports/metrics.ts';
 import type { AuditedCaller, Auditor } from '../audit/auditor.ts';
 import { BodyBudget } from './body-budget.ts';
 import type { AnyEndpoint, Call, Reply, Route } from './endpoint.ts';
+import { EVENT_STREAM, type EventStreams } from './event-stream.ts';
 import { ERROR_ANSWERS, toDomainError } from './error-mapper.ts';
 import { readJson, refuseEncoding, requireJsonType } from './json-body.ts';
 import { mayUse, type Principal } from './principal.ts';
@@ -21,6 +22,9 @@ interface MountOptions {
   stateOf: (request: IncomingMessage) => RequestState;
   auditor: Auditor;
   clock: Pick<Clock, 'monotonic' | 'after'>;
+  /** Whom a request's credentials identify now: a stream may outlive them. */
+  authenticate: (request: IncomingMessage) => Principal | undefined;
+  streams: EventStreams;
   /** Labels `operation` and `code`. */
   duration: Histogram;
 }
@@ -116,7 +120,8 @@ async function answer(
     await act?.done(reply.objects ?? []);
     const status = reply.status ?? endpoint.status;
     observe(status);
-    await send(endpoint, { ...reply, status }, response);
+    if (reply.events === undefined) await send(endpoint, { ...reply, status }, response);
+    else sendEvents(endpoint, reply.events, options, response);
   } catch (error) {
     const { code } = toDomainError(error);
     act?.failed(code);
@@ -219,4 +224,19 @@ async function send(
   const schema = endpoint.reply.json as z.ZodType | undefined;
   if (schema === undefined) throw new Error(`${endpoint.operationId} declares no JSON answer`);
   return sendJson(response, reply.status, schema.parse(reply.json), headers);
+}
+
+/** @throws DomainError where no more streams may be opened. */
+function sendEvents(
+  endpoint: AnyEndpoint,
+  begin: NonNullable<Reply<unknown>['events']>,
+  { streams, authenticate }: Pick<MountOptions, 'streams' | 'authenticate'>,
+  response: ServerResponse,
+): void {
+  const data = endpoint.reply.events?.data;
+  if (data === undefined) throw new Error(`${endpoint.operationId} declares no events`);
+  const { req: request } = response;
+  if (request.method === 'HEAD') return sendEmpty(response, endpoint.status, { 'Content-Type': EVENT_STREAM });
+  const isAllowed = (): boolean => mayUse(endpoint.permission, authenticate(request));
+  begin(streams.open(response, { data, isAllowed }));
 }

@@ -6,6 +6,7 @@ import { Auditor } from '../audit/auditor.ts';
 import { ALL_ENDPOINTS } from '../openapi/all-endpoints.ts';
 import { KEY, rawRequest, startTestManager, type TestManager } from '../testing/test-manager.ts';
 import { endpoint, type AnyEndpoint } from './endpoint.ts';
+import { EventStreams } from './event-stream.ts';
 import { InProcessAuditStore } from '../testing/in-process-audit-store.ts';
 import { mountEndpoints, type RequestState } from './mount-endpoints.ts';
 import { mayUse } from './principal.ts';
@@ -27,6 +28,8 @@ const rest = {
   ),
   clock: new FakeClock(),
   duration: { observe: () => undefined },
+  authenticate: () => undefined,
+  streams: new EventStreams(new FakeClock()),
 };
 
 describe('permissions (M5): every route with every credential', () => {

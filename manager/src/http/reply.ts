@@ -6,7 +6,7 @@ import { endAfterBody } from '@wherry/service/end-after-body.ts';
 import { ERROR_ANSWERS, errorBody } from './error-mapper.ts';
 
 /** On every answer of the API: it is data, never a page, and must not be cached. */
-const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+export const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 
 type Headers = Record<string, string>;
 

@@ -69,7 +69,11 @@ function operation(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
     tags: [tag],
     summary,
     ...(permission === 'public' ? { security: [] } : {}),
-    parameters: [...pathParameters(endpoint, schemas), ...queryParameters(endpoint, schemas)],
+    parameters: [
+      ...pathParameters(endpoint, schemas),
+      ...queryParameters(endpoint, schemas),
+      ...(endpoint.reply.events === undefined ? [] : [LAST_EVENT_ID]),
+    ],
     ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, schemas) }),
     responses: { ...goodAnswers(endpoint, schemas), ...errorAnswers(endpoint) },
   };
@@ -87,6 +91,15 @@ function pathParameters(endpoint: AnyEndpoint, schemas: JsonSchemas): Json[] {
       : { description: 'Path in the source, URL-encoded; %2F and plain slashes are equivalent' }),
   }));
 }
+
+/** A browser's EventSource sends it by itself when it connects again. */
+const LAST_EVENT_ID: Json = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'The id of the last event that was received: the stream goes on after it',
+  schema: { type: 'string' },
+};
 
 /** Another text is no id of anything: 404. */
 function parameterSchema(name: string, schemas: JsonSchemas): Json {
@@ -125,10 +138,15 @@ function requestBody(body: NonNullable<AnyEndpoint['body']>, schemas: JsonSchema
 }
 
 function goodAnswers(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
-  const { json, bytes } = endpoint.reply as { json?: z.ZodType; bytes?: { type: string; description: string } };
+  const { json, bytes, events } = endpoint.reply as {
+    json?: z.ZodType;
+    bytes?: { type: string; description: string };
+    events?: { data: z.ZodType; description: string };
+  };
   const content = {
     ...(json === undefined ? {} : { 'application/json': { schema: schemas.of(json, 'output') } }),
     ...(bytes === undefined ? {} : { [bytes.type]: { schema: { description: bytes.description } } }),
+    ...(events === undefined ? {} : { 'text/event-stream': eventsOf(events, schemas) }),
   };
   const links = endpoint.status === 201 && json !== undefined ? linksOf(endpoint, json, ALL_ENDPOINTS) : undefined;
   const good = {
@@ -138,6 +156,18 @@ function goodAnswers(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
   };
   const other = endpoint.otherStatus === 304 ? { description: 'Not changed since If-None-Match' } : good;
   return { [endpoint.status]: good, ...(endpoint.otherStatus === undefined ? {} : { [endpoint.otherStatus]: other }) };
+}
+
+/** The media type is text; the schema of an event's data stands beside it, as OpenAPI 3.2 does. */
+function eventsOf({ data, description }: { data: z.ZodType; description: string }, schemas: JsonSchemas): Json {
+  return {
+    schema: {
+      type: 'string',
+      description,
+      contentMediaType: 'text/event-stream',
+      contentSchema: schemas.of(data, 'output'),
+    },
+  };
 }
 
 /** In the order in which errors are declared. */

@@ -95,6 +95,7 @@ async function compose(
   parts.defer(() => manager.stop());
   const management = await listenManagement(whenReady(state, manager.listener), config, clock);
   parts.defer(() => management.close());
+  parts.defer(() => manager.endStreams());
   const stopping = new AbortController();
   beginWork(
     {
