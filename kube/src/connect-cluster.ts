@@ -2,6 +2,7 @@ import type { ClusterWorkloads } from '@wherry/core/ports/cluster-workloads.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import type { ObjectWrites } from '@wherry/core/ports/object-writes.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
 import { connectKube, type KubeClient } from './client/kube-client.ts';
@@ -10,6 +11,7 @@ import { EventRecorder } from './event-recorder.ts';
 import { LeaderElection } from './lease/leader-election.ts';
 import { createReferencedSecrets, type WatchedSecrets } from './referenced-secrets.ts';
 import { KubeStore } from './store/kube-store.ts';
+import { createObjectWrites } from './store/object-writes.ts';
 import { createSystemConfigMaps, createSystemSecrets } from './system-objects.ts';
 import { createDeploymentWorkloads, type DeploymentWorkloadsOptions } from './workloads/deployment-workloads.ts';
 
@@ -41,6 +43,11 @@ export class Cluster {
   /** Wherry's own objects. */
   store(): ResourceStore {
     return new KubeStore({ ...this.#options, client: this.#client });
+  }
+
+  /** Who writes those objects. */
+  objectWrites(): ObjectWrites {
+    return createObjectWrites({ ...this.#options, client: this.#client });
   }
 
   referencedSecrets(): WatchedSecrets {

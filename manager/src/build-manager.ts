@@ -5,13 +5,14 @@ import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import type { ObjectWrites } from '@wherry/core/ports/object-writes.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { createConfidentialReader, type ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
-import { createInformer } from '@wherry/service/informer.ts';
+import { createInformer, type Informer } from '@wherry/service/informer.ts';
 import { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { createKeyAccess, type KeyAccess } from './authentication/key-access.ts';
 import { Auditor } from './audit/auditor.ts';
@@ -19,6 +20,9 @@ import { auditRoutes } from './audit/audit-routes.ts';
 import { AuditService } from './audit/audit-service.ts';
 import type { AuditStore } from './audit/audit-store.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
+import { KubernetesAudit } from './audit/kubernetes-audit.ts';
+import { followWrites, type OwnWrites } from './audit/own-writes.ts';
+import type { KnowsKey } from './audit/without-keys.ts';
 import { FileService } from './files/file-service.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { SourceTrees } from './files/source-trees.ts';
@@ -46,8 +50,12 @@ import { sourceRoutes } from './sources/source-routes.ts';
 import { SourceService } from './sources/source-service.ts';
 import type { TelemetryStore } from './log-store/telemetry-store.ts';
 
+const DAY_MS = 86_400_000;
+
 export interface ManagerOptions {
   store: ResourceStore;
+  /** In a cluster, where others write the objects too; none on one machine. */
+  objectWrites?: ObjectWrites;
   content: ContentStore;
   keyRing: KeyRing;
   /** Filled before the manager starts. */
@@ -93,9 +101,10 @@ export function buildManager(options: ManagerOptions): Manager {
   const settings = createInformer({ ...watched, kind: 'Settings' });
   const functions = createInformer({ ...watched, kind: 'Function' });
   // Requests are answered in time; background work has no time limit.
+  const followed = followWrites(options.store);
   const bounded =
-    options.storeLimitMs === undefined ? undefined : boundedStore(options.store, clock, options.storeLimitMs);
-  const store = bounded ?? options.store;
+    options.storeLimitMs === undefined ? undefined : boundedStore(followed.store, clock, options.storeLimitMs);
+  const store = bounded ?? followed.store;
   const informers = [keys, groups, settings, functions];
 
   const reader = createConfidentialReader(options.keyRing, options.referencedSecrets);
@@ -104,6 +113,8 @@ export function buildManager(options: ManagerOptions): Manager {
   const lock = new KeyedLock();
   const operator = new AwaitOperator({ functions, clock, limitMs: options.awaitOperatorMs ?? 0 });
   const trail = new AuditTrail({ store: options.audit, clock, logger });
+  const knowsKey = (text: string): boolean => access.holderOf(text) !== undefined;
+  const others = kubernetesAudit(options, followed.own, settings, knowsKey);
 
   const streams = new EventStreams(clock);
 
@@ -111,7 +122,7 @@ export function buildManager(options: ManagerOptions): Manager {
     routes: apiRoutes(options, { store, reader, access, barrier, lock, operator }),
     authenticate: access.authenticate,
     claimantOf: access.claimantOf,
-    auditor: new Auditor(trail, clock, (text) => access.holderOf(text) !== undefined),
+    auditor: new Auditor(trail, clock, knowsKey),
     streams,
     clock,
     logger,
@@ -129,16 +140,30 @@ export function buildManager(options: ManagerOptions): Manager {
     async start() {
       await Promise.all(informers.map((informer) => informer.start()));
       retain(settings.get(SETTINGS_NAME), options);
+      others?.start();
     },
     endStreams: () => streams.drain(),
     async stop() {
       bounded?.stop();
       stopRetention();
       access.stop();
+      await others?.stop();
       await trail.stop();
       await Promise.all(informers.map((informer) => informer.stop()));
     },
   };
+}
+
+/** Undefined where nobody else writes the objects. */
+function kubernetesAudit(
+  { objectWrites, audit, clock, logger }: ManagerOptions,
+  own: OwnWrites,
+  settings: Informer<'Settings'>,
+  knowsKey: KnowsKey,
+): KubernetesAudit | undefined {
+  if (objectWrites === undefined) return undefined;
+  const retentionMs = (): number => auditDays(settings.get(SETTINGS_NAME)) * DAY_MS;
+  return new KubernetesAudit({ writes: objectWrites, own, store: audit, retentionMs, knowsKey, clock, logger });
 }
 
 interface RouteParts {
@@ -179,7 +204,11 @@ function retain(
   { telemetry, audit }: Pick<ManagerOptions, 'telemetry' | 'audit'>,
 ): void {
   telemetry.retain(retentionOf(settings));
-  audit.retain(Number(settingValue(settings?.spec.values, 'audit.retention-days')));
+  audit.retain(auditDays(settings));
+}
+
+function auditDays(settings: SettingsResource | undefined): number {
+  return Number(settingValue(settings?.spec.values, 'audit.retention-days'));
 }
 
 function retentionOf(settings: SettingsResource | undefined): Parameters<TelemetryStore['retain']>[0] {

@@ -20,6 +20,7 @@ async function start(): Promise<RunningProgram> {
     const cluster = await connectCluster({ kubeconfig, namespace, clock, logger });
     return {
       store: cluster.store(),
+      objectWrites: cluster.objectWrites(),
       referencedSecrets: cluster.referencedSecrets(),
       close: () => cluster.close(),
     };

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import supertest from 'supertest';
 import { ALL_ENDPOINTS } from '../openapi/all-endpoints.ts';
 import { KEY, rawRequest, startTestManager, type TestManager } from '../testing/test-manager.ts';
@@ -315,6 +318,32 @@ describe('audit records (M9)', () => {
       expect((await rawRequest(manager, { method: 'GET', path: '/api/audit/export?actor=nobody' })).body).toHaveLength(
         0,
       );
+    });
+
+    it('are read as the caller of the export reads them, and no further once it has left', async () => {
+      const [one] = await manager.audited();
+      const requestId = 'r'.repeat(500);
+      await manager.audit.append(Array.from({ length: 60_000 }, () => ({ ...one!, requestId })));
+      const query = manager.audit.query.bind(manager.audit);
+      let reads = 0;
+      manager.audit.query = (filter) => {
+        if (filter.limit === 1000) reads += 1;
+        return query(filter);
+      };
+      const { port } = manager.server.address() as AddressInfo;
+      const options = { host: '127.0.0.1', port, path: '/api/audit/export', headers: { 'x-api-key': KEY } };
+      const stalled = request(options).end();
+      const [answer] = (await once(stalled, 'response')) as [IncomingMessage];
+      answer.pause().on('error', () => undefined);
+      // What others read meanwhile comes after what this one would have read.
+      for (let other = 0; other < 60; other += 1) await page('?limit=1000');
+      expect(reads).toBeLessThan(40);
+      stalled.destroy();
+      await new Promise((resolve) => answer.once('close', resolve));
+      await page();
+      const before = reads;
+      for (let other = 0; other < 3; other += 1) await page();
+      expect(reads).toBe(before);
     });
 
     it('are cut short, not whole, when they cannot be read on', async () => {

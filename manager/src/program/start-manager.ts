@@ -125,7 +125,7 @@ async function compose(
 function managerOf(
   ports: Pick<
     ManagerOptions,
-    'store' | 'referencedSecrets' | 'telemetry' | 'audit' | 'content' | 'clock' | 'logger' | 'metrics'
+    'store' | 'objectWrites' | 'referencedSecrets' | 'telemetry' | 'audit' | 'content' | 'clock' | 'logger' | 'metrics'
   >,
   keys: KeyDirectory,
   { functionUrl, trustedProxies }: ManagerConfig,
