@@ -8,6 +8,7 @@ import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { openAuditStore } from '@wherry/manager/audit/open-audit-store.ts';
 import type { AuditStore } from '@wherry/manager/audit/audit-store.ts';
+import { openKeyLedger, type OwnedKeyLedger } from '@wherry/manager/key-ledger/open-key-ledger.ts';
 import { openTelemetryStore } from '@wherry/manager/log-store/open-telemetry-store.ts';
 import type { TelemetryStore } from '@wherry/manager/log-store/telemetry-store.ts';
 import { loadKeyFile } from './data-directory/key-file.ts';
@@ -22,6 +23,7 @@ export interface Stores {
   store: ResourceStore;
   content: ContentStore;
   telemetry: TelemetryStore;
+  keyLedger: OwnedKeyLedger;
   audit: AuditStore;
   keyRing: KeyRing;
   digestKey: KeyObject;
@@ -63,5 +65,7 @@ export async function openStores(
   const store = await openSqliteStore({ file: paths.database, namespace: NAMESPACE, clock });
   parts.defer(() => store.close());
   const content = await createFolderContentStore({ directory: paths.content, clock, logger });
-  return { store, content, telemetry: await telemetry, audit: await audit, keyRing, digestKey };
+  const keyLedger = await openKeyLedger({ store: await telemetry, clock, logger });
+  parts.defer(() => keyLedger.stop());
+  return { store, content, telemetry: await telemetry, keyLedger, audit: await audit, keyRing, digestKey };
 }

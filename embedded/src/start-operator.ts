@@ -4,6 +4,7 @@ import type { RegistrySettings } from '@wherry/builder/packages/create-package-r
 import { readRegistryOptions } from '@wherry/builder/packages/registry-config.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { KeyLedger } from '@wherry/core/ports/key-ledger.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
@@ -25,6 +26,7 @@ interface StartOperatorOptions {
   keyRing: KeyRing;
   digestKey: KeyObject;
   telemetry: TelemetrySink;
+  keyLedger: KeyLedger;
   functionUrl: string;
   /** The run directory, for the instances' sockets. */
   run: string;

@@ -32,6 +32,8 @@ import { FunctionService } from './functions/function-service.ts';
 import { buildListener } from './http/build-listener.ts';
 import type { Route } from './http/endpoint.ts';
 import { EventStreams } from './http/event-stream.ts';
+import type { OwnedKeyLedger } from './key-ledger/open-key-ledger.ts';
+import { notingUses } from './key-ledger/noting-uses.ts';
 import { keyGroupRoutes } from './key-groups/key-group-routes.ts';
 import { KeyGroupService } from './key-groups/key-group-service.ts';
 import { keyRoutes } from './keys/key-routes.ts';
@@ -62,6 +64,7 @@ export interface ManagerOptions {
   referencedSecrets: ReferencedSecrets;
   digestKey: KeyObject;
   telemetry: TelemetryStore;
+  keyLedger: OwnedKeyLedger;
   audit: AuditStore;
   clock: Clock;
   logger: Logger;
@@ -120,7 +123,7 @@ export function buildManager(options: ManagerOptions): Manager {
 
   const listener = buildListener({
     routes: apiRoutes(options, { store, reader, access, barrier, lock, operator }),
-    authenticate: access.authenticate,
+    authenticate: notingUses(access.authenticate, options),
     claimantOf: access.claimantOf,
     auditor: new Auditor(trail, clock, knowsKey),
     streams,
@@ -135,10 +138,15 @@ export function buildManager(options: ManagerOptions): Manager {
     if (name === SETTINGS_NAME) retain(object, options);
   });
 
+  const stopForgetting = keys.onChange((name, key) => {
+    if (key === undefined) options.keyLedger.forget([name]);
+  });
+
   return {
     listener,
     async start() {
       await Promise.all(informers.map((informer) => informer.start()));
+      options.keyLedger.forget(options.keyLedger.keys().filter((name) => keys.get(name) === undefined));
       retain(settings.get(SETTINGS_NAME), options);
       others?.start();
     },
@@ -146,6 +154,7 @@ export function buildManager(options: ManagerOptions): Manager {
     async stop() {
       bounded?.stop();
       stopRetention();
+      stopForgetting();
       access.stop();
       await others?.stop();
       await trail.stop();
@@ -178,7 +187,7 @@ interface RouteParts {
 
 /** All endpoints with what answers them. */
 function apiRoutes(options: ManagerOptions, { store, reader, access, barrier, lock, operator }: RouteParts): Route[] {
-  const { content, keyRing, clock, telemetry } = options;
+  const { content, keyRing, clock, telemetry, keyLedger } = options;
   const sources = new SourceService({ store, clock });
   const trees = new SourceTrees({ store, content, clock, lock });
   const scopedSecrets = new ScopedSecrets({ store, clock });
@@ -190,7 +199,7 @@ function apiRoutes(options: ManagerOptions, { store, reader, access, barrier, lo
     sourceRoutes(sources),
     fileRoutes(new FileService({ store, content, sources, trees })),
     keyGroupRoutes(keyGroups, barrier),
-    keyRoutes({ keys: new KeyService({ ...owned, keyRing, access, barrier }), groups: keyGroups, reader }),
+    keyRoutes({ keys: new KeyService({ ...owned, keyRing, access, barrier }), groups: keyGroups, reader, keyLedger }),
     secretRoutes(new SecretService({ store, keyRing, clock, lock }), reader),
     auditRoutes(new AuditService(options.audit)),
     logRoutes(new LogService({ store, telemetry })),

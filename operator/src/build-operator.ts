@@ -4,6 +4,7 @@ import type { Builder } from '@wherry/core/ports/builder.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { KeyLedger } from '@wherry/core/ports/key-ledger.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
@@ -41,6 +42,8 @@ interface OperatorOptions {
   digestKey: Uint8Array;
   /** Where log entries go; shared with the runtimes' feed. */
   logs: LogIntake;
+  /** Where routers' reports on the use of keys go. */
+  keyLedger: KeyLedger;
   /** Base of the function port's URLs, without a slash at its end. */
   functionUrl: string;
   /** Milliseconds after the start in which routers of an earlier operator may still reconnect. Default 0. */

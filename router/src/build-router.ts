@@ -10,6 +10,7 @@ import { Authenticator } from './auth/authenticate.ts';
 import { createChain } from './chain.ts';
 import { DemandReporter } from './feed/demand-reporter.ts';
 import { followFeed } from './feed/feed-client.ts';
+import { KeyUseReporter } from './key-use/key-use-reporter.ts';
 import { UndiciUpstream } from './upstream/undici-upstream.ts';
 import type { UpstreamAddress } from './upstream/upstream.ts';
 import { UpstreamConnections } from './upstream/upstream-connections.ts';
@@ -64,6 +65,7 @@ export function buildRouter(options: RouterOptions): Router {
   let feed: FeedChannel | undefined;
   const send = (message: RouterUp): void => feed?.send(message);
   const demand = new DemandReporter(clock, () => state.functions, send);
+  const keyUses = new KeyUseReporter(clock);
   const manager = options.managerAddress === undefined ? undefined : open(options.managerAddress);
   const budget = new CallBudget(capacity.calls);
   const recorder = new CallRecorder(clock, metrics, { log: (entry) => logs.write(entry), keys: () => state.keys });
@@ -72,6 +74,7 @@ export function buildRouter(options: RouterOptions): Router {
     logger,
     state,
     recorder,
+    keyUses,
     authenticator: new Authenticator(clock, new BadKeyThrottle(clock)),
     trusts,
     budget,
@@ -83,6 +86,7 @@ export function buildRouter(options: RouterOptions): Router {
   const connections = new Connections({ chain, clock, trusts, capacity, headersTimeoutMs, maxIdleMs });
   const server = createFront(connections, options.front);
   demand.start();
+  keyUses.start();
   return {
     server,
     isReady: () => state.ready,
@@ -90,16 +94,19 @@ export function buildRouter(options: RouterOptions): Router {
     async follow(channel) {
       feed = channel;
       logs.connect({ send, isCongested: () => (channel.queuedBytes?.() ?? 0) > CONGESTED_BYTES });
+      keyUses.connect(send);
       demand.sayAgain();
       await followFeed(channel, state, logger);
       // A newer connection may have replaced it.
       if (feed !== channel) return;
       feed = undefined;
       logs.connect(undefined);
+      keyUses.connect(undefined);
     },
     async drain(drainOptions) {
       await drain(server, connections, clock, drainOptions);
       demand.stop();
+      keyUses.stop();
       recorder.close();
       logs.close();
       await Promise.all([state.close(), manager?.destroy()]);

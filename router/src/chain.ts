@@ -4,7 +4,8 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import { requestIdOf } from '@wherry/service/request-id.ts';
 import type { TrustedNetworks } from '@wherry/service/trusted-networks.ts';
 import { answerRefusal, closeUnread, discardBody } from './answer-refusal.ts';
-import type { Authenticator } from './auth/authenticate.ts';
+import type { Authenticator, AuthResult } from './auth/authenticate.ts';
+import type { KeyIndex } from './auth/key-index.ts';
 import { heldKeys, keyLikeWords, MAX_WORDS } from './auth/held-keys.ts';
 import type { AdmittedCall, Call, RoutedCall } from './call.ts';
 import { corsHeaders, preflightHeaders, preflightMethod } from './cors/cors-rules.ts';
@@ -15,6 +16,7 @@ import { headerValue, headerValues } from './headers/raw-headers.ts';
 import type { CallBudget } from './limit/call-budget.ts';
 import { bodyInfo, checkSize } from './http-framing/check-size.ts';
 import { Refusal } from './refusal.ts';
+import type { KeyUseReporter } from './key-use/key-use-reporter.ts';
 import type { RoutedFunction } from './state/routed-function.ts';
 import type { RouterState } from './state/router-state.ts';
 import { functionFor, methodsOf } from './table/match-method.ts';
@@ -26,6 +28,7 @@ interface ChainParts extends ForwardParts {
   logger: Logger;
   state: RouterState;
   authenticator: Authenticator;
+  keyUses: KeyUseReporter;
   trusts: TrustedNetworks;
   budget: CallBudget;
   /** Equal ports: handles every path but `/run`. */
@@ -131,12 +134,11 @@ function answerPreflight(call: Call, match: RouteMatch<RoutedFunction>, clock: C
 
 /** Key, size, limit. */
 function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | Rejection {
-  const { fn, target, peer, body } = call;
+  const { fn, target, body } = call;
   const { rawHeaders } = call.req;
   const known = parts.state.keys;
   if (known === undefined) return rejection(new Refusal('not_ready', ['Retry-After', '1']), []);
-  const carrier = { rawHeaders, query: target.query, client: peer.client };
-  const auth = fn.keyGroups === null ? undefined : parts.authenticator.check(carrier, fn.keyGroups, known);
+  const auth = authenticate(call, known, parts);
   if (auth?.ok === false) return { refusal: auth.refusal, reason: auth.reason, keys: [] };
   const keys = auth === undefined ? [] : [auth.value];
   const tooLarge = checkSize(body, fn.spec.maxRequestBytes);
@@ -147,6 +149,16 @@ function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | Rejection {
   if (leave instanceof Refusal) return rejection(leave, keys);
   // Last, because it costs most: done only for calls that reach a handler.
   return { ...call, auth, keys: heldKeys(words, auth?.value, known), leave };
+}
+
+/** @returns undefined for a function that anybody may call. */
+function authenticate(call: RoutedCall, known: KeyIndex, parts: ChainParts): AuthResult | undefined {
+  const { req, fn, target, peer, requestedAt } = call;
+  if (fn.keyGroups === null) return undefined;
+  const carrier = { rawHeaders: req.rawHeaders, query: target.query, client: peer.client };
+  const auth = parts.authenticator.check(carrier, fn.keyGroups, known);
+  if (auth.ok) parts.keyUses.note(auth.key.id, requestedAt);
+  return auth;
 }
 
 const rejection = (refusal: Refusal, keys: readonly string[]): Rejection => ({ refusal, reason: refusal.code, keys });

@@ -173,6 +173,8 @@ export const routerUpSchema = z.discriminatedUnion('type', [
   }),
   /** Log entries, and how many were dropped since the last message of these. */
   z.strictObject({ type: z.literal('logs'), entries: z.array(logEntry), dropped: droppedEntries }),
+  /** When each key last authenticated a call, by its id, in milliseconds since 1970 UTC: keys used since the last one. */
+  z.strictObject({ type: z.literal('key-uses'), uses: z.record(z.string(), z.number().check(z.gte(0))) }),
 ]);
 export type RouterUp = z.infer<typeof routerUpSchema>;
 

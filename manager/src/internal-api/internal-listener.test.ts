@@ -9,6 +9,7 @@ import { createHttpContentStore } from '@wherry/content/http-content-store.ts';
 import { contentStoreContract, type ContentStoreHarness } from '@wherry/testing/contracts/content-store-contract.ts';
 import { logEntry } from '@wherry/testing/log-entry.ts';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { FakeKeyLedger } from '@wherry/testing/fakes/fake-key-ledger.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeTelemetry } from '@wherry/testing/fakes/fake-telemetry.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
@@ -35,6 +36,7 @@ async function start() {
   const clock = new FakeClock();
   const logger = new FakeLogger();
   const telemetry = new FakeTelemetry();
+  const keyLedger = new FakeKeyLedger();
   const content = await createFolderContentStore({ directory: path.join(root, 'content'), clock, logger });
   const callbacks = new Set<(material: TlsMaterial) => void>();
   let material = serverMaterial;
@@ -46,7 +48,7 @@ async function start() {
     },
   };
   const listening = await listenInternal({
-    listener: buildInternalListener({ content, telemetry, logger }),
+    listener: buildInternalListener({ content, telemetry, keyLedger, logger }),
     tls,
     host: '127.0.0.1',
     port: 0,
@@ -60,6 +62,7 @@ async function start() {
     clock,
     logger,
     telemetry,
+    keyLedger,
     content,
     url,
     port: listening.port,
@@ -246,6 +249,13 @@ describe('the internal listener', () => {
         false,
       ]);
       expect(await world.halfWritten()).toEqual([]);
+    });
+
+    it('takes down when keys were last used, and nothing of a report that is not valid', async () => {
+      expect((await post('/keys/uses', { first: 5, second: 6.5 })).status).toBe(204);
+      for (const bad of [{ third: -1 }, { third: 'now' }, { 'not a name': 1 }, [1], 'x'])
+        expect((await post('/keys/uses', bad)).status).toBe(400);
+      expect(Object.fromEntries(world.keyLedger.uses)).toEqual({ first: 5, second: 6.5 });
     });
 
     it('refuses a body over its limit by its header, and a compressed one', async () => {

@@ -3,11 +3,13 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { TLSSocket } from 'node:tls';
 import { DomainError, isDomainError, notFound } from '@wherry/core/errors.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import type { KeyLedger } from '@wherry/core/ports/key-ledger.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 import { toDomainError } from '../http/error-mapper.ts';
 import { sendError } from '../http/reply.ts';
 import { collectBlobs, hasBlob, putBlob, sendBlob } from './content-requests.ts';
+import { takeUses } from './key-requests.ts';
 import { takeTelemetry } from './telemetry-requests.ts';
 
 /** The program whose certificate is accepted, among those that the internal authority has issued. */
@@ -16,6 +18,7 @@ const OPERATOR_NAME = 'operator';
 interface InternalListenerOptions {
   content: ContentStore;
   telemetry: TelemetrySink;
+  keyLedger: KeyLedger;
   logger: Logger;
 }
 
@@ -29,6 +32,7 @@ const ROUTES: Record<string, Handler> = {
   'PUT /content': putBlob,
   'POST /content/collect': collectBlobs,
   'POST /telemetry': takeTelemetry,
+  'POST /keys/uses': takeUses,
 };
 const BLOB = /^\/content\/([0-9a-f]{64})$/;
 
@@ -49,7 +53,7 @@ function handlerOf({ method = '', url = '' }: IncomingMessage): Handler {
 }
 
 /**
- * Answers the operator's requests for blobs and its log entries. Behind a server that has checked the client's
+ * Answers the operator's requests for blobs, takes its log entries, and keeps the ledger of keys. Behind a server that has checked the client's
  * certificate.
  */
 export function buildInternalListener(options: InternalListenerOptions): RequestListener {

@@ -1,8 +1,9 @@
 import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
+import type { OwnedKeyLedger } from '../key-ledger/open-key-ledger.ts';
 import { displayName, type ApiKeyResource } from '@wherry/core/resources/kinds.ts';
 import { routes, type Route } from '../http/endpoint.ts';
 import type { KeyGroupService } from '../key-groups/key-group-service.ts';
-import { actedOn, byName, isoOrNull, SUCCESS, timesOf } from '../object-access/shape.ts';
+import { actedOn, byName, isoOrNull, isoTime, SUCCESS, timesOf } from '../object-access/shape.ts';
 import { keyEndpoints } from './key-endpoints.ts';
 import type { KeyView } from './key-schemas.ts';
 import type { KeyService } from './key-service.ts';
@@ -11,11 +12,13 @@ interface KeyRoutesOptions {
   keys: KeyService;
   groups: KeyGroupService;
   reader: ConfidentialReader;
+  keyLedger: Pick<OwnedKeyLedger, 'lastUsedAt'>;
 }
 
-export function keyRoutes({ keys, groups, reader }: KeyRoutesOptions): Route[] {
+export function keyRoutes({ keys, groups, reader, keyLedger }: KeyRoutesOptions): Route[] {
   const view = (key: ApiKeyResource, groupName: string | undefined, includeValues: boolean): KeyView => ({
     ...keyView(key, groupName),
+    lastUsedAt: lastUse(key, keyLedger.lastUsedAt(key.metadata.name)),
     ...(includeValues ? valueOf(key, reader) : {}),
   });
 
@@ -45,7 +48,7 @@ export function keyRoutes({ keys, groups, reader }: KeyRoutesOptions): Route[] {
   });
 }
 
-function keyView(key: ApiKeyResource, groupName: string | undefined): KeyView {
+function keyView(key: ApiKeyResource, groupName: string | undefined): Omit<KeyView, 'lastUsedAt'> {
   const { spec, metadata } = key;
   return {
     id: metadata.name,
@@ -55,9 +58,13 @@ function keyView(key: ApiKeyResource, groupName: string | undefined): KeyView {
     groupName: groupName ?? spec.keyGroup,
     enabled: spec.enabled,
     expiresAt: isoOrNull(spec.expiresAt),
-    lastUsedAt: null,
     createdAt: timesOf(key).createdAt,
   };
+}
+
+/** A use before the key existed is one of an earlier key that had its id. */
+function lastUse({ metadata }: ApiKeyResource, at: number | undefined): string | null {
+  return at === undefined || at < Date.parse(metadata.creationTimestamp) ? null : isoTime(at);
 }
 
 /** A value that cannot be read is left out: the other keys of the list must still be readable. */

@@ -49,7 +49,9 @@ const keyViewSchema = z
     groupName: z.string(),
     enabled: z.boolean(),
     expiresAt: timeSchema.nullable(),
-    lastUsedAt: timeSchema.nullable().describe('Not recorded yet: always null'),
+    lastUsedAt: timeSchema
+      .nullable()
+      .describe('When the key last authenticated a call, known within a minute; null for never'),
     createdAt: timeSchema,
   })
   .meta({ id: 'ApiKey' });

@@ -78,6 +78,46 @@ describe('API keys', () => {
     });
   });
 
+  describe('and their last use', () => {
+    const lastUse = async (id: string): Promise<unknown> =>
+      ((await read(id)) as KeyBody & { lastUsedAt: string | null }).lastUsedAt;
+
+    it('is null before the first, and then what routers report', async () => {
+      const { id } = await create();
+      expect(await lastUse(id)).toBeNull();
+      await manager.clock.advance(5000);
+      manager.keyLedger.used({ [id]: manager.clock.now() - 1000 });
+      expect(await lastUse(id)).toBe('2026-01-01T00:00:04.000Z');
+      const list = (await api().get('/api/keys').expect(200)).body as { keys: object[] };
+      expect(list.keys).toContainEqual(expect.objectContaining({ id, lastUsedAt: '2026-01-01T00:00:04.000Z' }));
+    });
+
+    it('counts uses of the management API too, and only where the key is accepted', async () => {
+      const { id, value } = await create();
+      await manager.clock.advance(1000);
+      await supertest(manager.server)
+        .get('/api/keys')
+        .set('X-API-Key', value ?? '')
+        .expect(401);
+      expect(await lastUse(id)).toBeNull();
+      const { keys } = (await api().get('/api/keys')).body as { keys: { name: string; lastUsedAt: string }[] };
+      expect(keys.find(({ name }) => name === 'bootstrap')?.lastUsedAt).toBe('2026-01-01T00:00:01.000Z');
+    });
+
+    it('is not inherited by a later key of the same id', async () => {
+      const { id } = await create();
+      manager.keyLedger.used({ [id]: manager.clock.now() });
+      await api().delete(`/api/keys/${id}`).expect(200);
+      expect(manager.keyLedger.lastUsedAt(id)).toBeUndefined();
+      await manager.clock.advance(60_000);
+      const again = await create();
+      expect(again.id).toBe(id);
+      // A router that reports late what it noted of the earlier key.
+      manager.keyLedger.used({ [id]: manager.clock.now() - 30_000 });
+      expect(await lastUse(id)).toBeNull();
+    });
+  });
+
   it('get a random value of 256 bits, shown once', async () => {
     const created = await create({ description: 'd' });
     expect(created).toEqual({

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
+import { LedgerTables } from '../key-ledger/ledger-tables.ts';
 import { transaction } from '@wherry/service/transaction.ts';
 import { where } from '../sqlite-thread/where.ts';
 import { LogSize } from './log-size.ts';
@@ -41,6 +42,7 @@ export interface LogBounds {
 
 /** The table of log entries. Synchronous, as node:sqlite is, so it runs in a worker thread. */
 export class LogDatabase {
+  readonly ledger: LedgerTables;
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
   /** Entries inserted since a function was last trimmed. */
@@ -58,6 +60,7 @@ export class LogDatabase {
       );
       this.#database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;');
       this.#database.exec(SCHEMA);
+      this.ledger = new LedgerTables(this.#database);
     } catch (error) {
       this.#database.close();
       throw error;

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { KeyUses } from '@wherry/core/ports/key-ledger.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
@@ -116,6 +117,14 @@ class WorkerTelemetryStore implements TelemetryStore {
   async knows(functionName: string): Promise<boolean> {
     await this.#flush();
     return (await this.#thread.call({ operation: 'knows', functionName })) as boolean;
+  }
+
+  async uses(): Promise<KeyUses> {
+    return (await this.#thread.call({ operation: 'uses' })) as KeyUses;
+  }
+
+  async saveUses(uses: KeyUses, gone: readonly string[]): Promise<void> {
+    await this.#thread.call({ operation: 'save-uses', uses, gone });
   }
 
   retain(retention: LogRetention): void {

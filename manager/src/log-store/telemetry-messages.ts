@@ -1,3 +1,4 @@
+import type { KeyUses } from '@wherry/core/ports/key-ledger.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import type { LogBounds } from './log-database.ts';
 import type { LogQuery } from './telemetry-store.ts';
@@ -12,4 +13,6 @@ export type TelemetryOperation =
   | { operation: 'write'; entries: LogEntry[] }
   | { operation: 'query'; query: LogQuery }
   | { operation: 'knows'; functionName: string }
-  | { operation: 'trim'; maxPerFunction: number; oldest: number | undefined };
+  | { operation: 'trim'; maxPerFunction: number; oldest: number | undefined }
+  | { operation: 'uses' }
+  | { operation: 'save-uses'; uses: KeyUses; gone: readonly string[] };

@@ -1,3 +1,4 @@
+import type { LedgerStore } from '../key-ledger/ledger-store.ts';
 import type { LogEntry, LogLevel, TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 
 /** An entry as it is kept. */
@@ -32,8 +33,11 @@ export interface LogRetention {
   intervalSeconds: number;
 }
 
-/** Log entries, in a database without durability guarantees: a power cut may lose the last second. */
-export interface TelemetryStore extends TelemetrySink {
+/**
+ * Log entries, and the key ledger beside them, in a database without durability guarantees: a power cut may lose the
+ * last second.
+ */
+export interface TelemetryStore extends TelemetrySink, LedgerStore {
   /**
    * Newest first: by timestamp, then by sequence. Whatever was written before the call is in it.
    * @throws DomainError `unavailable`.

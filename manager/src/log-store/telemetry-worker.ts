@@ -17,6 +17,11 @@ function run(database: LogDatabase, operation: TelemetryOperation): unknown {
     case 'trim':
       database.trim(operation.maxPerFunction, operation.oldest);
       return null;
+    case 'uses':
+      return database.ledger.uses();
+    case 'save-uses':
+      database.ledger.saveUses(operation.uses, operation.gone);
+      return null;
   }
 }
 

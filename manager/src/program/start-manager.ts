@@ -18,6 +18,7 @@ import { sendError } from '../http/reply.ts';
 import { buildInternalListener } from '../internal-api/internal-listener.ts';
 import { listenInternal } from '../internal-api/listen-internal.ts';
 import { openAuditStore } from '../audit/open-audit-store.ts';
+import { openKeyLedger } from '../key-ledger/open-key-ledger.ts';
 import { openTelemetryStore, type TelemetryOptions } from '../log-store/open-telemetry-store.ts';
 import { beginWork } from './begin-work.ts';
 import type { Cluster } from './cluster.ts';
@@ -125,7 +126,16 @@ async function compose(
 function managerOf(
   ports: Pick<
     ManagerOptions,
-    'store' | 'objectWrites' | 'referencedSecrets' | 'telemetry' | 'audit' | 'content' | 'clock' | 'logger' | 'metrics'
+    | 'store'
+    | 'objectWrites'
+    | 'referencedSecrets'
+    | 'telemetry'
+    | 'keyLedger'
+    | 'audit'
+    | 'content'
+    | 'clock'
+    | 'logger'
+    | 'metrics'
   >,
   keys: KeyDirectory,
   { functionUrl, trustedProxies }: ManagerConfig,
@@ -161,7 +171,9 @@ async function openStores(
   const audit = await openAuditStore({ file: data.audit, ...shared });
   parts.defer(() => audit.close());
   const content = await createFolderContentStore({ directory: data.content, ...shared });
-  return { telemetry, audit, content };
+  const keyLedger = await openKeyLedger({ store: telemetry, ...shared });
+  parts.defer(() => keyLedger.stop());
+  return { telemetry, audit, content, keyLedger };
 }
 
 /** Before keys are known, every key would be refused, which would be wrong. */

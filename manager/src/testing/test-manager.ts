@@ -10,6 +10,7 @@ import { testDigestKey, testKeyRing } from '@wherry/testing/test-key-ring.ts';
 import type { StoredAuditRecord } from '../audit/audit-record.ts';
 import { buildManager, type ManagerOptions } from '../build-manager.ts';
 import { ensureFirstStart } from '../first-start/ensure-first-start.ts';
+import { openKeyLedger, type OwnedKeyLedger } from '../key-ledger/open-key-ledger.ts';
 import { openTelemetryStore } from '../log-store/open-telemetry-store.ts';
 import type { TelemetryStore } from '../log-store/telemetry-store.ts';
 import { InProcessAuditStore } from './in-process-audit-store.ts';
@@ -25,6 +26,7 @@ export interface TestManager {
   clock: FakeClock;
   logger: FakeLogger;
   telemetry: TelemetryStore;
+  keyLedger: OwnedKeyLedger;
   audit: InProcessAuditStore;
   /** All records, oldest first. */
   audited(): Promise<StoredAuditRecord[]>;
@@ -40,6 +42,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const keyRing = testKeyRing();
   const referencedSecrets = new FakeReferencedSecrets();
   const telemetry = await openTelemetryStore({ file: ':memory:', maxBytes: 64 * 1024 * 1024, clock, logger });
+  const keyLedger = await openKeyLedger({ store: telemetry, clock, logger });
   const audit = new InProcessAuditStore();
   await ensureFirstStart({ store, audit, keyRing, clock, managementKey: KEY });
   const manager = buildManager({
@@ -49,6 +52,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
     referencedSecrets,
     digestKey: testDigestKey(),
     telemetry,
+    keyLedger,
     clock,
     logger,
     metrics: new FakeMetrics(),
@@ -66,6 +70,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
     clock,
     logger,
     telemetry,
+    keyLedger,
     audit,
     server,
     audited: async () => (await audit.query({ limit: 1_000_000 })).reverse(),
@@ -73,6 +78,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
       server.closeAllConnections();
       await new Promise((resolve) => void server.close(resolve));
       await manager.stop();
+      await keyLedger.stop();
       await telemetry.close();
       await audit.close();
     },

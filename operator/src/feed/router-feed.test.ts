@@ -124,6 +124,18 @@ describe("the routers' feed", () => {
     expect(Number(beats.at(-1)?.resourceVersion)).toBeGreaterThanOrEqual(Number(key.metadata.resourceVersion));
   });
 
+  it('forwards the last uses of keys to the ledger', async () => {
+    const { router } = await world.start();
+    router.send({ type: 'key-uses', uses: { first: 5 } });
+    router.send({ type: 'key-uses', uses: { first: -1 } });
+    router.send({ type: 'key-uses', uses: { second: 6 } });
+    await world.run();
+    expect([...world.keyLedger.uses]).toEqual([
+      ['first', 5],
+      ['second', 6],
+    ]);
+  });
+
   it('sends the log level that is set', async () => {
     const { router } = await world.start();
     expect(router.messages[0]).toMatchObject({ settings: { logLevel: 'info' } });

@@ -2,6 +2,7 @@ import { randomUUID, type KeyObject } from 'node:crypto';
 import { HEARTBEAT_SECONDS, routerUpSchema, type RouterDown, type RouterUp } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { KeyLedger } from '@wherry/core/ports/key-ledger.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import { Listeners } from '@wherry/service/listeners.ts';
 import type { DemandBoard } from './demand-board.ts';
@@ -16,6 +17,7 @@ interface RouterFeedOptions extends RouterViewOptions {
   digestKey: KeyObject;
   demand: DemandBoard;
   logs: LogIntake;
+  keyLedger: KeyLedger;
   /**
    * Milliseconds after the start in which routers that still use the state of an earlier operator may reconnect. Until
    * then it is unknown what they know. Default 0: there are none.
@@ -310,6 +312,9 @@ export class RouterFeed {
         return;
       case 'logs':
         this.#options.logs.fromRouter(message);
+        return;
+      case 'key-uses':
+        this.#options.keyLedger.used(message.uses);
     }
   }
 }

@@ -8,6 +8,7 @@ import type { ClusterWorkloads } from '@wherry/core/ports/cluster-workloads.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
+import type { KeyLedger } from '@wherry/core/ports/key-ledger.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { RuntimeFeed, RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
@@ -24,6 +25,7 @@ import { createFeedKeys, type FeedKeys } from '../system-keys/feed-keys.ts';
 import { ensureSystemKeys, type SystemKeys } from '../system-keys/system-keys.ts';
 import type { ClusterPorts } from './cluster-ports.ts';
 import { withConditionEvents } from './condition-events.ts';
+import { RemoteKeyLedger } from './remote-key-ledger.ts';
 import { TelemetryPoster } from './post-telemetry.ts';
 import { countReplicas } from './replica-metrics.ts';
 import { keepUp, untilDone } from './upkeep.ts';
@@ -69,7 +71,7 @@ async function run(options: RunOptions, parts: AsyncDisposableStack): Promise<Ru
   parts.defer(() => ports.close());
   parts.defer(() => ports.events.stop());
   const keys = await readKeys(options, parts);
-  const { content, logs } = await connectManager(options, keys.certificates, parts);
+  const manager = await connectManager(options, keys.certificates, parts);
   const tokenOf = (uid: string): string => feedToken(keys.feedKeys.current(), uid);
   const workloads = ports.workloads({ leads: () => election.isLeader(), tokenOf });
   parts.defer(() => workloads.stop());
@@ -78,7 +80,7 @@ async function run(options: RunOptions, parts: AsyncDisposableStack): Promise<Ru
   parts.defer(countReplicas({ workloads, clock, metrics }));
   const { operator, runtimeFeed } = compose(
     options,
-    { ...keys, content, logs, workloads, builder: ports.builder(content) },
+    { ...keys, ...manager, workloads, builder: ports.builder(manager.content) },
     parts,
   );
   await operator.start();
@@ -148,7 +150,7 @@ async function connectManager(
   { config, clock, logger, metrics }: RunOptions,
   tls: InternalCertificates,
   parts: AsyncDisposableStack,
-): Promise<{ content: ContentStore; logs: LogIntake }> {
+): Promise<{ content: ContentStore; logs: LogIntake; keyLedger: KeyLedger }> {
   const inner = createHttpContentStore({ url: config.managerUrl, tls, logger });
   parts.defer(() => inner.stop());
   const content = await createCachedContentStore({ inner, ...config.cache, clock, logger });
@@ -171,12 +173,15 @@ async function connectManager(
   const logs = createLogIntake({ telemetry: poster, metrics, clock });
   parts.defer(() => poster.stop());
   parts.defer(() => logs.stop());
-  return { content, logs };
+  const keyLedger = new RemoteKeyLedger({ client, clock, logger });
+  parts.defer(() => keyLedger.stop());
+  return { content, logs, keyLedger };
 }
 
 type ComposeDependencies = Keys & {
   content: ContentStore;
   logs: LogIntake;
+  keyLedger: KeyLedger;
   workloads: ClusterWorkloads;
   builder: ReturnType<ClusterPorts['builder']>;
 };
@@ -187,7 +192,7 @@ function compose(
   parts: AsyncDisposableStack,
 ): { operator: Operator; runtimeFeed: RuntimeFeed } {
   const { config, ports, clock, logger, metrics } = options;
-  const { systemKeys, content, logs, workloads, builder } = dependencies;
+  const { systemKeys, content, logs, keyLedger, workloads, builder } = dependencies;
   parts.defer(() => builder.stop());
   const caches = createCaches({ store: ports.store, clock, logger });
   const shared = {
@@ -207,6 +212,7 @@ function compose(
     store,
     builder,
     workloads,
+    keyLedger,
     digestKey: systemKeys.digestKey,
     functionUrl: config.functionUrl,
     routersReturnMs: ROUTERS_RETURN_MS,

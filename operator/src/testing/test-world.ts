@@ -2,6 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import { FakeBuilder } from '@wherry/testing/fakes/fake-builder.ts';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
+import { FakeKeyLedger } from '@wherry/testing/fakes/fake-key-ledger.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
@@ -45,6 +46,7 @@ export class TestWorld {
   readonly workloads = new FakeWorkloads({ automatic: true });
   readonly builder = new FakeBuilder({ content: this.content });
   readonly telemetry = new FakeTelemetry();
+  readonly keyLedger = new FakeKeyLedger();
   readonly logger = new FakeLogger();
   readonly keyRing = testKeyRing();
   readonly referencedSecrets = new FakeReferencedSecrets();
@@ -85,6 +87,7 @@ export class TestWorld {
       referencedSecrets,
       invocationKey: feedKey,
       logs,
+      keyLedger: this.keyLedger,
       clock,
       logger,
       metrics,

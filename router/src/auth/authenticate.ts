@@ -8,7 +8,8 @@ import type { KeyIndex } from './key-index.ts';
 type AuthReason = 'missing_api_key' | 'invalid_api_key' | 'too_many_bad_keys';
 
 /** How the check of a key ended. `value` is what the caller presented, to be removed from the call. */
-type AuthResult = { ok: true; key: RouterKey; value: string } | { ok: false; refusal: Refusal; reason: AuthReason };
+export type AuthResult =
+  { ok: true; key: RouterKey; value: string } | { ok: false; refusal: Refusal; reason: AuthReason };
 
 /** The part of a call that carries a key. */
 interface KeyCarrier {
