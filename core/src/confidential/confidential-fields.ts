@@ -12,7 +12,7 @@ export const CONFIDENTIAL_FIELDS = {
   Function: [],
   CodeSource: ['spec.git.authToken', 'spec.sync.webhook.secret'],
   KeyGroup: [],
-  ApiKey: ['spec.value'],
+  ApiKey: ['spec.value', 'spec.previousValue'],
   FunctionSecret: ['spec.value'],
   Settings: [],
 } as const satisfies Record<Kind, readonly string[]>;

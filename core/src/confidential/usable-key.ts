@@ -5,24 +5,25 @@ import type { ConfidentialReader } from './confidential-reader.ts';
 import { displayName, type ApiKeyResource, type KeyGroupResource } from '../resources/kinds.ts';
 
 /**
- * A key as routers know it: by its digest, without its value.
+ * A key as routers know it: by the digests of its values, without the values. First the current value; then, also once
+ * it has ended, the previous one.
  * @param group the KeyGroup that the key names.
- * @returns undefined for a key that is no longer one: it is being deleted, its group is gone, or its value cannot be
+ * @returns nothing for a key that is no longer one: it is being deleted, its group is gone, or its value cannot be
  *   read. An expired key is returned with its time, which routers compare with their own clocks at each call. A
  *   disabled key is returned as expired: it gives no access, but may be enabled again, so its value must reach no
  *   handler either (R6).
  */
-export function routerKey(
+export function routerKeys(
   apiKey: ApiKeyResource,
   group: KeyGroupResource | undefined,
   reader: ConfidentialReader,
   digestKey: KeyObject,
-): RouterKey | undefined {
-  if (apiKey.metadata.deletionTimestamp !== undefined) return undefined;
-  if (group?.metadata.name !== apiKey.spec.keyGroup || group.metadata.deletionTimestamp !== undefined) return undefined;
+): RouterKey[] {
+  if (apiKey.metadata.deletionTimestamp !== undefined) return [];
+  if (group?.metadata.name !== apiKey.spec.keyGroup || group.metadata.deletionTimestamp !== undefined) return [];
   const { value } = reader.read(apiKey, 'spec.value');
-  if (value === undefined) return undefined;
-  return {
+  if (value === undefined) return [];
+  const current: RouterKey = {
     digest: keyDigest(digestKey, value),
     id: apiKey.metadata.name,
     name: displayName(apiKey),
@@ -30,6 +31,23 @@ export function routerKey(
     groupName: displayName(group),
     expiresAt: apiKey.spec.enabled ? expiryOf(apiKey) : 0,
   };
+  const previous = previousKey(apiKey, current, reader, digestKey);
+  return previous === undefined ? [current] : [current, previous];
+}
+
+function previousKey(
+  apiKey: ApiKeyResource,
+  current: RouterKey,
+  reader: ConfidentialReader,
+  digestKey: KeyObject,
+): RouterKey | undefined {
+  const end = previousValueEnd(apiKey);
+  const value = end === undefined ? undefined : reader.read(apiKey, 'spec.previousValue').value;
+  if (end === undefined || value === undefined) return undefined;
+  const digest = keyDigest(digestKey, value);
+  // A key that went back to its previous value has one value.
+  if (digest === current.digest) return undefined;
+  return { ...current, digest, expiresAt: Math.min(end, current.expiresAt ?? Infinity) };
 }
 
 /**
@@ -37,7 +55,16 @@ export function routerKey(
  * it never gives access.
  */
 export function expiryOf({ spec }: ApiKeyResource): number | null {
-  if (spec.expiresAt === undefined) return null;
-  const milliseconds = Date.parse(spec.expiresAt);
+  return spec.expiresAt === undefined ? null : pastUnlessTime(spec.expiresAt);
+}
+
+/** When the previous value of a key ends, in milliseconds since 1970; undefined for a key without one. */
+export function previousValueEnd({ spec }: ApiKeyResource): number | undefined {
+  if (spec.previousValue === undefined) return undefined;
+  return spec.previousValueExpiresAt === undefined ? 0 : pastUnlessTime(spec.previousValueExpiresAt);
+}
+
+function pastUnlessTime(time: string): number {
+  const milliseconds = Date.parse(time);
   return Number.isNaN(milliseconds) ? 0 : milliseconds;
 }

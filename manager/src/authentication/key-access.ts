@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { keyDigest, sameDigest } from '@wherry/core/crypto/key-digest.ts';
 import type { RouterKey } from '@wherry/core/feed/messages.ts';
-import { routerKey } from '@wherry/core/confidential/usable-key.ts';
+import { routerKeys } from '@wherry/core/confidential/usable-key.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { oldest } from '@wherry/core/resources/age.ts';
 import { displayName } from '@wherry/core/resources/kinds.ts';
@@ -88,10 +88,11 @@ function holder(digest: string, ids: readonly string[], options: KeyAccessOption
   const { keys, groups, reader, digestKey } = options;
   const claims = ids.flatMap((id) => {
     const key = keys.get(id);
-    const record = key && routerKey(key, groups.get(key.spec.keyGroup), reader, digestKey);
-    return key === undefined || record === undefined || !sameDigest(record.digest, digest)
-      ? []
-      : [{ metadata: key.metadata, record }];
+    if (key === undefined) return [];
+    const records = routerKeys(key, groups.get(key.spec.keyGroup), reader, digestKey);
+    return records
+      .filter((record) => sameDigest(record.digest, digest))
+      .map((record) => ({ metadata: key.metadata, record }));
   });
   return oldest(claims)?.record;
 }

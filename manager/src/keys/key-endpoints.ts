@@ -8,6 +8,8 @@ import {
   keyListSchema,
   keyQuerySchema,
   keyReplySchema,
+  keyRotatedSchema,
+  keyRotateSchema,
   keyUpdateSchema,
 } from './key-schemas.ts';
 
@@ -60,6 +62,18 @@ export const keyEndpoints = {
     body: { kind: 'json', schema: keyUpdateSchema, readOnly: KEY_READ_ONLY },
     status: 200,
     reply: { json: successSchema },
+    errors: ['not_found', 'conflict'],
+  }),
+  rotate: endpoint({
+    ...common,
+    operationId: 'rotateKey',
+    method: 'post',
+    path: '/api/keys/:keyId/rotate',
+    summary: 'Give a key a new value; the old one stays valid for a while',
+    audit: { action: 'key.rotate', kind: 'ApiKey', id: 'keyId' },
+    body: { kind: 'json', schema: keyRotateSchema },
+    status: 200,
+    reply: { json: keyRotatedSchema },
     errors: ['not_found', 'conflict'],
   }),
   remove: endpoint({

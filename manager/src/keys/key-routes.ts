@@ -1,3 +1,5 @@
+import { previousValueEnd } from '@wherry/core/confidential/usable-key.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import type { OwnedKeyLedger } from '../key-ledger/open-key-ledger.ts';
 import { displayName, type ApiKeyResource } from '@wherry/core/resources/kinds.ts';
@@ -13,11 +15,12 @@ interface KeyRoutesOptions {
   groups: KeyGroupService;
   reader: ConfidentialReader;
   keyLedger: Pick<OwnedKeyLedger, 'lastUsedAt'>;
+  clock: Pick<Clock, 'now'>;
 }
 
-export function keyRoutes({ keys, groups, reader, keyLedger }: KeyRoutesOptions): Route[] {
+export function keyRoutes({ keys, groups, reader, keyLedger, clock }: KeyRoutesOptions): Route[] {
   const view = (key: ApiKeyResource, groupName: string | undefined, includeValues: boolean): KeyView => ({
-    ...keyView(key, groupName),
+    ...keyView(key, groupName, clock.now()),
     lastUsedAt: lastUse(key, keyLedger.lastUsedAt(key.metadata.name)),
     ...(includeValues ? valueOf(key, reader) : {}),
   });
@@ -41,6 +44,11 @@ export function keyRoutes({ keys, groups, reader, keyLedger }: KeyRoutesOptions)
       json: SUCCESS,
       objects: [actedOn(await keys.update(params.keyId, body, principal))],
     }),
+    rotate: async ({ params, body }) => {
+      const { key, value, previousValueExpiresAt } = await keys.rotate(params.keyId, body);
+      const json = { id: key.metadata.name, name: displayName(key), value, previousValueExpiresAt };
+      return { json, objects: [actedOn(key)] };
+    },
     remove: async ({ params, principal }) => ({
       json: SUCCESS,
       objects: (await keys.remove(params.keyId, principal)).map(actedOn),
@@ -48,7 +56,7 @@ export function keyRoutes({ keys, groups, reader, keyLedger }: KeyRoutesOptions)
   });
 }
 
-function keyView(key: ApiKeyResource, groupName: string | undefined): Omit<KeyView, 'lastUsedAt'> {
+function keyView(key: ApiKeyResource, groupName: string | undefined, now: number): Omit<KeyView, 'lastUsedAt'> {
   const { spec, metadata } = key;
   return {
     id: metadata.name,
@@ -58,6 +66,7 @@ function keyView(key: ApiKeyResource, groupName: string | undefined): Omit<KeyVi
     groupName: groupName ?? spec.keyGroup,
     enabled: spec.enabled,
     expiresAt: isoOrNull(spec.expiresAt),
+    previousValueExpiresAt: (previousValueEnd(key) ?? 0) > now ? isoOrNull(spec.previousValueExpiresAt) : null,
     createdAt: timesOf(key).createdAt,
   };
 }

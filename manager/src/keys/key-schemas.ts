@@ -31,7 +31,20 @@ export const keyUpdateSchema = z
   .refine(setsSomething, SETS_NOTHING);
 export type KeyUpdate = z.output<typeof keyUpdateSchema>;
 
-export const KEY_READ_ONLY = ['id', 'groupName', 'lastUsedAt', 'createdAt'] as const;
+/** Thirty days. */
+const MAX_OVERLAP_SECONDS = 2_592_000;
+
+export const keyRotateSchema = z.strictObject({
+  overlapSeconds: z
+    .int()
+    .min(0)
+    .max(MAX_OVERLAP_SECONDS)
+    .default(86_400)
+    .describe('How long the value that the key has now stays valid beside the new one; 0 ends it at once'),
+});
+export type KeyRotate = z.output<typeof keyRotateSchema>;
+
+export const KEY_READ_ONLY = ['id', 'groupName', 'previousValueExpiresAt', 'lastUsedAt', 'createdAt'] as const;
 
 export const keyListQuerySchema = z.strictObject({
   groupId: z.string().optional(),
@@ -49,6 +62,9 @@ const keyViewSchema = z
     groupName: z.string(),
     enabled: z.boolean(),
     expiresAt: timeSchema.nullable(),
+    previousValueExpiresAt: timeSchema
+      .nullable()
+      .describe('Until when the value from before the last rotation is valid too; null when it is not'),
     lastUsedAt: timeSchema
       .nullable()
       .describe('When the key last authenticated a call, known within a minute; null for never'),
@@ -62,3 +78,9 @@ export const keyReplySchema = z.strictObject({
   group: groupViewSchema.nullable().describe('null when the group no longer exists'),
 });
 export const keyCreatedSchema = z.strictObject({ id: z.string(), name: z.string(), value: z.string() });
+export const keyRotatedSchema = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  value: z.string(),
+  previousValueExpiresAt: timeSchema,
+});

@@ -5,6 +5,8 @@ import { nameFor } from '@wherry/core/names.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
+import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
+import { previousValueEnd } from '@wherry/core/confidential/usable-key.ts';
 import { sealConfidential } from '@wherry/core/confidential/confidential-fields.ts';
 import { displayName, type ApiKeyResource, type FunctionSecretResource } from '@wherry/core/resources/kinds.ts';
 import type { KeyAccess } from '../authentication/key-access.ts';
@@ -16,16 +18,24 @@ import { refuseReferencedValue } from '../object-access/referenced-value.ts';
 import { isoTime } from '../object-access/shape.ts';
 import type { WriteBarrier } from '../object-access/write-barrier.ts';
 import type { ScopedSecrets } from '../secrets/scoped-secrets.ts';
-import type { KeyCreate, KeyUpdate } from './key-schemas.ts';
+import type { KeyCreate, KeyRotate, KeyUpdate } from './key-schemas.ts';
 
 interface KeyServiceOptions {
   store: ResourceStore;
   keyRing: KeyRing;
+  reader: ConfidentialReader;
   clock: Clock;
   lock: KeyedLock;
   access: Pick<KeyAccess, 'holderOf' | 'isLast'>;
   barrier: WriteBarrier;
   scopedSecrets: ScopedSecrets;
+}
+
+/** What a rotation leaves. */
+interface RotatedKey {
+  key: ApiKeyResource;
+  value: string;
+  previousValueExpiresAt: string;
 }
 
 /** API keys. Every write waits until authentication has seen it. */
@@ -91,6 +101,50 @@ export class KeyService {
       const key = await this.#keys.change(id, (current) => this.#changed(current, body));
       return this.#options.barrier.seen(key);
     });
+  }
+
+  /**
+   * Gives the key a random value, and keeps the one that it had valid for a while.
+   * @throws DomainError `not_found`; `validation_failed` where the value lies in a Kubernetes Secret; `conflict` while
+   *   the value of the last rotation is still valid, unless nothing is to stay valid: a key has two values at the most,
+   *   and no caller loses the older one unnoticed.
+   */
+  rotate(id: string, { overlapSeconds }: KeyRotate): Promise<RotatedKey> {
+    return this.#options.lock.run('keys', async () => {
+      const value = generateKeyValue();
+      const end = isoTime(this.#options.clock.now() + overlapSeconds * 1000);
+      const key = await this.#keys.change(id, (current) => {
+        refuseReferencedValue(current.spec, value);
+        const { previousValue: _value, previousValueExpiresAt: _end, ...rest } = current.spec;
+        const previous = overlapSeconds === 0 ? {} : this.#asPrevious(current, end);
+        return { ...rest, ...previous, value: sealConfidential(this.#options.keyRing, current, 'spec.value', value) };
+      });
+      return { key: await this.#options.barrier.seen(key), value, previousValueExpiresAt: end };
+    });
+  }
+
+  /** The value that the key has, as its previous one. */
+  #asPrevious(
+    key: ApiKeyResource,
+    end: string,
+  ): Pick<ApiKeyResource['spec'], 'previousValue' | 'previousValueExpiresAt'> {
+    const { clock, keyRing, reader } = this.#options;
+    if ((previousValueEnd(key) ?? 0) > clock.now()) {
+      throw conflict(
+        `The value of the key ${displayName(key)} from before its last rotation is valid until ${key.spec.previousValueExpiresAt}: ` +
+          'rotate it after that, or with overlapSeconds 0, which ends both old values at once.',
+      );
+    }
+    const { value } = reader.read(key, 'spec.value');
+    if (value === undefined) {
+      throw conflict(
+        `The value of the key ${displayName(key)} cannot be read, so it cannot stay valid: rotate the key with overlapSeconds 0.`,
+      );
+    }
+    return {
+      previousValue: sealConfidential(keyRing, key, 'spec.previousValue', value),
+      previousValueExpiresAt: end,
+    };
   }
 
   /**

@@ -134,6 +134,7 @@ describe('API keys', () => {
         groupName: 'apps',
         enabled: true,
         expiresAt: null,
+        previousValueExpiresAt: null,
         lastUsedAt: null,
         createdAt: '2026-01-01T00:00:00.000Z',
       },

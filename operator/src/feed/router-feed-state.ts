@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RouterDown, RouterFunction, RouterKey } from '@wherry/core/feed/messages.ts';
-import { KeyHolders, type KeyClaim } from '../keys/key-holders.ts';
+import { KeyHolders, type KeyClaims } from '../keys/key-holders.ts';
 
 type Change = Extract<RouterDown, { type: 'change' }>;
 type RouterSettings = NonNullable<Change['settings']>;
@@ -42,12 +42,12 @@ export class RouterFeedState {
   }
 
   /**
-   * @param name the ApiKey's, which is also `record.id`.
+   * @param name the ApiKey's, which is also the `id` of its records.
    * @returns other keys whose value has another holder now.
    */
-  setKey(name: string, claim: KeyClaim | undefined): string[] {
+  setKey(name: string, claims: KeyClaims): string[] {
     return this.#holders
-      .set(name, claim)
+      .set(name, claims)
       .filter((digest) => this.#updateDigest(digest))
       .flatMap((digest) => this.#holders.names(digest))
       .filter((other) => other !== name);

@@ -2,7 +2,7 @@ import { logEntry } from '@wherry/testing/log-entry.ts';
 import { createDigestKey, keyDigest } from '@wherry/core/crypto/key-digest.ts';
 import { HEARTBEAT_SECONDS } from '@wherry/core/feed/messages.ts';
 import { TestRouter } from '../testing/test-router.ts';
-import { DIGEST_SECRET, TestWorld } from '../testing/test-world.ts';
+import { conditionOf, DIGEST_SECRET, TestWorld } from '../testing/test-world.ts';
 
 const digest = (value: string): string => keyDigest(createDigestKey(DIGEST_SECRET), value);
 const VALUE = 'wh_a_key_of_the_team';
@@ -64,6 +64,50 @@ describe("the routers' feed", () => {
     await world.store.delete('KeyGroup', 'team');
     await world.run();
     expect(router.keys.size).toBe(0);
+  });
+
+  it('R8: a rotated key has both values on routers, the previous one with its end, and one less when that is taken away', async () => {
+    const { router } = await world.start();
+    await world.createKey('first', 'team', 'wh_new_value_of_the_key');
+    await world.run();
+    world.referencedSecrets.set('vault', { old: 'wh_old_value_of_the_key' });
+    const previousValue = { secretKeyRef: { name: 'vault', key: 'old' } };
+    await world.edit('ApiKey', 'first', { previousValue, previousValueExpiresAt: '2030-01-01T00:00:00Z' });
+    await world.run();
+    const known = (): unknown[] => [...router.keys.values()].map(({ id, expiresAt }) => [id, expiresAt]);
+    expect(known()).toEqual([
+      ['first', null],
+      ['first', Date.UTC(2030, 0, 1)],
+    ]);
+    world.referencedSecrets.set('vault', { old: 'wh_older_value_of_the_key' });
+    await world.run();
+    expect(router.changes().at(-1)).toMatchObject({ keys: [{ id: 'first' }], removedKeys: [expect.any(String)] });
+    const key = await world.get('ApiKey', 'first');
+    const { previousValue: _value, previousValueExpiresAt: _end, ...spec } = key.spec;
+    await world.store.update({ ...key, spec });
+    await world.run();
+    expect(known()).toEqual([['first', null]]);
+  });
+
+  it('of keys of one value a previous one counts too: the older key has it', async () => {
+    const { router } = await world.start();
+    world.referencedSecrets.set('vault', { shared: 'wh_value_of_two_keys_0' });
+    const shared = { secretKeyRef: { name: 'vault', key: 'shared' } };
+    await world.createKey('older', 'team', 'wh_new_value_of_the_key');
+    await world.edit('ApiKey', 'older', { previousValue: shared, previousValueExpiresAt: '2020-01-01T00:00:00Z' });
+    await world.run(2000);
+    await world.store.create({
+      kind: 'ApiKey',
+      metadata: { name: 'newer' },
+      spec: { keyGroup: 'team', enabled: true, value: shared },
+    });
+    await world.run();
+    expect([...router.keys.values()].map(({ id }) => id)).toEqual(['older', 'older']);
+    expect(conditionOf(await world.get('ApiKey', 'newer'), 'Ready')).toMatch(/^False DuplicateValue: /);
+    await world.store.delete('ApiKey', 'older');
+    await world.run();
+    expect([...router.keys.values()].map(({ id }) => id)).toEqual(['newer']);
+    expect(conditionOf(await world.get('ApiKey', 'newer'), 'Ready')).toBe('True Ready: ');
   });
 
   it('of two keys of one value the older one has it, also while it is disabled, until it is deleted', async () => {

@@ -102,9 +102,10 @@ export class RouterView {
     const { caches, keyRecords } = this.#options;
     const affected: string[] = [];
     for (const name of this.#keys) {
-      const record = keyRecords.of(name);
-      const metadata = caches.keys.get(name)?.metadata;
-      affected.push(...this.state.setKey(name, record && metadata && { record, metadata }));
+      const records = keyRecords.of(name);
+      // A key that is gone has no records, and claims nothing.
+      const metadata = caches.keys.get(name)?.metadata ?? { name, creationTimestamp: '' };
+      affected.push(...this.state.setKey(name, { records, metadata }));
     }
     this.#keys.clear();
     if (affected.length > 0) this.#keyHolderListeners.notify(affected);

@@ -28,7 +28,7 @@ export interface Caches {
   /** Secrets by `secretOwner`, and by `secretPlace`. */
   readonly secretsByOwner: NameIndex;
   readonly secretsByPlace: NameIndex;
-  /** Keys and secrets by the Kubernetes Secret that their value refers to. */
+  /** Keys and secrets by the Kubernetes Secrets that their values refer to. */
   readonly keysByReference: NameIndex;
   readonly secretsByReference: NameIndex;
   /** The source of that display name, the oldest where there are several. */
@@ -103,8 +103,8 @@ export function createCaches({ store, clock, logger }: { store: ResourceStore; c
     keysByGroup: index(keys, ({ spec }) => [spec.keyGroup]),
     secretsByOwner: index(secrets, ({ spec }) => [secretOwner(spec)]),
     secretsByPlace: index(secrets, ({ spec }) => [secretPlace(spec)]),
-    keysByReference: index(keys, referencedSecret),
-    secretsByReference: index(secrets, referencedSecret),
+    keysByReference: index(keys, ({ spec }) => referencedSecrets(spec.value, spec.previousValue)),
+    secretsByReference: index(secrets, ({ spec }) => referencedSecrets(spec.value)),
     sourceNamed: (name) => oldest([...sourcesByName.names(name)].flatMap((id) => sources.get(id) ?? [])),
     resourceVersion,
     async reach(resourceVersion) {
@@ -141,10 +141,8 @@ function observeLists(store: ResourceStore, seen: () => string, wentBack: () => 
   };
 }
 
-const NONE: readonly string[] = [];
-
-function referencedSecret({ spec }: { spec: { value: Confidential } }): readonly string[] {
-  return spec.value.secretKeyRef === undefined ? NONE : [spec.value.secretKeyRef.name];
+function referencedSecrets(...values: (Confidential | undefined)[]): readonly string[] {
+  return values.flatMap((value) => value?.secretKeyRef?.name ?? []);
 }
 
 /** resourceVersions compare as integers, and a cluster's may be longer than a double holds. */

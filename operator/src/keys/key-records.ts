@@ -1,22 +1,25 @@
 import type { KeyObject } from 'node:crypto';
 import type { RouterKey } from '@wherry/core/feed/messages.ts';
-import { routerKey } from '@wherry/core/confidential/usable-key.ts';
+import { routerKeys } from '@wherry/core/confidential/usable-key.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import { displayName, type ApiKeyResource, type KeyGroupResource } from '@wherry/core/resources/kinds.ts';
 import type { Caches } from '../informers/caches.ts';
 
-/** A key and its record for routers; undefined for a key that they must not accept. */
+/** A key and its records for routers, one a value; none for a key that they must not accept. */
 interface KeyRecord {
   key: ApiKeyResource;
   group: string | undefined;
-  record: RouterKey | undefined;
+  records: readonly RouterKey[];
 }
 
 /** Decrypts each state of a key once: decrypting takes longer than everything else, and there may be 100,000 keys. */
 export interface KeyRecords {
-  /** Undefined for a key that is being deleted, whose group is gone or whose value cannot be read. */
-  of(name: string): RouterKey | undefined;
+  /**
+   * Of its current value, then of its previous one; none for a key that is being deleted, whose group is gone or whose
+   * value cannot be read.
+   */
+  of(name: string): readonly RouterKey[];
 }
 
 interface KeyRecordsOptions {
@@ -26,6 +29,8 @@ interface KeyRecordsOptions {
   referencedSecrets: ReferencedSecrets;
   digestKey: KeyObject;
 }
+
+const NONE: readonly RouterKey[] = [];
 
 export function createKeyRecords({
   caches,
@@ -43,13 +48,13 @@ export function createKeyRecords({
     stop,
     of(name) {
       const key = caches.keys.get(name);
-      if (key === undefined) return undefined;
+      if (key === undefined) return NONE;
       const group = caches.groups.get(key.spec.keyGroup);
       const last = known.get(name);
-      if (last?.key === key && last.group === groupFace(group)) return last.record;
-      const record = routerKey(key, group, reader, digestKey);
-      known.set(name, { key, group: groupFace(group), record });
-      return record;
+      if (last?.key === key && last.group === groupFace(group)) return last.records;
+      const records = routerKeys(key, group, reader, digestKey);
+      known.set(name, { key, group: groupFace(group), records });
+      return records;
     },
   };
 }

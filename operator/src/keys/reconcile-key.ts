@@ -31,8 +31,8 @@ export async function reconcileKey(dependencies: KeyDependencies, name: string):
   const { store, caches, reader, keyRecords, undecryptable, clock } = dependencies;
   const key = caches.keys.get(name);
   // A key that routers know has been decrypted for them.
-  const isRead = key === undefined || keyRecords.of(name) !== undefined;
-  const unread = isRead ? undefined : reader.read(key, 'spec.value').problem;
+  const isRead = key === undefined || keyRecords.of(name).length === valuesOf(key);
+  const unread = isRead ? undefined : unreadProblem(reader, key);
   undecryptable.set('ApiKey', name, unread?.reason === 'DecryptionFailed');
   if (key === undefined) return DONE;
   const now = clock.now();
@@ -42,6 +42,19 @@ export async function reconcileKey(dependencies: KeyDependencies, name: string):
   const expiry = expiryOf(key);
   if (expiry !== null && expiry > now) return requeueAfter(Math.min(expiry - now, LOOK_AGAIN_MS));
   return problem === undefined ? DONE : stalled(problem.reason);
+}
+
+function valuesOf({ spec }: ApiKeyResource): number {
+  return spec.previousValue === undefined ? 1 : 2;
+}
+
+function unreadProblem(
+  reader: ConfidentialReader,
+  key: ApiKeyResource,
+): ReturnType<ConfidentialReader['read']>['problem'] {
+  const { problem } = reader.read(key, 'spec.value');
+  if (problem !== undefined || key.spec.previousValue === undefined) return problem;
+  return reader.read(key, 'spec.previousValue').problem;
 }
 
 /** Routers refuse such a key, whatever its value and its group are. */

@@ -71,6 +71,7 @@ export const GOOD: readonly Sample[] = [
   ['ApiKey', { ...key, displayName: 'acme', enabled: false, expiresAt: '2030-01-01T00:00:00+01:00' }],
   ['ApiKey', { ...key, expiresAt: '2028-02-29T23:59:59.123Z' }],
   ['ApiKey', { ...key, value: { secretKeyRef: { name: 'keys', key: 'acme' } } }],
+  ['ApiKey', { ...key, previousValue: sealed, previousValueExpiresAt: '2030-01-01T00:00:00Z' }],
   ['FunctionSecret', secret],
   ['FunctionSecret', { ...secret, scope: 'function', function: 'hello-abc', comment: 'c' }],
   ['FunctionSecret', { ...secret, scope: 'group', keyGroup: 'partners' }],
@@ -186,6 +187,9 @@ export const BAD: readonly [field: string, ...Sample][] = [
   ['spec.value', 'ApiKey', { ...key, value: 'plain' }],
   ['spec.value', 'ApiKey', { ...key, value: {} }],
   ['spec.value', 'ApiKey', { ...key, value: { ...sealed, secretKeyRef: { name: 'a', key: 'b' } } }],
+  ['spec.previousValueExpiresAt', 'ApiKey', { ...key, previousValue: sealed }],
+  ['spec.previousValueExpiresAt', 'ApiKey', { ...key, previousValueExpiresAt: '2030-01-01T00:00:00Z' }],
+  ['spec.previousValue', 'ApiKey', { ...key, previousValue: {}, previousValueExpiresAt: '2030-01-01T00:00:00Z' }],
   ['spec.value.plaintext', 'ApiKey', { ...key, value: { ...sealed, plaintext: 'plain' } }],
   ['spec.value.secretKeyRef.name', 'ApiKey', { ...key, value: { secretKeyRef: { name: 'A', key: 'b' } } }],
   ...[
