@@ -41,6 +41,11 @@ export const METRICS = {
     ['component', 'reason'],
   ),
   routerTelemetryDropped: counter('router', 'telemetry_dropped_total', 'Log entries that were dropped.'),
+  executionMetricsDropped: counter(
+    'router',
+    'execution_metrics_dropped_total',
+    'Executions that are missing in the metrics of the API, because these could not be stored for too long.',
+  ),
   telemetryDropped: counter(
     'operator',
     'telemetry_dropped_total',

@@ -9,6 +9,8 @@ import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { openAuditStore } from '@wherry/manager/audit/open-audit-store.ts';
 import type { AuditStore } from '@wherry/manager/audit/audit-store.ts';
 import { openKeyLedger, type OwnedKeyLedger } from '@wherry/manager/key-ledger/open-key-ledger.ts';
+import type { MetricStore } from '@wherry/manager/metric-store/metric-store.ts';
+import { openMetricStore } from '@wherry/manager/metric-store/open-metric-store.ts';
 import { openTelemetryStore } from '@wherry/manager/log-store/open-telemetry-store.ts';
 import type { TelemetryStore } from '@wherry/manager/log-store/telemetry-store.ts';
 import { loadKeyFile } from './data-directory/key-file.ts';
@@ -24,6 +26,7 @@ export interface Stores {
   content: ContentStore;
   telemetry: TelemetryStore;
   keyLedger: OwnedKeyLedger;
+  executions: MetricStore;
   audit: AuditStore;
   keyRing: KeyRing;
   digestKey: KeyObject;
@@ -46,26 +49,31 @@ export async function openStores(
 ): Promise<Stores> {
   // They have threads of their own, which start while the others are opened.
   const telemetry = openTelemetryStore({ file: paths.telemetry, maxBytes: telemetryBytes, clock, logger, metrics });
-  telemetry.catch(() => undefined);
-  parts.defer(() =>
-    telemetry.then(
-      (opened) => opened.close(),
-      () => undefined,
-    ),
-  );
+  const executions = openMetricStore({ file: paths.metrics, clock, logger });
   const audit = openAuditStore({ file: paths.audit, clock, logger });
-  audit.catch(() => undefined);
-  parts.defer(() =>
-    audit.then(
-      (opened) => opened.close(),
-      () => undefined,
-    ),
-  );
+  for (const opening of [telemetry, executions, audit]) {
+    opening.catch(() => undefined);
+    parts.defer(() =>
+      opening.then(
+        (opened) => opened.close(),
+        () => undefined,
+      ),
+    );
+  }
   const { keyRing, digestKey } = loadKeyFile(paths.keys, { create: isNew, clock, logger });
   const store = await openSqliteStore({ file: paths.database, namespace: NAMESPACE, clock });
   parts.defer(() => store.close());
   const content = await createFolderContentStore({ directory: paths.content, clock, logger });
   const keyLedger = await openKeyLedger({ store: await telemetry, clock, logger });
   parts.defer(() => keyLedger.stop());
-  return { store, content, telemetry: await telemetry, keyLedger, audit: await audit, keyRing, digestKey };
+  return {
+    store,
+    content,
+    telemetry: await telemetry,
+    executions: await executions,
+    keyLedger,
+    audit: await audit,
+    keyRing,
+    digestKey,
+  };
 }

@@ -75,7 +75,7 @@ export class RouterProcess {
       const retryInMs = backoff.failed(clock.monotonic() - since);
       logger.error(
         { exitCode: child?.exitCode, signal: child?.signalCode, retryInMs },
-        'the router ended; starting it again',
+        'the router ended; starting it again (metrics of calls since its last report are lost)',
       );
       await clock.sleep(retryInMs, this.#stopping.signal).catch(() => undefined);
       child = await this.#relaunch();

@@ -10,7 +10,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import { NO_REFERENCED_SECRETS } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import type { TelemetrySink } from '@wherry/core/ports/telemetry.ts';
+import type { MetricsSink, TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 import { buildOperator, type Operator } from '@wherry/operator/build-operator.ts';
 import { createCaches } from '@wherry/operator/informers/caches.ts';
 import { createLogIntake } from '@wherry/operator/feed/log-intake.ts';
@@ -27,6 +27,7 @@ interface StartOperatorOptions {
   digestKey: KeyObject;
   telemetry: TelemetrySink;
   keyLedger: KeyLedger;
+  executions: MetricsSink;
   functionUrl: string;
   /** The run directory, for the instances' sockets. */
   run: string;

@@ -40,6 +40,9 @@ import { keyRoutes } from './keys/key-routes.ts';
 import { KeyService } from './keys/key-service.ts';
 import { logRoutes } from './logs/log-routes.ts';
 import { LogService } from './logs/log-service.ts';
+import { metricRoutes } from './metrics/metric-routes.ts';
+import { MetricService } from './metrics/metric-service.ts';
+import type { MetricStore } from './metric-store/metric-store.ts';
 import { openapiRoutes } from './openapi/openapi-routes.ts';
 import { boundedStore } from './object-access/bounded-store.ts';
 import { WriteBarrier } from './object-access/write-barrier.ts';
@@ -65,6 +68,7 @@ export interface ManagerOptions {
   digestKey: KeyObject;
   telemetry: TelemetryStore;
   keyLedger: OwnedKeyLedger;
+  executions: MetricStore;
   audit: AuditStore;
   clock: Clock;
   logger: Logger;
@@ -121,8 +125,9 @@ export function buildManager(options: ManagerOptions): Manager {
 
   const streams = new EventStreams(clock);
 
+  const retentionDays = (): number => metricsDays(settings.get(SETTINGS_NAME));
   const listener = buildListener({
-    routes: apiRoutes(options, { store, reader, access, barrier, lock, operator }),
+    routes: apiRoutes(options, { store, reader, access, barrier, lock, operator, retentionDays }),
     authenticate: notingUses(access.authenticate, options),
     claimantOf: access.claimantOf,
     auditor: new Auditor(trail, clock, knowsKey),
@@ -183,11 +188,14 @@ interface RouteParts {
   barrier: WriteBarrier;
   lock: KeyedLock;
   operator: AwaitOperator;
+  /** Of metrics. */
+  retentionDays: () => number;
 }
 
 /** All endpoints with what answers them. */
-function apiRoutes(options: ManagerOptions, { store, reader, access, barrier, lock, operator }: RouteParts): Route[] {
-  const { content, keyRing, clock, telemetry, keyLedger } = options;
+function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
+  const { store, reader, access, barrier, lock, operator, retentionDays } = parts;
+  const { content, keyRing, clock, telemetry, keyLedger, executions } = options;
   const sources = new SourceService({ store, clock });
   const trees = new SourceTrees({ store, content, clock, lock });
   const scopedSecrets = new ScopedSecrets({ store, clock });
@@ -209,6 +217,7 @@ function apiRoutes(options: ManagerOptions, { store, reader, access, barrier, lo
     secretRoutes(new SecretService({ store, keyRing, clock, lock }), reader),
     auditRoutes(new AuditService(options.audit)),
     logRoutes(new LogService({ store, telemetry })),
+    metricRoutes(new MetricService({ store, metrics: executions, clock, retentionDays })),
     settingRoutes(new SettingService({ store, clock, lock, barrier })),
     openapiRoutes(),
   ].flat();
@@ -216,14 +225,19 @@ function apiRoutes(options: ManagerOptions, { store, reader, access, barrier, lo
 
 function retain(
   settings: SettingsResource | undefined,
-  { telemetry, audit }: Pick<ManagerOptions, 'telemetry' | 'audit'>,
+  { telemetry, executions, audit }: Pick<ManagerOptions, 'telemetry' | 'executions' | 'audit'>,
 ): void {
   telemetry.retain(retentionOf(settings));
+  executions.retain(metricsDays(settings));
   audit.retain(auditDays(settings));
 }
 
 function auditDays(settings: SettingsResource | undefined): number {
   return Number(settingValue(settings?.spec.values, 'audit.retention-days'));
+}
+
+function metricsDays(settings: SettingsResource | undefined): number {
+  return Number(settingValue(settings?.spec.values, 'metrics.retention-days'));
 }
 
 function retentionOf(settings: SettingsResource | undefined): Parameters<TelemetryStore['retain']>[0] {

@@ -11,6 +11,7 @@ import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
+import type { MetricsSink } from '@wherry/core/ports/telemetry.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import { createConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import { beginTerm, type Term, type TermDependencies } from './begin-term.ts';
@@ -44,6 +45,8 @@ interface OperatorOptions {
   logs: LogIntake;
   /** Where routers' reports on the use of keys go. */
   keyLedger: KeyLedger;
+  /** Where metrics of executions go. */
+  executions: MetricsSink;
   /** Base of the function port's URLs, without a slash at its end. */
   functionUrl: string;
   /** Milliseconds after the start in which routers of an earlier operator may still reconnect. Default 0. */

@@ -23,6 +23,7 @@ import { drain, type DrainOptions } from './server/drain.ts';
 import { RouterState } from './state/router-state.ts';
 import { CallRecorder } from './telemetry/call-recorder.ts';
 import { LogQueue } from './telemetry/log-queue.ts';
+import { MetricsReporter } from './telemetry/metrics-reporter.ts';
 
 /** Bytes that may wait for a slow operator; beyond that, log entries wait in the router and may be dropped. */
 const CONGESTED_BYTES = 1024 * 1024;
@@ -61,14 +62,13 @@ export function buildRouter(options: RouterOptions): Router {
   const upstreams = new UpstreamConnections(capacity.upstreams);
   const open = (address: UpstreamAddress): UndiciUpstream => new UndiciUpstream(address, upstreams);
   const state = new RouterState(open, logger, metrics);
-  const logs = new LogQueue(clock, metrics);
   let feed: FeedChannel | undefined;
   const send = (message: RouterUp): void => feed?.send(message);
   const demand = new DemandReporter(clock, () => state.functions, send);
   const keyUses = new KeyUseReporter(clock);
   const manager = options.managerAddress === undefined ? undefined : open(options.managerAddress);
   const budget = new CallBudget(capacity.calls);
-  const recorder = new CallRecorder(clock, metrics, { log: (entry) => logs.write(entry), keys: () => state.keys });
+  const { recorder, ...telemetry } = createTelemetry(options, state);
   const chain = createChain({
     clock,
     logger,
@@ -93,23 +93,49 @@ export function buildRouter(options: RouterOptions): Router {
     known: () => ({ resourceVersion: state.resourceVersion, ...(state.restores > 0 && { restores: state.restores }) }),
     async follow(channel) {
       feed = channel;
-      logs.connect({ send, isCongested: () => (channel.queuedBytes?.() ?? 0) > CONGESTED_BYTES });
+      telemetry.connect(channel);
       keyUses.connect(send);
       demand.sayAgain();
-      await followFeed(channel, state, logger);
+      await followFeed(channel, { state, logger, onStored: telemetry.onStored });
       // A newer connection may have replaced it.
       if (feed !== channel) return;
       feed = undefined;
-      logs.connect(undefined);
+      telemetry.connect(undefined);
       keyUses.connect(undefined);
     },
     async drain(drainOptions) {
       await drain(server, connections, clock, drainOptions);
       demand.stop();
       keyUses.stop();
+      await telemetry.close();
+      await Promise.all([state.close(), manager?.destroy()]);
+    },
+  };
+}
+
+/** What records calls, and sends log entries and metrics of executions up the feed. */
+function createTelemetry({ clock, logger, metrics }: RouterOptions, state: RouterState) {
+  const logs = new LogQueue(clock, metrics);
+  const intervalSeconds = (): number => state.metricsIntervalSeconds;
+  const executions = new MetricsReporter({ clock, logger, metrics, intervalSeconds });
+  const recorder = new CallRecorder(clock, metrics, {
+    log: (entry) => logs.write(entry),
+    execution: (execution) => executions.add(execution),
+    keys: () => state.keys,
+  });
+  return {
+    recorder,
+    onStored: (sequence: number): void => executions.stored(sequence),
+    /** Where it sends from now on; undefined: what is recorded waits. */
+    connect(channel: FeedChannel | undefined): void {
+      const send = channel && ((message: RouterUp): void => channel.send(message));
+      logs.connect(send && { send, isCongested: () => (channel?.queuedBytes?.() ?? 0) > CONGESTED_BYTES });
+      executions.connect(send);
+    },
+    async close(): Promise<void> {
       recorder.close();
       logs.close();
-      await Promise.all([state.close(), manager?.destroy()]);
+      await executions.close();
     },
   };
 }

@@ -103,9 +103,13 @@ export const helloSchema = z.discriminatedUnion('role', [
 ]);
 export type Hello = z.infer<typeof helloSchema>;
 
-const routerSettings = z.strictObject({ logLevel: z.string() });
+const routerSettings = z.strictObject({
+  logLevel: z.string(),
+  /** How often metrics of executions are sent; absent: the default, so that routers of earlier versions understand it. */
+  metricsIntervalSeconds: z.optional(z.int().check(z.gte(1))),
+});
 
-/** Down to a router. `version` counts the operator's states and never goes back within an `epoch`. */
+/** Down to a router: its state. `version` counts the operator's states and never goes back within an `epoch`. */
 export const routerDownSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('snapshot'),
@@ -140,6 +144,12 @@ export const routerDownSchema = z.discriminatedUnion('type', [
 ]);
 export type RouterDown = z.infer<typeof routerDownSchema>;
 
+/** Down to a router, beside its state: the batch of metrics of this sequence is stored, and the next one may follow. */
+const routerStoredSchema = z.strictObject({ type: z.literal('stored'), sequence: z.int() });
+export type RouterStored = z.infer<typeof routerStoredSchema>;
+/** Whatever comes down to a router. */
+export const routerMessageSchema = z.discriminatedUnion('type', [routerDownSchema, routerStoredSchema]);
+
 /** Dropped entries that one message may report; a sender with more reports the rest in its next one. */
 export const MAX_DROPPED = 1_000_000;
 /** Entries that a runtime keeps while they wait: it cannot announce more. */
@@ -154,6 +164,19 @@ const logEntry = z.strictObject({
   args: z.nullable(z.string()),
   sequence: z.int(),
   timestamp: z.number(),
+});
+
+/** Cells of one batch of metrics: about a megabyte at most. */
+export const MAX_METRICS = 500;
+const count = z.int().check(z.gte(0));
+const executionMetrics = z.strictObject({
+  functionName: z.string(),
+  minute: count,
+  count,
+  errors: count,
+  sumUs: count,
+  maxUs: count,
+  bins: z.array(z.int()),
 });
 
 /** Up from a router. */
@@ -175,6 +198,13 @@ export const routerUpSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('logs'), entries: z.array(logEntry), dropped: droppedEntries }),
   /** When each key last authenticated a call, by its id, in milliseconds since 1970 UTC: keys used since the last one. */
   z.strictObject({ type: z.literal('key-uses'), uses: z.record(z.string(), z.number().check(z.gte(0))) }),
+  /** Executions since the last batch; sent again until `stored` answers it. */
+  z.strictObject({
+    type: z.literal('metrics'),
+    sender: z.uuid(),
+    sequence: z.int().check(z.gte(1)),
+    metrics: z.array(executionMetrics).check(z.maxLength(MAX_METRICS)),
+  }),
 ]);
 export type RouterUp = z.infer<typeof routerUpSchema>;
 

@@ -32,3 +32,35 @@ export interface LogEntry {
 export interface TelemetrySink {
   write(entries: LogEntry[]): void;
 }
+
+/** Executions of one function that ended within one minute. Times are whole microseconds, so that sums are exact. */
+export interface ExecutionMetrics {
+  functionName: string;
+  /** Its begin: milliseconds since 1970 UTC. */
+  minute: number;
+  count: number;
+  /** Of those, the ones that threw, crashed or timed out. */
+  errors: number;
+  sumUs: number;
+  maxUs: number;
+  /** Of a sketch of the durations (`service/src/duration-sketch.ts`): in turn the key of a bin and its count. */
+  bins: number[];
+}
+
+/** What a sender has counted since its last batch. */
+export interface MetricsBatch {
+  /** A UUID of one run of a program. */
+  sender: string;
+  /** Grows from batch to batch of a sender, who sends the next one once this one is stored. */
+  sequence: number;
+  metrics: ExecutionMetrics[];
+}
+
+/** Where metrics of executions go. */
+export interface MetricsSink {
+  /**
+   * Resolves once the batch is stored. A batch that is stored already adds nothing, so that it may be sent again.
+   * @throws DomainError `unavailable` when a later attempt may succeed.
+   */
+  record(batch: MetricsBatch): Promise<void>;
+}

@@ -94,6 +94,7 @@ describe('openDataDirectory: the folder', () => {
       root: folder,
       database: path.join(folder, 'wherry.db'),
       telemetry: path.join(folder, 'telemetry.db'),
+      metrics: path.join(folder, 'metrics.db'),
       audit: path.join(folder, 'audit.db'),
       content: path.join(folder, 'content'),
       keys: path.join(folder, 'keys.json'),

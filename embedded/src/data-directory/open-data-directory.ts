@@ -12,8 +12,10 @@ export interface DataDirectory {
     root: string;
     /** Resources and users; SQLite. */
     database: string;
-    /** Logs and metrics; SQLite. */
+    /** Logs; SQLite. */
     telemetry: string;
+    /** Metrics of executions; SQLite. */
+    metrics: string;
     /** Audit records; SQLite. */
     audit: string;
     /** Folder of the content store. */
@@ -57,6 +59,7 @@ export async function openDataDirectory({ path: folder, logger }: OpenOptions): 
         root,
         database,
         telemetry: inside('telemetry.db'),
+        metrics: inside('metrics.db'),
         audit: inside('audit.db'),
         content: inside('content'),
         keys: inside('keys.json'),

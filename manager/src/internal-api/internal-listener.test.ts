@@ -11,8 +11,9 @@ import { logEntry } from '@wherry/testing/log-entry.ts';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeKeyLedger } from '@wherry/testing/fakes/fake-key-ledger.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
-import { FakeTelemetry } from '@wherry/testing/fakes/fake-telemetry.ts';
+import { FakeMetricsSink, FakeTelemetry } from '@wherry/testing/fakes/fake-telemetry.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
+import { DomainError } from '@wherry/core/errors.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { systemClock } from '@wherry/service/clock.ts';
@@ -37,6 +38,7 @@ async function start() {
   const logger = new FakeLogger();
   const telemetry = new FakeTelemetry();
   const keyLedger = new FakeKeyLedger();
+  const executions = new FakeMetricsSink();
   const content = await createFolderContentStore({ directory: path.join(root, 'content'), clock, logger });
   const callbacks = new Set<(material: TlsMaterial) => void>();
   let material = serverMaterial;
@@ -48,7 +50,7 @@ async function start() {
     },
   };
   const listening = await listenInternal({
-    listener: buildInternalListener({ content, telemetry, keyLedger, logger }),
+    listener: buildInternalListener({ content, telemetry, keyLedger, executions, logger }),
     tls,
     host: '127.0.0.1',
     port: 0,
@@ -63,6 +65,7 @@ async function start() {
     logger,
     telemetry,
     keyLedger,
+    executions,
     content,
     url,
     port: listening.port,
@@ -336,6 +339,36 @@ describe('the internal listener', () => {
     ])('are refused when there is %s (%i)', async (_what, status, body, type) => {
       expect((await post('/telemetry', body, type)).status).toBe(status);
       expect(world.telemetry.entries).toEqual([]);
+    });
+  });
+
+  describe('metrics', () => {
+    const batch = {
+      sender: '5f0a0a3e-0000-4000-8000-000000000001',
+      sequence: 1,
+      metrics: [{ functionName: 'f', minute: 0, count: 1, errors: 0, sumUs: 1, maxUs: 1, bins: [0, 1] }],
+    };
+
+    it('are stored before they are answered', async () => {
+      expect(await post('/telemetry/metrics', batch)).toMatchObject({ status: 200 });
+      expect(world.executions.batches).toEqual([batch]);
+    });
+
+    it('are answered with 503 where they cannot be stored', async () => {
+      world.executions.problem = new DomainError('unavailable', 'The metrics database is not available.');
+      expect(await post('/telemetry/metrics', batch)).toMatchObject({ status: 503 });
+    });
+
+    it.each([
+      ['sequence', { ...batch, sequence: 0 }],
+      ['sender', { ...batch, sender: 'me' }],
+      ['metrics.0.functionName', { ...batch, metrics: [{ ...batch.metrics[0]!, functionName: '' }] }],
+      ['metrics.0.count', { ...batch, metrics: [{ ...batch.metrics[0]!, count: -1 }] }],
+      ['metrics', { ...batch, metrics: Array.from({ length: 501 }, () => batch.metrics[0]!) }],
+    ])('are refused for their %s', async (path, refused) => {
+      const { status, body } = await post('/telemetry/metrics', refused);
+      expect([status, JSON.parse(body)]).toMatchObject([400, { code: 'validation_failed', details: [{ path }] }]);
+      expect(world.executions.batches).toEqual([]);
     });
   });
 

@@ -5,11 +5,12 @@ import { DomainError, isDomainError, notFound } from '@wherry/core/errors.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { KeyLedger } from '@wherry/core/ports/key-ledger.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import type { TelemetrySink } from '@wherry/core/ports/telemetry.ts';
+import type { MetricsSink, TelemetrySink } from '@wherry/core/ports/telemetry.ts';
 import { toDomainError } from '../http/error-mapper.ts';
 import { sendError } from '../http/reply.ts';
 import { collectBlobs, hasBlob, putBlob, sendBlob } from './content-requests.ts';
 import { takeUses } from './key-requests.ts';
+import { takeMetrics } from './metrics-requests.ts';
 import { takeTelemetry } from './telemetry-requests.ts';
 
 /** The program whose certificate is accepted, among those that the internal authority has issued. */
@@ -19,6 +20,7 @@ interface InternalListenerOptions {
   content: ContentStore;
   telemetry: TelemetrySink;
   keyLedger: KeyLedger;
+  executions: MetricsSink;
   logger: Logger;
 }
 
@@ -33,6 +35,7 @@ const ROUTES: Record<string, Handler> = {
   'POST /content/collect': collectBlobs,
   'POST /telemetry': takeTelemetry,
   'POST /keys/uses': takeUses,
+  'POST /telemetry/metrics': takeMetrics,
 };
 const BLOB = /^\/content\/([0-9a-f]{64})$/;
 
@@ -53,8 +56,8 @@ function handlerOf({ method = '', url = '' }: IncomingMessage): Handler {
 }
 
 /**
- * Answers the operator's requests for blobs, takes its log entries, and keeps the ledger of keys. Behind a server that has checked the client's
- * certificate.
+ * Answers the operator's requests for blobs, takes its log entries and metrics, and keeps the ledger of keys. Behind a
+ * server that has checked the client's certificate.
  */
 export function buildInternalListener(options: InternalListenerOptions): RequestListener {
   const { logger } = options;

@@ -5,6 +5,7 @@ import { functionEndpoints } from '../functions/function-endpoints.ts';
 import { keyGroupEndpoints } from '../key-groups/key-group-endpoints.ts';
 import { keyEndpoints } from '../keys/key-endpoints.ts';
 import { logEndpoints } from '../logs/log-endpoints.ts';
+import { metricEndpoints } from '../metrics/metric-endpoints.ts';
 import { secretEndpoints } from '../secrets/secret-endpoints.ts';
 import { settingEndpoints } from '../settings/setting-endpoints.ts';
 import { sourceEndpoints } from '../sources/source-endpoints.ts';
@@ -19,6 +20,7 @@ export const ALL_ENDPOINTS: readonly AnyEndpoint[] = [
   keyEndpoints,
   secretEndpoints,
   logEndpoints,
+  metricEndpoints,
   auditEndpoints,
   settingEndpoints,
   openapiEndpoints,

@@ -10,6 +10,8 @@ interface ManagerData {
   content: string;
   /** File of the log database. */
   telemetry: string;
+  /** File of the database of metrics. */
+  metrics: string;
   /** File of the audit records. */
   audit: string;
   release(): void;
@@ -41,6 +43,7 @@ export async function takeDataDirectory({
       return {
         content: inside('content'),
         telemetry: inside('telemetry.db'),
+        metrics: inside('metrics.db'),
         audit: inside('audit.db'),
         release: () => guard.release(),
       };

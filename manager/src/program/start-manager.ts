@@ -19,6 +19,7 @@ import { buildInternalListener } from '../internal-api/internal-listener.ts';
 import { listenInternal } from '../internal-api/listen-internal.ts';
 import { openAuditStore } from '../audit/open-audit-store.ts';
 import { openKeyLedger } from '../key-ledger/open-key-ledger.ts';
+import { openMetricStore } from '../metric-store/open-metric-store.ts';
 import { openTelemetryStore, type TelemetryOptions } from '../log-store/open-telemetry-store.ts';
 import { beginWork } from './begin-work.ts';
 import type { Cluster } from './cluster.ts';
@@ -131,6 +132,7 @@ function managerOf(
     | 'referencedSecrets'
     | 'telemetry'
     | 'keyLedger'
+    | 'executions'
     | 'audit'
     | 'content'
     | 'clock'
@@ -168,12 +170,14 @@ async function openStores(
   parts.defer(() => data.release());
   const telemetry = await openTelemetryStore({ file: data.telemetry, maxBytes, ...shared });
   parts.defer(() => telemetry.close());
+  const executions = await openMetricStore({ file: data.metrics, ...shared });
+  parts.defer(() => executions.close());
   const audit = await openAuditStore({ file: data.audit, ...shared });
   parts.defer(() => audit.close());
   const content = await createFolderContentStore({ directory: data.content, ...shared });
   const keyLedger = await openKeyLedger({ store: telemetry, ...shared });
   parts.defer(() => keyLedger.stop());
-  return { telemetry, audit, content, keyLedger };
+  return { telemetry, executions, audit, content, keyLedger };
 }
 
 /** Before keys are known, every key would be refused, which would be wrong. */

@@ -11,6 +11,8 @@ import type { StoredAuditRecord } from '../audit/audit-record.ts';
 import { buildManager, type ManagerOptions } from '../build-manager.ts';
 import { ensureFirstStart } from '../first-start/ensure-first-start.ts';
 import { openKeyLedger, type OwnedKeyLedger } from '../key-ledger/open-key-ledger.ts';
+import type { MetricStore } from '../metric-store/metric-store.ts';
+import { openMetricStore } from '../metric-store/open-metric-store.ts';
 import { openTelemetryStore } from '../log-store/open-telemetry-store.ts';
 import type { TelemetryStore } from '../log-store/telemetry-store.ts';
 import { InProcessAuditStore } from './in-process-audit-store.ts';
@@ -27,6 +29,7 @@ export interface TestManager {
   logger: FakeLogger;
   telemetry: TelemetryStore;
   keyLedger: OwnedKeyLedger;
+  executions: MetricStore;
   audit: InProcessAuditStore;
   /** All records, oldest first. */
   audited(): Promise<StoredAuditRecord[]>;
@@ -43,6 +46,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const referencedSecrets = new FakeReferencedSecrets();
   const telemetry = await openTelemetryStore({ file: ':memory:', maxBytes: 64 * 1024 * 1024, clock, logger });
   const keyLedger = await openKeyLedger({ store: telemetry, clock, logger });
+  const executions = await openMetricStore({ file: ':memory:', clock, logger });
   const audit = new InProcessAuditStore();
   await ensureFirstStart({ store, audit, keyRing, clock, managementKey: KEY });
   const manager = buildManager({
@@ -53,6 +57,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
     digestKey: testDigestKey(),
     telemetry,
     keyLedger,
+    executions,
     clock,
     logger,
     metrics: new FakeMetrics(),
@@ -71,6 +76,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
     logger,
     telemetry,
     keyLedger,
+    executions,
     audit,
     server,
     audited: async () => (await audit.query({ limit: 1_000_000 })).reverse(),
@@ -80,6 +86,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
       await manager.stop();
       await keyLedger.stop();
       await telemetry.close();
+      await executions.close();
       await audit.close();
     },
   };

@@ -3,7 +3,7 @@ import type { RouterDown, RouterFunction, RouterKey } from '@wherry/core/feed/me
 import { KeyHolders, type KeyClaims } from '../keys/key-holders.ts';
 
 type Change = Extract<RouterDown, { type: 'change' }>;
-type RouterSettings = NonNullable<Change['settings']>;
+export type RouterSettings = NonNullable<Change['settings']>;
 /** The content of a change besides its version. */
 export type RouterDifference = Omit<Change, 'type' | 'version' | 'resourceVersion'>;
 

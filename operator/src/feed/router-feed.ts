@@ -1,8 +1,16 @@
 import { randomUUID, type KeyObject } from 'node:crypto';
-import { HEARTBEAT_SECONDS, routerUpSchema, type RouterDown, type RouterUp } from '@wherry/core/feed/messages.ts';
+import { isDomainError } from '@wherry/core/errors.ts';
+import {
+  HEARTBEAT_SECONDS,
+  routerUpSchema,
+  type RouterDown,
+  type RouterStored,
+  type RouterUp,
+} from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { KeyLedger } from '@wherry/core/ports/key-ledger.ts';
+import type { MetricsSink } from '@wherry/core/ports/telemetry.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import { Listeners } from '@wherry/service/listeners.ts';
 import type { DemandBoard } from './demand-board.ts';
@@ -13,11 +21,14 @@ import { ROUTER_PATIENCE_MS, UnacknowledgedChanges } from './unacknowledged-chan
 /** Changes that come within this time are sent as one. */
 const COALESCE_MS = 1;
 
+type MetricsMessage = Extract<RouterUp, { type: 'metrics' }>;
+
 interface RouterFeedOptions extends RouterViewOptions {
   digestKey: KeyObject;
   demand: DemandBoard;
   logs: LogIntake;
   keyLedger: KeyLedger;
+  executions: MetricsSink;
   /**
    * Milliseconds after the start in which routers that still use the state of an earlier operator may reconnect. Until
    * then it is unknown what they know. Default 0: there are none.
@@ -315,6 +326,22 @@ export class RouterFeed {
         return;
       case 'key-uses':
         this.#options.keyLedger.used(message.uses);
+        return;
+      case 'metrics':
+        void this.#store(connection.channel, message);
     }
+  }
+
+  /** The router sends the batch again until it hears that it is stored: nothing waits here. */
+  async #store(channel: FeedChannel, { sender, sequence, metrics }: MetricsMessage): Promise<void> {
+    try {
+      await this.#options.executions.record({ sender, sequence, metrics });
+    } catch (error) {
+      const isLost = isDomainError(error, 'validation_failed') || isDomainError(error, 'too_large');
+      const outcome = isLost ? 'are refused and lost' : 'cannot be stored; the router sends them again';
+      this.#options.logger.warn({ err: error }, `metrics of executions ${outcome}`);
+      if (!isLost) return;
+    }
+    channel.send({ type: 'stored', sequence } satisfies RouterStored);
   }
 }

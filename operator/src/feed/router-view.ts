@@ -3,14 +3,14 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
-import { settingValue } from '@wherry/core/settings-definitions.ts';
+import { SETTINGS, settingValue } from '@wherry/core/settings-definitions.ts';
 import { Listeners } from '@wherry/service/listeners.ts';
 import type { Caches } from '../informers/caches.ts';
 import { routeOf } from '../informers/route-of.ts';
 import type { ObservedWorkloads } from '../informers/observed-workloads.ts';
 import { groupFace, type KeyRecords } from '../keys/key-records.ts';
 import { routerFunction } from './router-function.ts';
-import { RouterFeedState, type RouterDifference } from './router-feed-state.ts';
+import { RouterFeedState, type RouterDifference, type RouterSettings } from './router-feed-state.ts';
 
 export interface RouterViewOptions {
   caches: Caches;
@@ -132,6 +132,12 @@ export class RouterView {
   }
 }
 
-function settingsOf({ settings }: Caches): { logLevel: string } {
-  return { logLevel: settingValue(settings.get(SETTINGS_NAME)?.spec.values, 'log.level') };
+const METRICS_INTERVAL = 'metrics.aggregation-interval-seconds';
+
+function settingsOf({ settings }: Caches): RouterSettings {
+  const values = settings.get(SETTINGS_NAME)?.spec.values;
+  const logLevel = settingValue(values, 'log.level');
+  const interval = settingValue(values, METRICS_INTERVAL);
+  if (interval === SETTINGS[METRICS_INTERVAL].default) return { logLevel };
+  return { logLevel, metricsIntervalSeconds: Number(interval) };
 }

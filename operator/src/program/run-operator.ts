@@ -12,6 +12,7 @@ import type { KeyLedger } from '@wherry/core/ports/key-ledger.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { RuntimeFeed, RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
+import type { MetricsSink } from '@wherry/core/ports/telemetry.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
 import { STOPPING } from '@wherry/service/ops/readiness.ts';
 import { buildOperator, type Operator } from '../build-operator.ts';
@@ -26,6 +27,7 @@ import { ensureSystemKeys, type SystemKeys } from '../system-keys/system-keys.ts
 import type { ClusterPorts } from './cluster-ports.ts';
 import { withConditionEvents } from './condition-events.ts';
 import { RemoteKeyLedger } from './remote-key-ledger.ts';
+import { postMetrics } from './post-metrics.ts';
 import { TelemetryPoster } from './post-telemetry.ts';
 import { countReplicas } from './replica-metrics.ts';
 import { keepUp, untilDone } from './upkeep.ts';
@@ -150,7 +152,7 @@ async function connectManager(
   { config, clock, logger, metrics }: RunOptions,
   tls: InternalCertificates,
   parts: AsyncDisposableStack,
-): Promise<{ content: ContentStore; logs: LogIntake; keyLedger: KeyLedger }> {
+): Promise<Pick<ComposeDependencies, 'content' | 'logs' | 'keyLedger' | 'executions'>> {
   const inner = createHttpContentStore({ url: config.managerUrl, tls, logger });
   parts.defer(() => inner.stop());
   const content = await createCachedContentStore({ inner, ...config.cache, clock, logger });
@@ -175,13 +177,14 @@ async function connectManager(
   parts.defer(() => logs.stop());
   const keyLedger = new RemoteKeyLedger({ client, clock, logger });
   parts.defer(() => keyLedger.stop());
-  return { content, logs, keyLedger };
+  return { content, logs, keyLedger, executions: postMetrics(client) };
 }
 
 type ComposeDependencies = Keys & {
   content: ContentStore;
   logs: LogIntake;
   keyLedger: KeyLedger;
+  executions: MetricsSink;
   workloads: ClusterWorkloads;
   builder: ReturnType<ClusterPorts['builder']>;
 };
@@ -192,7 +195,7 @@ function compose(
   parts: AsyncDisposableStack,
 ): { operator: Operator; runtimeFeed: RuntimeFeed } {
   const { config, ports, clock, logger, metrics } = options;
-  const { systemKeys, content, logs, keyLedger, workloads, builder } = dependencies;
+  const { systemKeys, content, logs, keyLedger, executions, workloads, builder } = dependencies;
   parts.defer(() => builder.stop());
   const caches = createCaches({ store: ports.store, clock, logger });
   const shared = {
@@ -210,6 +213,7 @@ function compose(
   const operator = buildOperator({
     ...shared,
     store,
+    executions,
     builder,
     workloads,
     keyLedger,

@@ -1,5 +1,10 @@
 import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
-import { routerDownSchema, type RouterDown, type RouterFunction, type RouterKey } from '@wherry/core/feed/messages.ts';
+import {
+  routerMessageSchema,
+  type RouterDown,
+  type RouterFunction,
+  type RouterKey,
+} from '@wherry/core/feed/messages.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 
 /** A router that only keeps what it is sent, and acknowledges it unless `silent` is set. */
@@ -9,6 +14,8 @@ export class TestRouter {
   readonly messages: RouterDown[] = [];
   readonly functions = new Map<string, RouterFunction>();
   readonly keys = new Map<string, RouterKey>();
+  /** Sequences of its batches of metrics that were acknowledged. */
+  readonly stored: number[] = [];
   silent = false;
   readonly #own: FeedChannel;
   #version = 0;
@@ -37,7 +44,11 @@ export class TestRouter {
 
   async #read(): Promise<void> {
     for await (const raw of this.#own.messages()) {
-      const message = routerDownSchema.parse(raw);
+      const message = routerMessageSchema.parse(raw);
+      if (message.type === 'stored') {
+        this.stored.push(message.sequence);
+        continue;
+      }
       this.messages.push(message);
       this.#apply(message);
     }

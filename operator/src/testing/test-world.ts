@@ -6,7 +6,7 @@ import { FakeKeyLedger } from '@wherry/testing/fakes/fake-key-ledger.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
-import { FakeTelemetry } from '@wherry/testing/fakes/fake-telemetry.ts';
+import { FakeMetricsSink, FakeTelemetry } from '@wherry/testing/fakes/fake-telemetry.ts';
 import { FakeWorkloads } from '@wherry/testing/fakes/fake-workloads.ts';
 import { FakeReferencedSecrets } from '@wherry/testing/fakes/fake-referenced-secrets.ts';
 import { testKeyRing } from '@wherry/testing/test-key-ring.ts';
@@ -47,6 +47,7 @@ export class TestWorld {
   readonly builder = new FakeBuilder({ content: this.content });
   readonly telemetry = new FakeTelemetry();
   readonly keyLedger = new FakeKeyLedger();
+  readonly executions = new FakeMetricsSink();
   readonly logger = new FakeLogger();
   readonly keyRing = testKeyRing();
   readonly referencedSecrets = new FakeReferencedSecrets();
@@ -88,6 +89,7 @@ export class TestWorld {
       invocationKey: feedKey,
       logs,
       keyLedger: this.keyLedger,
+      executions: this.executions,
       clock,
       logger,
       metrics,

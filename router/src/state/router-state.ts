@@ -1,6 +1,7 @@
 import type { RouterDown, RouterFunction } from '@wherry/core/feed/messages.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import { SETTINGS } from '@wherry/core/settings-definitions.ts';
 import { KeyIndex } from '../auth/key-index.ts';
 import type { OpenUpstream } from '../balance/balancer.ts';
 import { Refusal } from '../refusal.ts';
@@ -11,6 +12,8 @@ import { failureOf, newActivity, routedFunction, type RoutedFunction } from './r
 
 type Snapshot = Extract<RouterDown, { type: 'snapshot' }>;
 type Change = Extract<RouterDown, { type: 'change' }>;
+
+const METRICS_INTERVAL_SECONDS = Number(SETTINGS['metrics.aggregation-interval-seconds'].default);
 
 /**
  * What the router knows: routes, keys, instances. Each message is applied wholly, between two calls; the state never
@@ -27,6 +30,7 @@ export class RouterState {
   #version = -1;
   #resourceVersion = '0';
   #restores = 0;
+  #metricsIntervalSeconds = METRICS_INTERVAL_SECONDS;
 
   constructor(open: OpenUpstream, logger: Logger, metrics: Metrics) {
     this.#open = open;
@@ -52,6 +56,11 @@ export class RouterState {
   /** How often the store had been restored from a backup by then. */
   get restores(): number {
     return this.#restores;
+  }
+
+  /** How often metrics of executions are sent. */
+  get metricsIntervalSeconds(): number {
+    return this.#metricsIntervalSeconds;
   }
 
   get table(): RouteTable<RoutedFunction> {
@@ -104,6 +113,7 @@ export class RouterState {
     const gone = [...this.#functions.keys()].filter((id) => !wanted.has(id));
     this.#changeFunctions(gone, message.functions);
     this.#keys = keys;
+    this.#applySettings(message.settings);
     this.#epoch = message.epoch;
     this.#version = message.version;
     this.#resourceVersion = message.resourceVersion;
@@ -116,9 +126,14 @@ export class RouterState {
     this.#changeFunctions(message.removedFunctions ?? [], message.functions ?? []);
     for (const digest of message.removedKeys ?? []) this.#keys.delete(digest);
     for (const key of message.keys ?? []) this.#keys.set(key);
+    if (message.settings !== undefined) this.#applySettings(message.settings);
     this.#version = message.version;
     this.#resourceVersion = message.resourceVersion;
     return true;
+  }
+
+  #applySettings({ metricsIntervalSeconds = METRICS_INTERVAL_SECONDS }: Snapshot['settings']): void {
+    this.#metricsIntervalSeconds = metricsIntervalSeconds;
   }
 
   #changeFunctions(gone: readonly string[], specs: readonly RouterFunction[]): void {

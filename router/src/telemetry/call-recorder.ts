@@ -9,6 +9,7 @@ import type { AdmittedCall, RoutedCall } from '../call.ts';
 import { headerValue } from '../headers/raw-headers.ts';
 import type { Refusal } from '../refusal.ts';
 import { CODE_CLOSED } from '../state/function-series.ts';
+import type { Execution } from './execution-counter.ts';
 import { RejectionLog } from './rejection-log.ts';
 import { FIRST, LAST } from './sequence.ts';
 
@@ -34,6 +35,7 @@ type Examined = RoutedCall & Partial<Pick<AdmittedCall, 'keys'>>;
 export class CallRecorder {
   readonly #clock: Clock;
   readonly #log: (entry: LogEntry) => void;
+  readonly #execution: (execution: Execution) => void;
   readonly #rejections: RejectionLog;
   readonly #keys: () => KeyIndex | undefined;
   readonly #overhead: Histogram;
@@ -44,10 +46,15 @@ export class CallRecorder {
   constructor(
     clock: Clock,
     metrics: Metrics,
-    options: { log: (entry: LogEntry) => void; keys: () => KeyIndex | undefined },
+    options: {
+      log: (entry: LogEntry) => void;
+      execution: (execution: Execution) => void;
+      keys: () => KeyIndex | undefined;
+    },
   ) {
     this.#clock = clock;
     this.#log = options.log;
+    this.#execution = options.execution;
     this.#keys = options.keys;
     this.#rejections = new RejectionLog(clock, options.log);
     this.#overhead = metrics.histogram(METRICS.routerOverhead);
@@ -86,7 +93,12 @@ export class CallRecorder {
     count(call, refusal === undefined ? answeredCode(call) : refusal.status, ms / 1000);
     if (refusal !== undefined) this.#failures.inc({ component: 'function', reason: refusal.code });
     const message = `${Math.round(ms * 1000) / 1000}ms${SUFFIX[outcome]}`;
-    this.#log(entryOf(call, now, { level: 'exec_end', message, sequence: LAST, args: null }));
+    const entry = entryOf(call, now, { level: 'exec_end', message, sequence: LAST, args: null });
+    this.#log(entry);
+    // Rejected: it was handed over, but no instance could be reached.
+    if (outcome === 'rejected') return;
+    const failed = outcome === 'error' || outcome === 'timeout';
+    this.#execution({ functionName: entry.functionName, endedAt: entry.timestamp, durationMs: ms, failed });
   }
 
   /** The call never reached an instance. */

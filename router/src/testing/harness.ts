@@ -161,7 +161,11 @@ export class Harness {
   }
 
   async #collect(channel: FeedChannel): Promise<void> {
-    for await (const message of channel.messages()) this.up.push(routerUpSchema.parse(message));
+    for await (const message of channel.messages()) {
+      const sent = routerUpSchema.parse(message);
+      this.up.push(sent);
+      if (sent.type === 'metrics') channel.send({ type: 'stored', sequence: sent.sequence });
+    }
   }
 }
 

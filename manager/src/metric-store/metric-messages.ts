@@ -1,0 +1,24 @@
+import type { MetricsBatch } from '@wherry/core/ports/telemetry.ts';
+import type { MetricsQuery, Resolution } from './metric-store.ts';
+
+/** The options that the worker is started with. */
+export interface MetricWorkerData {
+  file: string;
+}
+
+/** What is older goes: milliseconds since 1970 UTC. */
+export interface MetricTrim {
+  /** Periods that begin before. */
+  periods: Record<Resolution, number>;
+  /** Sketches of days that begin before. */
+  sketches: number;
+  /** Senders that were last heard before. */
+  senders: number;
+}
+
+/** The operations of the worker. */
+export type MetricOperation =
+  | { operation: 'record'; batch: MetricsBatch; now: number }
+  | { operation: 'query'; query: MetricsQuery }
+  | { operation: 'knows'; functionName: string }
+  | { operation: 'trim'; trim: MetricTrim };

@@ -1,0 +1,122 @@
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { MetricsBatch } from '@wherry/core/ports/telemetry.ts';
+import { SETTINGS } from '@wherry/core/settings-definitions.ts';
+import { StartError } from '@wherry/service/start-error.ts';
+import { DatabaseThread } from '../sqlite-thread/database-thread.ts';
+import type { MetricOperation, MetricWorkerData } from './metric-messages.ts';
+import { oldestPeriod, type MetricsQuery, type MetricStore, type StoredMetrics } from './metric-store.ts';
+
+/** The interface specification's. */
+export const MINUTES_KEPT = 60;
+export const HOURS_KEPT = 24;
+/** Routers give up what they could not send for a day, so a day's sketch is complete a day after it. */
+const DAYS_WITH_SKETCH = 3;
+/** A router sends a batch again for a day at most. */
+const SENDER_DAYS = 30;
+const DAY_MS = 86_400_000;
+const TRIM_INTERVAL_MS = 3_600_000;
+
+interface MetricStoreOptions {
+  /** Path of the database. */
+  file: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+/**
+ * Opens the database of metrics, in a file and a worker thread of its own: neither the size limit of the logs nor their
+ * writes touch it.
+ * @throws StartError when the database cannot be opened; one that is damaged is set aside with a warning.
+ */
+export async function openMetricStore(options: MetricStoreOptions): Promise<MetricStore> {
+  const workerData: MetricWorkerData = { file: options.file };
+  const worker = new Worker(new URL('./metric-worker.ts', import.meta.url), { workerData, name: 'metrics' });
+  const thread = new DatabaseThread<MetricOperation>(worker, {
+    name: 'metrics',
+    logger: options.logger,
+    consequence: 'metrics of executions wait in the routers until the program is restarted',
+  });
+  try {
+    const { setAside } = await thread.ready;
+    if (setAside !== undefined)
+      options.logger.warn(
+        { file: setAside },
+        'the database of metrics was damaged: it has been set aside, and a new one started',
+      );
+    return new WorkerMetricStore(thread, options);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The database of metrics ${options.file} cannot be opened (${reason}): fix its permissions, or move it away.`,
+      error,
+    );
+  }
+}
+
+class WorkerMetricStore implements MetricStore {
+  readonly #thread: DatabaseThread<MetricOperation>;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #days = Number(SETTINGS['metrics.retention-days'].default);
+  #cancelTrim: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(thread: DatabaseThread<MetricOperation>, { clock, logger }: MetricStoreOptions) {
+    this.#thread = thread;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#trimLater();
+  }
+
+  async record(batch: MetricsBatch): Promise<void> {
+    await this.#thread.call({ operation: 'record', batch, now: this.#clock.now() });
+  }
+
+  async query(query: MetricsQuery): Promise<StoredMetrics[]> {
+    return (await this.#thread.call({ operation: 'query', query })) as StoredMetrics[];
+  }
+
+  async knows(functionName: string): Promise<boolean> {
+    return (await this.#thread.call({ operation: 'knows', functionName })) as boolean;
+  }
+
+  retain(days: number): void {
+    if (days === this.#days) return;
+    this.#days = days;
+    void this.#trim();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelTrim?.();
+    await this.#thread.close();
+  }
+
+  /** Never rejects. */
+  async #trim(): Promise<void> {
+    const now = this.#clock.now();
+    const trim = {
+      periods: {
+        minutes: oldestPeriod('minutes', now, MINUTES_KEPT),
+        hours: oldestPeriod('hours', now, HOURS_KEPT),
+        days: oldestPeriod('days', now, this.#days),
+      },
+      sketches: oldestPeriod('days', now, DAYS_WITH_SKETCH),
+      senders: Math.trunc(now) - SENDER_DAYS * DAY_MS,
+    };
+    try {
+      await this.#thread.call({ operation: 'trim', trim });
+    } catch (error) {
+      if (!this.#isClosed) this.#logger.warn({ err: error }, 'old metrics could not be removed');
+    }
+    this.#trimLater();
+  }
+
+  #trimLater(): void {
+    this.#cancelTrim?.();
+    if (this.#isClosed || this.#thread.isGone) return;
+    this.#cancelTrim = this.#clock.after(TRIM_INTERVAL_MS, () => void this.#trim());
+  }
+}
