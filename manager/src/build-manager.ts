@@ -40,6 +40,7 @@ import { keyRoutes } from './keys/key-routes.ts';
 import { KeyService } from './keys/key-service.ts';
 import { logRoutes } from './logs/log-routes.ts';
 import { LogService } from './logs/log-service.ts';
+import { LogStreams } from './logs/log-streams.ts';
 import { metricRoutes } from './metrics/metric-routes.ts';
 import { MetricService } from './metrics/metric-service.ts';
 import type { MetricStore } from './metric-store/metric-store.ts';
@@ -216,7 +217,7 @@ function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
     }),
     secretRoutes(new SecretService({ store, keyRing, clock, lock }), reader),
     auditRoutes(new AuditService(options.audit)),
-    logRoutes(new LogService({ store, telemetry })),
+    logRoutes(new LogService({ store, telemetry }), new LogStreams({ telemetry, clock, logger: options.logger })),
     metricRoutes(new MetricService({ store, metrics: executions, clock, retentionDays })),
     settingRoutes(new SettingService({ store, clock, lock, barrier })),
     openapiRoutes(),

@@ -18,7 +18,7 @@ const MAX_STREAMS = 256;
 const RECONNECT_MS = 1000;
 
 /** One event of a stream. */
-export interface StreamedEvent {
+interface StreamedEvent {
   /** Sent back by a client that connects again, as `Last-Event-ID`. */
   id?: string;
   /** Its type; `message` for a client where there is none. */

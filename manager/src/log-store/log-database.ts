@@ -1,33 +1,22 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { StatementSync } from 'node:sqlite';
+import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { LedgerTables } from '../key-ledger/ledger-tables.ts';
 import { transaction } from '@wherry/service/transaction.ts';
-import { where } from '../sqlite-thread/where.ts';
+import { followLogs, newestId, queryLogs } from './log-queries.ts';
+import { prepareSchema } from './log-schema.ts';
 import { LogSize } from './log-size.ts';
-import type { LogQuery, StoredLogEntry } from './telemetry-store.ts';
+import type { FollowedLogs, FollowQuery, LogQuery, StoredLogEntry } from './telemetry-store.ts';
 
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS logs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    function_name TEXT NOT NULL,
-    request_id TEXT NOT NULL,
-    level TEXT NOT NULL,
-    message TEXT NOT NULL,
-    args TEXT,
-    sequence INTEGER NOT NULL,
-    timestamp REAL NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS logs_by_time ON logs (timestamp, sequence, id);
-  CREATE INDEX IF NOT EXISTS logs_by_function ON logs (function_name, timestamp, sequence, id);
-  CREATE INDEX IF NOT EXISTS logs_by_request ON logs (request_id);
-`;
 /**
  * The two budgets of a function: refused calls cost their callers nothing, so that many of them must not push out what
  * the function's own calls left (S8).
  */
 const BUDGETS = ["level <> 'exec_reject'", "level = 'exec_reject'"];
-const COLUMNS = 'id, function_name AS functionName, request_id AS requestId, level, message, args, sequence, timestamp';
+/** Entries that one operation removes: whatever else waits for the thread comes in between. */
+const REMOVED_AT_ONCE = 2000;
+/** KiB of the file in memory: with SQLite's own 2 MiB, each removed entry would read several pages. */
+const CACHE_KIB = 32_768;
 
 /** The size of the write-ahead log between transactions. */
 const JOURNAL_BYTES = 4 * 1024 * 1024;
@@ -58,8 +47,10 @@ export class LogDatabase {
       this.#database.exec(
         `PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${JOURNAL_BYTES};`,
       );
-      this.#database.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;');
-      this.#database.exec(SCHEMA);
+      this.#database.exec(
+        `PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -${CACHE_KIB};`,
+      );
+      prepareSchema(this.#database);
       this.ledger = new LedgerTables(this.#database);
     } catch (error) {
       this.#database.close();
@@ -91,24 +82,42 @@ export class LogDatabase {
   }
 
   query(query: LogQuery): StoredLogEntry[] {
-    const { clause, values } = filterOf(query);
-    const sql = `SELECT ${COLUMNS} FROM logs ${clause} ORDER BY timestamp DESC, sequence DESC, id DESC LIMIT ?`;
-    return this.#database.prepare(sql).all(...values, query.limit) as unknown as StoredLogEntry[];
+    return queryLogs(this.#database, query);
+  }
+
+  follow(query: FollowQuery): FollowedLogs {
+    return followLogs(this.#database, query);
+  }
+
+  newest(): number {
+    return newestId(this.#database);
   }
 
   knows(functionName: string): boolean {
     return this.#database.prepare('SELECT 1 FROM logs WHERE function_name = ? LIMIT 1').get(functionName) !== undefined;
   }
 
-  /** @param oldest milliseconds since 1970; older entries are removed. Undefined keeps them for ever. */
-  trim(maxPerFunction: number, oldest: number | undefined): void {
+  /** Removes some entries of a function, up to an id. @returns how many; 0 where none is left. */
+  deleteSome(functionName: string, until: number): number {
+    const sql = `DELETE FROM logs WHERE id IN (
+      SELECT id FROM logs INDEXED BY logs_of_function WHERE function_name = ? AND id <= ? LIMIT ${REMOVED_AT_ONCE})`;
+    return this.#remove(sql, functionName, until);
+  }
+
+  /**
+   * Removes some of what is too old or too much.
+   * @param oldest milliseconds since 1970; older entries are removed. Undefined keeps them for ever.
+   * @returns whether more may be left to remove.
+   */
+  trim(maxPerFunction: number, oldest: number | undefined): boolean {
     this.#maxPerFunction = maxPerFunction;
-    transaction(this.#database, () => {
-      if (oldest !== undefined) this.#database.prepare('DELETE FROM logs WHERE timestamp < ?').run(oldest);
-      const names = this.#database.prepare('SELECT DISTINCT function_name AS name FROM logs').all() as {
-        name: string;
-      }[];
-      for (const { name } of names) this.#trimFunction(name);
+    return transaction(this.#database, () => {
+      let removed = oldest === undefined ? 0 : this.#removeOlder(oldest);
+      for (const name of this.#functionNames()) {
+        if (removed >= REMOVED_AT_ONCE) return true;
+        removed += this.#trimFunction(name);
+      }
+      return removed >= REMOVED_AT_ONCE;
     });
   }
 
@@ -116,22 +125,40 @@ export class LogDatabase {
     this.#database.close();
   }
 
-  #trimFunction(name: string): void {
-    this.#untrimmed.delete(name);
-    for (const budget of BUDGETS) {
-      const sql = `DELETE FROM logs WHERE function_name = ?1 AND ${budget} AND (timestamp, sequence, id) <= (
-        SELECT timestamp, sequence, id FROM logs WHERE function_name = ?1 AND ${budget}
-        ORDER BY timestamp DESC, sequence DESC, id DESC LIMIT 1 OFFSET ?2)`;
-      this.#database.prepare(sql).run(name, this.#maxPerFunction);
-    }
+  /** Each name is one look into the index, however many entries it has. */
+  #functionNames(): string[] {
+    const sql = `WITH RECURSIVE names (name) AS (
+      SELECT MIN(function_name) FROM logs
+      UNION ALL SELECT (SELECT MIN(function_name) FROM logs WHERE function_name > name) FROM names WHERE name IS NOT NULL
+    ) SELECT name FROM names WHERE name IS NOT NULL`;
+    return this.#database
+      .prepare(sql)
+      .all()
+      .map(({ name }) => String(name));
   }
-}
 
-function filterOf({ functionName, requestId, levels, after }: LogQuery): ReturnType<typeof where> {
-  return where(
-    ['function_name = ?', functionName],
-    ['request_id = ?', requestId],
-    levels && [`level IN (${levels.map(() => '?').join(', ')})`, ...levels],
-    ['(timestamp, sequence, id) < (?, ?, ?)', after?.timestamp, after?.sequence, after?.id],
-  );
+  #removeOlder(oldest: number): number {
+    const sql = `DELETE FROM logs WHERE id IN (
+      SELECT id FROM logs WHERE timestamp < ? ORDER BY timestamp LIMIT ${REMOVED_AT_ONCE})`;
+    return this.#remove(sql, oldest);
+  }
+
+  #trimFunction(name: string): number {
+    this.#untrimmed.delete(name);
+    let removed = 0;
+    for (const budget of BUDGETS) {
+      const sql = `DELETE FROM logs WHERE id IN (
+        SELECT id FROM logs INDEXED BY logs_of_function WHERE function_name = ?1 AND ${budget} AND (timestamp, sequence, id) <= (
+          SELECT timestamp, sequence, id FROM logs INDEXED BY logs_of_function WHERE function_name = ?1 AND ${budget}
+          ORDER BY timestamp DESC, sequence DESC, id DESC LIMIT 1 OFFSET ?2)
+        ORDER BY timestamp, sequence, id LIMIT ${2 * REMOVED_AT_ONCE})`;
+      removed += this.#remove(sql, name, this.#maxPerFunction);
+    }
+    return removed;
+  }
+
+  /** @returns how many rows the statement itself removed, without those of its trigger. */
+  #remove(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#database.prepare(sql).run(...values).changes);
+  }
 }

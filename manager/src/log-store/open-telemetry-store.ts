@@ -8,10 +8,18 @@ import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { SETTINGS } from '@wherry/core/settings-definitions.ts';
 import { BatchQueue } from '@wherry/service/batch-queue.ts';
 import { logEntryOwner } from '@wherry/service/log-entry-owner.ts';
+import { Listeners } from '@wherry/service/listeners.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { DatabaseThread } from '../sqlite-thread/database-thread.ts';
 import type { TelemetryOperation, TelemetryWorkerData } from './telemetry-messages.ts';
-import type { LogQuery, LogRetention, StoredLogEntry, TelemetryStore } from './telemetry-store.ts';
+import type {
+  FollowedLogs,
+  FollowQuery,
+  LogQuery,
+  LogRetention,
+  StoredLogEntry,
+  TelemetryStore,
+} from './telemetry-store.ts';
 
 /** How much may wait for the thread. */
 const CAPACITY = { items: 50_000, bytes: 64 * 1024 * 1024 };
@@ -84,6 +92,7 @@ class WorkerTelemetryStore implements TelemetryStore {
   #cancelFlush: (() => void) | undefined;
   #cancelTrim: (() => void) | undefined;
   #retention: LogRetention;
+  readonly #writeListeners: Listeners<[]>;
   /** It accepts nothing any more. */
   #ended = false;
 
@@ -92,6 +101,9 @@ class WorkerTelemetryStore implements TelemetryStore {
     this.#options = options;
     this.#retention = retention;
     const counter = options.metrics?.counter(METRICS.logEntriesLost);
+    this.#writeListeners = new Listeners((error) =>
+      options.logger.error({ err: error }, 'a listener for log entries threw'),
+    );
     this.#countDropped = (by) => counter?.inc({}, by);
     this.#waiting = new BatchQueue<LogEntry>({
       capacity: CAPACITY,
@@ -125,6 +137,28 @@ class WorkerTelemetryStore implements TelemetryStore {
 
   async saveUses(uses: KeyUses, gone: readonly string[]): Promise<void> {
     await this.#thread.call({ operation: 'save-uses', uses, gone });
+  }
+
+  follow(query: FollowQuery): Promise<FollowedLogs> {
+    return this.#thread.call({ operation: 'follow', query }) as Promise<FollowedLogs>;
+  }
+
+  async newest(): Promise<number> {
+    await this.#flush();
+    return (await this.#thread.call({ operation: 'newest' })) as number;
+  }
+
+  onWrite(callback: () => void): () => void {
+    return this.#writeListeners.add(callback);
+  }
+
+  async deleteFunction(functionName: string): Promise<number> {
+    const until = await this.newest();
+    for (let deleted = 0; ;) {
+      const some = (await this.#thread.call({ operation: 'delete', functionName, until })) as number;
+      if (some === 0) return deleted;
+      deleted += some;
+    }
   }
 
   retain(retention: LogRetention): void {
@@ -163,6 +197,7 @@ class WorkerTelemetryStore implements TelemetryStore {
       const entries = this.#waiting.take();
       try {
         await this.#thread.call({ operation: 'write', entries });
+        this.#writeListeners.notify();
       } catch (error) {
         this.#drop(entries.length);
         this.#options.logger.warn({ err: error, entries: entries.length }, 'log entries could not be written');
@@ -172,10 +207,15 @@ class WorkerTelemetryStore implements TelemetryStore {
 
   async #trim(): Promise<void> {
     this.#cancelTrim?.();
-    const { maxPerFunction, retentionSeconds } = this.#retention;
+    const retention = this.#retention;
+    const { maxPerFunction, retentionSeconds } = retention;
     const oldest = retentionSeconds === 0 ? undefined : this.#options.clock.now() - retentionSeconds * 1000;
     try {
-      await this.#thread.call({ operation: 'trim', maxPerFunction, oldest });
+      // In steps, so that writes and queries come in between; the newest settings end the earlier ones.
+      while (
+        this.#retention === retention &&
+        (await this.#thread.call({ operation: 'trim', maxPerFunction, oldest })) === true
+      );
     } catch (error) {
       this.#options.logger.warn({ err: error }, 'old log entries could not be trimmed');
     }

@@ -1,7 +1,7 @@
 import type { KeyUses } from '@wherry/core/ports/key-ledger.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import type { LogBounds } from './log-database.ts';
-import type { LogQuery } from './telemetry-store.ts';
+import type { FollowQuery, LogQuery } from './telemetry-store.ts';
 
 /** The options that the worker is started with. */
 export interface TelemetryWorkerData extends LogBounds {
@@ -13,6 +13,9 @@ export type TelemetryOperation =
   | { operation: 'write'; entries: LogEntry[] }
   | { operation: 'query'; query: LogQuery }
   | { operation: 'knows'; functionName: string }
+  | { operation: 'follow'; query: FollowQuery }
+  | { operation: 'newest' }
+  | { operation: 'delete'; functionName: string; until: number }
   | { operation: 'trim'; maxPerFunction: number; oldest: number | undefined }
   | { operation: 'uses' }
   | { operation: 'save-uses'; uses: KeyUses; gone: readonly string[] };

@@ -8,7 +8,7 @@ export interface StoredLogEntry extends LogEntry {
 }
 
 /** Where a page begins: after this entry, in the order newest first. */
-export interface LogPosition {
+interface LogPosition {
   timestamp: number;
   sequence: number;
   id: number;
@@ -18,9 +18,29 @@ export interface LogQuery {
   functionName?: string | undefined;
   requestId?: string | undefined;
   levels?: readonly LogLevel[] | undefined;
+  /** Milliseconds since 1970: entries from then on, and before then. */
+  since?: number | undefined;
+  until?: number | undefined;
   /** How many at most. */
   limit: number;
   after?: LogPosition | undefined;
+  /** All of them are in the entry. Then entries come in the order in which they arrived, the last one first. */
+  words?: readonly string[] | undefined;
+  /** With words, in place of `after`: entries that arrived before this one. */
+  afterId?: number | undefined;
+}
+
+export interface FollowQuery extends Pick<LogQuery, 'functionName' | 'levels' | 'limit'> {
+  /** The id of the last entry that is known. */
+  after: number;
+}
+
+export interface FollowedLogs {
+  entries: StoredLogEntry[];
+  /** The next look begins after this id. */
+  lookedAt: number;
+  /** Whether there are more to look at now. */
+  hasMore: boolean;
 }
 
 /** How much is kept. */
@@ -43,10 +63,18 @@ export interface TelemetryStore extends TelemetrySink, LedgerStore {
    * @throws DomainError `unavailable`.
    */
   query(query: LogQuery): Promise<StoredLogEntry[]>;
+  /** Entries after a known one, in the order in which they arrived. Of those that wait to be written it has none. */
+  follow(query: FollowQuery): Promise<FollowedLogs>;
+  /** The id of the last entry that was written; 0 of none. */
+  newest(): Promise<number>;
+  /** @param callback called after entries were written. @returns how to stop. */
+  onWrite(callback: () => void): () => void;
+  /** Removes all entries of a function that were written before the call. @returns how many. */
+  deleteFunction(functionName: string): Promise<number>;
   /** Whether there is any entry of the function, which may be long gone itself. */
   knows(functionName: string): Promise<boolean>;
   retain(retention: LogRetention): void;
-  /** How many entries were lost since the start, because they came faster than they could be written. */
+  /** How many entries were lost since the start: they came faster than they could be written, or could not be. */
   dropped(): number;
   /** Writes what is left and ends the worker. */
   close(): Promise<void>;

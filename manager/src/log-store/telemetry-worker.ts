@@ -15,8 +15,13 @@ function run(database: LogDatabase, operation: TelemetryOperation): unknown {
     case 'knows':
       return database.knows(operation.functionName);
     case 'trim':
-      database.trim(operation.maxPerFunction, operation.oldest);
-      return null;
+      return database.trim(operation.maxPerFunction, operation.oldest);
+    case 'follow':
+      return database.follow(operation.query);
+    case 'newest':
+      return database.newest();
+    case 'delete':
+      return database.deleteSome(operation.functionName, operation.until);
     case 'uses':
       return database.ledger.uses();
     case 'save-uses':

@@ -1,10 +1,17 @@
 import { endpoint } from '../http/endpoint.ts';
-import { logPageSchema, logQuerySchema } from './log-schemas.ts';
+import {
+  logEntrySchema,
+  logPageSchema,
+  logQuerySchema,
+  logsDeletedSchema,
+  logStreamQuerySchema,
+} from './log-schemas.ts';
+
+const common = { tag: 'Logs', permission: 'manage' } as const;
 
 export const logEndpoints = {
   query: endpoint({
-    tag: 'Logs',
-    permission: 'manage',
+    ...common,
     operationId: 'queryLogs',
     method: 'get',
     path: '/api/logs',
@@ -12,6 +19,30 @@ export const logEndpoints = {
     query: logQuerySchema,
     status: 200,
     reply: { json: logPageSchema },
+    errors: ['not_found'],
+  }),
+  stream: endpoint({
+    ...common,
+    operationId: 'streamLogs',
+    method: 'get',
+    path: '/api/logs/stream',
+    summary: 'Receive log entries as they arrive',
+    query: logStreamQuerySchema,
+    status: 200,
+    reply: {
+      events: { data: logEntrySchema, description: 'An event for each entry, whose id is the id of the event' },
+    },
+    errors: ['not_found'],
+  }),
+  remove: endpoint({
+    ...common,
+    operationId: 'deleteLogs',
+    method: 'delete',
+    path: '/api/logs/:functionId',
+    summary: 'Delete all log entries of a function',
+    audit: { action: 'logs.delete', kind: 'Function', id: 'functionId' },
+    status: 200,
+    reply: { json: logsDeletedSchema },
     errors: ['not_found'],
   }),
 };

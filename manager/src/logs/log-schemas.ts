@@ -11,31 +11,55 @@ const levels = z
   .describe('Comma-separated levels')
   .meta({ pattern: `^(${LOG_LEVELS.join('|')})(,(${LOG_LEVELS.join('|')}))*$` });
 
-export const logQuerySchema = z.strictObject({
+/** Any letter or digit: the index holds nothing else. */
+const IN_WORDS = /[\p{L}\p{N}]/u;
+const words = z
+  .string()
+  .max(256, 'must have at most 256 characters')
+  .transform((text) => text.split(/[\s\0]+/).filter((word) => IN_WORDS.test(word)))
+  .refine((list) => list.length > 0, 'must have a word: letters or digits')
+  .describe('Words, without regard to case; an entry has all of them in its message or its arguments')
+  .meta({ minLength: 1, maxLength: 256 });
+
+const filters = {
   functionId: z.string().min(1).max(63).optional(),
   level: levels.optional(),
+};
+const time = z.iso.datetime({ offset: true });
+
+export const logQuerySchema = z.strictObject({
+  ...filters,
   ...pageQuery,
   requestId: z.string().min(1).max(128).optional(),
+  search: words.optional(),
+  since: time.optional().describe('Entries from this time on'),
+  until: time.optional().describe('Entries before this time'),
 });
+export const logStreamQuerySchema = z.strictObject(filters);
+export type LogStreamQuery = z.output<typeof logStreamQuerySchema>;
 export type LogsQuery = z.output<typeof logQuerySchema>;
+
+export const logEntrySchema = z
+  .strictObject({
+    id: z.string(),
+    requestId: z.string(),
+    functionId: z.string(),
+    level: z.enum(LOG_LEVELS),
+    message: z.string(),
+    args: z.string().nullable().describe('JSON: an object for exec_*, else an array of the arguments after the first'),
+    sequence: z.int(),
+    timestamp: timeSchema,
+  })
+  .meta({ id: 'LogEntry' });
+export type LogEntryView = z.output<typeof logEntrySchema>;
+
+export const logsDeletedSchema = z.strictObject({
+  data: z.strictObject({ deleted: z.int().describe('How many entries were deleted'), functionId: z.string() }),
+});
 
 export const logPageSchema = z.strictObject({
   data: z.strictObject({
-    logs: z.array(
-      z.strictObject({
-        id: z.string(),
-        requestId: z.string(),
-        functionId: z.string(),
-        level: z.enum(LOG_LEVELS),
-        message: z.string(),
-        args: z
-          .string()
-          .nullable()
-          .describe('JSON: an object for exec_*, else an array of the arguments after the first'),
-        sequence: z.int(),
-        timestamp: timeSchema,
-      }),
-    ),
+    logs: z.array(logEntrySchema),
     pagination: paginationSchema,
   }),
 });

@@ -2,13 +2,16 @@ import { z } from 'zod';
 import { notFound } from '@wherry/core/errors.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { decodeCursor, encodeCursor } from '../http/cursor.ts';
-import { isId, isoTime } from '../object-access/shape.ts';
-import type { LogPosition, StoredLogEntry, TelemetryStore } from '../log-store/telemetry-store.ts';
+import { isId } from '../object-access/shape.ts';
+import type { LogQuery, StoredLogEntry, TelemetryStore } from '../log-store/telemetry-store.ts';
+import { entryView } from './entry-view.ts';
 import type { LogPage, LogsQuery } from './log-schemas.ts';
 
 const DEFAULT_LIMIT = 50;
 /** Timestamp, sequence and id of the last entry of a page. */
 const positionSchema = z.tuple([z.number().min(0), z.int(), z.int().min(0)]);
+/** Of a page of a search: the id of the entry of it that arrived first. */
+const arrivalSchema = z.tuple([z.int().min(0)]);
 
 /** Log entries, newest first. */
 export class LogService {
@@ -21,68 +24,75 @@ export class LogService {
   }
 
   /**
-   * One page.
+   * One page. A search goes back by arrival, for which it need not read all entries that have a common word; each of its
+   * pages is newest first.
    * @throws DomainError `validation_failed` for a bad cursor; `not_found` for a function that neither exists nor has
    *   left any entries: logs outlive their function.
    */
   async page(query: LogsQuery): Promise<LogPage> {
     const limit = query.limit ?? DEFAULT_LIMIT;
-    const after = query.cursor === undefined ? undefined : positionOf(query.cursor);
-    if (query.functionId !== undefined) await this.#requireKnown(query.functionId);
+    const position = positionOf(query);
+    await this.requireKnown(query.functionId);
     const found = await this.#telemetry.query({
       functionName: query.functionId,
       requestId: query.requestId,
       levels: query.level,
+      words: query.search,
+      since: timeOf(query.since),
+      until: timeOf(query.until),
       // One extra entry shows whether there is another page.
       limit: limit + 1,
-      after,
+      ...position,
     });
     const entries = found.slice(0, limit);
     const last = entries.at(-1);
     const hasMore = found.length > limit && last !== undefined;
-    return {
-      data: {
-        logs: entries.map(entryView),
-        pagination: {
-          limit,
-          hasMore,
-          ...(hasMore ? { next: nextPath(query, limit, encodeCursor([last.timestamp, last.sequence, last.id])) } : {}),
-        },
-      },
-    };
+    const next = hasMore ? { next: nextPath(query, limit, cursorOf(query, last)) } : {};
+    if (query.search !== undefined) entries.sort(newestFirst);
+    return { data: { logs: entries.map(entryView), pagination: { limit, hasMore, ...next } } };
   }
 
-  async #requireKnown(id: string): Promise<void> {
+  /**
+   * Deletes all entries of a function that are there now.
+   * @returns how many.
+   * @throws DomainError `not_found`, as `page`.
+   */
+  async remove(functionId: string): Promise<number> {
+    await this.requireKnown(functionId);
+    return this.#telemetry.deleteFunction(functionId);
+  }
+
+  /** @throws DomainError `not_found`, as `page`. Undefined stands for all functions. */
+  async requireKnown(id: string | undefined): Promise<void> {
+    if (id === undefined) return;
     const exists = isId(id) && (await this.#store.get('Function', id)) !== undefined;
     if (exists || (await this.#telemetry.knows(id))) return;
     throw notFound(`There is no function with the id ${id}.`);
   }
 }
 
-function positionOf(cursor: string): LogPosition {
+const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
+
+function positionOf({ cursor, search }: LogsQuery): Pick<LogQuery, 'after' | 'afterId'> {
+  if (cursor === undefined) return {};
+  if (search !== undefined) return { afterId: decodeCursor(cursor, arrivalSchema)[0] };
   const [timestamp, sequence, id] = decodeCursor(cursor, positionSchema);
-  return { timestamp, sequence, id };
+  return { after: { timestamp, sequence, id } };
 }
 
-function entryView(entry: StoredLogEntry): LogPage['data']['logs'][number] {
-  const { id, requestId, functionName, level, message, args, sequence, timestamp } = entry;
-  return {
-    id: String(id),
-    requestId,
-    functionId: functionName,
-    level,
-    message,
-    args,
-    sequence,
-    timestamp: isoTime(timestamp),
-  };
+function cursorOf({ search }: LogsQuery, { timestamp, sequence, id }: StoredLogEntry): string {
+  return encodeCursor(search === undefined ? [timestamp, sequence, id] : [id]);
+}
+
+function newestFirst(a: StoredLogEntry, b: StoredLogEntry): number {
+  return b.timestamp - a.timestamp || b.sequence - a.sequence || b.id - a.id;
 }
 
 function nextPath(query: LogsQuery, limit: number, cursor: string): string {
+  const { functionId, level, requestId, search, since, until } = query;
   const parameters = new URLSearchParams();
-  if (query.functionId !== undefined) parameters.set('functionId', query.functionId);
-  if (query.level !== undefined) parameters.set('level', query.level.join(','));
-  if (query.requestId !== undefined) parameters.set('requestId', query.requestId);
+  const filters = { functionId, level: level?.join(','), requestId, search: search?.join(' '), since, until };
+  for (const [name, value] of Object.entries(filters)) if (value !== undefined) parameters.set(name, value);
   parameters.set('limit', String(limit));
   parameters.set('cursor', cursor);
   return `/api/logs?${parameters.toString()}`;

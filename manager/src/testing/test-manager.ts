@@ -108,6 +108,12 @@ export function rawRequest(
   return new Promise((resolve, reject) => {
     const headers = { 'x-api-key': KEY, ...target.headers };
     const sent = request({ host: '127.0.0.1', port, method: target.method, path: target.path, headers }, (answer) => {
+      if (answer.headers['content-type']?.startsWith('text/event-stream') === true) {
+        // It has no end.
+        answer.destroy();
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.alloc(0) });
+        return;
+      }
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('error', reject);
