@@ -7,8 +7,8 @@ export interface ObjectWriter {
   operation: 'Apply' | 'Update';
   /** Empty for the object itself. */
   subresource: string;
-  /** Milliseconds since 1970 UTC; the API server keeps whole seconds. */
-  time: number;
+  /** Milliseconds since 1970 UTC, in whole seconds; absent where the entry has none, as after kubectl's server-side apply. */
+  time?: number;
 }
 
 /** An object without its content: which state it is in, and who wrote it. */

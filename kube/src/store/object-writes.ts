@@ -62,8 +62,13 @@ function displayNameOf(spec: unknown): string | undefined {
   return [displayName, name].find((text) => typeof text === 'string');
 }
 
-function writerOf({ manager = '', operation, subresource = '', time = '' }: ManagedFields): ObjectWriter {
-  return { manager, operation: operation === 'Apply' ? 'Apply' : 'Update', subresource, time: timeOf(time) };
+function writerOf({ manager = '', operation, subresource = '', time }: ManagedFields): ObjectWriter {
+  return {
+    manager,
+    operation: operation === 'Apply' ? 'Apply' : 'Update',
+    subresource,
+    ...(time !== undefined && { time: timeOf(time) }),
+  };
 }
 
 /** 0 for none. */

@@ -39,10 +39,16 @@ export function decideKubernetesRecords(observed: Observed): AuditRecord[] {
 
 function changes({ previous, current, isFirst, own, now }: Observed): AuditRecord[] {
   if (current === undefined) return [];
-  const moved = current.writers.filter((writer) => writer.manager !== OWN_MANAGER && hasMoved(writer, previous));
+  const moved = current.writers.filter(
+    (writer) =>
+      writer.manager !== OWN_MANAGER &&
+      hasMoved(writer, previous) &&
+      // Of what has no time, nobody can say after a start whether an earlier run has recorded it.
+      !(isFirst && writer.time === undefined),
+  );
   const records = moved.map((writer) => {
     const isCreation = previous === undefined && !own.wrote(current.metadata.uid, 1);
-    return recordOf(current, writer.manager, verbOf(writer, isCreation ? current : undefined), writer.time);
+    return recordOf(current, writer.manager, verbOf(writer, isCreation ? current : undefined), writer.time ?? now);
   });
   const { deletedAt } = current.metadata;
   // Its deletion changes the generation as well.
@@ -92,7 +98,7 @@ function hasMoved(writer: ObjectWriter, before: WrittenObject | undefined): bool
 /** @param created the object where it may be new. */
 function verbOf({ operation, subresource, time }: ObjectWriter, created: WrittenObject | undefined): string {
   if (subresource !== '') return `update-${subresource}`;
-  if (time === created?.metadata.createdAt) return 'create';
+  if (created !== undefined && time === created.metadata.createdAt) return 'create';
   return operation === 'Apply' ? 'apply' : 'update';
 }
 

@@ -91,6 +91,34 @@ describe('audit records of what came by kubectl (M9)', () => {
     expect(JSON.stringify(all)).not.toContain('CANARY');
   }, 60_000);
 
+  it('have the time at which a writer without one was seen, and do not repeat it after a restart', async () => {
+    const first = await start();
+    await create('team', {}, 'kubectl-client-side-apply');
+    const facts: Fact[] = [['kubectl-client-side-apply', 'key-group.create', 'team', 'team']];
+    await expectFacts(first, facts);
+    // As `kubectl apply --server-side` leaves what a client-side apply wrote before.
+    const managedFields = [
+      {
+        manager: 'kubectl',
+        operation: 'Apply',
+        apiVersion: 'wherry.dev/v1alpha1',
+        fieldsType: 'FieldsV1',
+        fieldsV1: { 'f:spec': {} },
+      },
+    ];
+    const body = [{ op: 'replace', path: '/metadata/managedFields', value: managedFields }];
+    const contentType = 'application/json-patch+json';
+    await kubectl('kubectl', { method: 'PATCH', path: 'keygroups/team', contentType, body });
+    facts.push(['kubectl', 'key-group.apply', 'team', 'team']);
+    await expectFacts(first, facts);
+    const [created, applied] = (await records(first)).map(({ timestamp }) => Date.parse(timestamp));
+    expect(applied).toBeGreaterThanOrEqual(created ?? Infinity);
+    await first.terminate();
+    const second = await start();
+    await create('later');
+    await expectFacts(second, [...facts, ['kubectl-create', 'key-group.create', 'later', 'later']]);
+  }, 60_000);
+
   it('do not repeat what came by REST, however close together', async () => {
     const manager = await start();
     const api = async (method: string, target: string, body?: object): Promise<{ id: string }> =>
