@@ -57,8 +57,8 @@ const codeChecks: Check[] = [
 
 /**
  * The last verdict on the code, while it is being built again and nothing contradicts it: an operator that has just
- * started builds all code, which must not change the status of every working function. Nor does code that cannot be
- * built become better by a retry.
+ * started builds all code, which must not change the status of every working function. Nor does its start make code
+ * better that could not be built. An edit may: what was wrong with the code before it is no verdict on the newest.
  */
 function standing({ code, fn, workloads }: FunctionFacts): Verdict | undefined {
   const before = findCondition(fn.status.conditions, 'CodeReady');
@@ -67,7 +67,7 @@ function standing({ code, fn, workloads }: FunctionFacts): Verdict | undefined {
     fn.status.activeRevision === undefined
       ? // The previous operator is starting its instances.
         before.reason === 'Starting' && workloads.length > 0
-      : before.status === 'False' || !code.changed;
+      : !code.isEdit && (before.status === 'False' || !code.changed);
   return stands ? (before as Verdict) : undefined;
 }
 

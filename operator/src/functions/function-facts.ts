@@ -7,11 +7,11 @@ import type { Digest } from '@wherry/core/resources/meta.ts';
 /**
  * Which code a function should run, as far as is known. `unneeded`: not determined, because it runs nothing. `changed`:
  * the sources differ from those of the last verdict, as far as is known; an operator that has just started builds all
- * code again.
+ * code again. `isEdit`: this operator knows the result of earlier code, which says nothing of the newest.
  */
 export type Code =
   | { state: 'unneeded' }
-  | { state: 'building'; changed: boolean }
+  | { state: 'building'; changed: boolean; isEdit: boolean }
   | { state: 'found'; revision: Digest; pinned: boolean; origin: CodeOrigin | undefined }
   | { state: 'failed'; reason: Reason; message: string };
 

@@ -48,7 +48,8 @@ async function fromBuild(
   if (built.state === 'built') return { state: 'found', revision: built.revision, pinned: false, origin };
   if (built.state === 'failed') return built;
   const before = status.revisions?.find(({ revision }) => revision === status.activeRevision);
-  return { state: 'building', changed: !built.first || before?.sourceRevision !== origin?.sourceRevision };
+  const isEdit = !built.first;
+  return { state: 'building', changed: isEdit || before?.sourceRevision !== origin?.sourceRevision, isEdit };
 }
 
 /**
@@ -61,7 +62,7 @@ function notReady(source: CodeSourceResource): Code | undefined {
   const ready = findCondition(source.status.conditions, 'Ready');
   // Its reconcile is in progress, and will enqueue the function again.
   if (ready === undefined || source.status.observedGeneration !== source.metadata.generation)
-    return { state: 'building', changed: true };
+    return { state: 'building', changed: true, isEdit: false };
   if (ready.status === 'True') return undefined;
   return {
     state: 'failed',

@@ -144,6 +144,35 @@ describe('Ready of a function', () => {
     world.builder.release();
   });
 
+  it.each([
+    ['does not parse', 'False SyntaxError', { 'main.ts': "f('a' 'b')" }],
+    ['has no handler', 'False HandlerNotFound', { 'other.ts': '' }],
+  ])(
+    'is Unknown, not what was wrong before, while the edit after one that %s is built',
+    async (_what, wrong, files) => {
+      const written = await serving();
+      await world.upload('api', files);
+      await world.run(500);
+      await world.upload('api', EDITED);
+      await world.run(500);
+      const right = ['Unknown Starting', 'True Ready'];
+      expect(course(written)).toEqual(['Unknown Building', wrong, 'Unknown Building', ...right]);
+    },
+  );
+
+  it('stays False while an operator that has just begun builds again what is known to be wrong', async () => {
+    const written = await serving();
+    await world.upload('api', { 'main.ts': "f('a' 'b')" });
+    await world.run(500);
+    written.length = 0;
+    world.builder.hang();
+    await world.start();
+    await world.run();
+    expect(conditionOf(await world.fn('hello'), 'Ready')).toMatch(/^False SyntaxError: /);
+    expect(written).toEqual([]);
+    world.builder.release();
+  });
+
   it('is Unknown while an operator that has just begun builds what was edited while none ran', async () => {
     await started();
     await world.createFunction('hello');
@@ -282,6 +311,17 @@ describe('kstatus, by which Flux waits, reads', () => {
         edit(async () => {
           await world.upload('api', { 'main.ts': "f('a' 'b')" });
           await world.run(200);
+          await world.upload('api', EDITED);
+        }),
+    ],
+    [
+      'InProgress',
+      'the build of an edit that may fix another',
+      () =>
+        edit(async () => {
+          await world.upload('api', { 'main.ts': "f('a' 'b')" });
+          await world.run(200);
+          world.builder.hang();
           await world.upload('api', EDITED);
         }),
     ],
