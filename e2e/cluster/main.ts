@@ -28,13 +28,16 @@ The name is "dev" unless --name says otherwise; it comes before CMD.`;
 
 async function up(name: string, { isBare }: { isBare: boolean }): Promise<void> {
   const cluster = await bringUp({ name, install: !isBare });
-  const run = `npm run -s cluster --${name === 'dev' ? '' : ` --name ${name}`}`;
+  const run = runOf(name);
   // kubectl caches API discovery, and did so before these kinds existed.
   if (!isBare) await cluster.kubectl(['api-resources', '--cached=false']);
   console.log(`The cluster "${name}" is up.`);
   if (!isBare) console.log(reach(cluster, run));
   console.log(`  Look:        ${run} in kubectl get pods -A\n  Take down:   ${run} down`);
 }
+
+/** How `npm run cluster` is called for a cluster. */
+const runOf = (name: string): string => `npm run -s cluster --${name === 'dev' ? '' : ` --name ${name}`}`;
 
 function reach(cluster: Cluster, run: string): string {
   const { functions, management } = cluster.urls();
@@ -50,7 +53,9 @@ async function status(): Promise<void> {
       console.log(`${name}: gone, but for its files; \`down\` removes them`);
       continue;
     }
-    console.log(`${name}: ${state.isReady ? 'up' : 'not up yet'} (${state.way}), KUBECONFIG=${state.kubeconfig}`);
+    // In namespaces of its own the API server is not reached from here.
+    const access = state.way === 'namespaces' ? `${runOf(name)} in kubectl` : `KUBECONFIG=${state.kubeconfig}`;
+    console.log(`${name}: ${state.isReady ? 'up' : 'not up yet'} (${state.way}), ${access}`);
     if (state.forwarder !== undefined)
       console.log(`  Functions: ${state.forwarder.urls.functions}  Management: ${state.forwarder.urls.management}`);
     if (!state.isReady) continue;

@@ -90,7 +90,7 @@ export const codeSourceStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
   tree: digestSchema.describe('Digest of the active tree: of spec.manual.tree, or of the last good sync.').optional(),
-  shortTree: textSchema(0, 12).describe('Its first 12 digits, for display.').optional(),
+  shortTree: textSchema(0, 12).describe('The first 12 digits of tree, for display.').optional(),
   commit: textSchema(0, 64).describe('The commit that the tree was read from.').optional(),
   lastSyncStartedAt: timeSchema.describe('When the last read of the repository began, RFC 3339.').optional(),
   lastSyncAt: timeSchema.describe('When the last complete read of the repository ended, RFC 3339.').optional(),

@@ -109,7 +109,9 @@ export const functionSpecSchema = z.strictObject({
     .describe('The display name of the function. Default: metadata.name.')
     .optional(),
   description: textSchema(0, 1024).describe('A description for people.').optional(),
-  handler: handlerSchema.describe('The file that handles calls. It need not exist yet.'),
+  handler: handlerSchema.describe(
+    'The file that handles calls: <source name>/<path in the source>. It need not exist yet.',
+  ),
   route: routeSchema.describe(
     'The paths that the function answers: /a/:b/* has a literal segment, a parameter, and * for the rest.',
   ),
@@ -157,12 +159,12 @@ export const functionStatusSchema = z.strictObject({
   conditions: conditionsSchema.optional(),
   url: textSchema(0, 2048).describe('The URL at which the function is called.').optional(),
   activeRevision: digestSchema.describe('Digest of the artifact that answers calls.').optional(),
-  shortRevision: textSchema(0, 12).describe('Its first 12 digits, for display.').optional(),
+  shortRevision: textSchema(0, 12).describe('The first 12 digits of activeRevision, for display.').optional(),
   activeWorkload: textSchema(0, 63)
     .describe('Name of the workload that answers calls: one pair of artifact and instance template.')
     .optional(),
   replicas: z.int().min(0).describe('How many instances there are.').optional(),
-  readyReplicas: z.int().min(0).describe('How many of them take calls.').optional(),
+  readyReplicas: z.int().min(0).describe('How many instances take calls.').optional(),
   revisions: z.array(revisionSchema).max(10).describe('The last good revisions, newest first.').optional(),
 });
 export type FunctionStatus = z.infer<typeof functionStatusSchema>;
