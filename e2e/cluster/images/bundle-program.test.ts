@@ -6,6 +6,16 @@ import { root } from '../../tooling/run-command.ts';
 import { bundleProgram } from './bundle-program.ts';
 import { programImages } from './image-table.ts';
 
+it.each(programImages)('what the program $name imports is in its bundle, or part of Node.js', async (image) => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'wherry-bundle-'));
+  try {
+    await bundleProgram(image, folder);
+    expect((await stat(path.join(folder, 'main.js'))).isFile()).toBe(true);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
 it('S3: a folder that only root may enter holds the file where function pods mount their termination log', async () => {
   const golden = readFileSync(path.join(root, 'kube/src/workloads/golden/one-instance.yaml'), 'utf8');
   const mounted = /terminationMessagePath: \/app\/(\S+)/.exec(golden)?.[1] ?? 'none';

@@ -9,6 +9,9 @@ import type { ProgramImage } from './image-table.ts';
 const REQUIRE =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
+/** Required by code of packages that no program calls: with protobufjs, sketches-js would write sketches as protobuf. */
+const UNREACHED = ['protobufjs/minimal'];
+
 /** A thread's program, beside the file that starts it. */
 const WORKER = /new Worker\(\s*new URL\((['"])(\.\/[\w./-]+)\.ts\1, import\.meta\.url\)/g;
 
@@ -57,7 +60,7 @@ async function bundle(
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: 'none',
-    external: [...(image.packages ?? [])],
+    external: [...(image.packages ?? []), ...UNREACHED],
     plugins: [carryWorkers(workers)],
     logLevel: 'silent',
     ...(image.format === 'esm' ? { banner: { js: REQUIRE } } : {}),
