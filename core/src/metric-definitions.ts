@@ -28,6 +28,11 @@ export const METRICS = {
     'function_revision',
   ]),
   functionInFlight: gauge('router', 'function_inflight', 'Calls that instances are handling at the moment.', FUNCTION),
+  routerStateAge: gauge(
+    'router',
+    'router_state_age_seconds',
+    'Time since the feed last confirmed or changed the state of the router.',
+  ),
   routerOverhead: histogram(
     'router',
     'router_overhead_seconds',
@@ -63,6 +68,30 @@ export const METRICS = {
     'Connections to the feed that were refused or closed, by reason.',
     ['reason'],
   ),
+  functionReplicasDesired: gauge(
+    'operator',
+    'function_replicas_desired',
+    'Instances that a function should have.',
+    FUNCTION,
+  ),
+  functionReplicasReady: gauge(
+    'operator',
+    'function_replicas_ready',
+    'Instances of a function that take calls.',
+    FUNCTION,
+  ),
+  functionConditions: gauge(
+    'operator',
+    'function_status_condition',
+    'Conditions of a function: 1 for the status that a condition has, 0 for the others.',
+    [...FUNCTION, 'condition', 'status'],
+  ),
+  certificateExpiry: gauge(
+    'operator',
+    'certificate_expiry_timestamp_seconds',
+    'When an internal certificate expires, in seconds since 1970 UTC.',
+    ['certificate'],
+  ),
   undecryptableValues: gauge('operator', 'undecryptable_values', 'Objects whose encrypted value cannot be decrypted.', [
     'kind',
   ]),
@@ -92,6 +121,8 @@ export const METRICS = {
     'Duration of requests to the management API.',
     ['operation', 'code'],
   ),
+  dataDiskSize: gauge('manager', 'data_disk_size_bytes', 'Size of the disk with the data.'),
+  dataDiskFree: gauge('manager', 'data_disk_free_bytes', 'Free space on the disk with the data.'),
   logEntriesLost: counter(
     'manager',
     'log_entries_lost_total',

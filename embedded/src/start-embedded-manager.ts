@@ -1,4 +1,5 @@
 import { buildManager } from '@wherry/manager/build-manager.ts';
+import { exposeDisk } from '@wherry/manager/program/disk-metrics.ts';
 import { ensureFirstStart } from '@wherry/manager/first-start/ensure-first-start.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
@@ -32,6 +33,7 @@ export async function startEmbeddedManager(
   parts: AsyncDisposableStack,
 ): Promise<Pick<WelcomeFacts, 'managementUrl' | 'managementKey'>> {
   const { config, listener, functionUrl } = options;
+  exposeDisk(options.metrics, config.dataDirectory);
   const manager = buildManager({
     ...options,
     referencedSecrets: NO_REFERENCED_SECRETS,

@@ -24,6 +24,7 @@ import { invocationToken } from './feed/invocation-token.ts';
 import type { LogIntake } from './feed/log-intake.ts';
 import { createKeyRecords } from './keys/key-records.ts';
 import { RouterFeed, type KnownState, type RouterOutcome } from './feed/router-feed.ts';
+import { exposeFunctions } from './functions/function-metrics.ts';
 import { createReconcileMetrics } from './controller/controller.ts';
 import { createUndecryptable } from './secrets/undecryptable.ts';
 
@@ -86,6 +87,7 @@ export function buildOperator(options: OperatorOptions): Operator {
   const logger = options.logger.child({ part: 'operator' });
   const demand = createDemandBoard();
   const observed = observeWorkloads(workloads);
+  exposeFunctions(metrics, caches);
   const trees = createTreeCache(content);
   const digestKey = createDigestKey(options.digestKey);
   const reader = createConfidentialReader(options.keyRing, options.referencedSecrets);

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { RouterUp } from '@wherry/core/feed/messages.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
@@ -63,6 +64,7 @@ export function buildRouter(options: RouterOptions): Router {
   const open = (address: UpstreamAddress): UndiciUpstream => new UndiciUpstream(address, upstreams);
   const state = new RouterState(open, logger, metrics);
   let feed: FeedChannel | undefined;
+  const heard = exposeStateAge(options);
   const send = (message: RouterUp): void => feed?.send(message);
   const demand = new DemandReporter(clock, () => state.functions, send);
   const keyUses = new KeyUseReporter(clock);
@@ -96,7 +98,7 @@ export function buildRouter(options: RouterOptions): Router {
       telemetry.connect(channel);
       keyUses.connect(send);
       demand.sayAgain();
-      await followFeed(channel, { state, logger, onStored: telemetry.onStored });
+      await followFeed(channel, { state, logger, onHeard: heard, onStored: telemetry.onStored });
       // A newer connection may have replaced it.
       if (feed !== channel) return;
       feed = undefined;
@@ -110,6 +112,15 @@ export function buildRouter(options: RouterOptions): Router {
       await telemetry.close();
       await Promise.all([state.close(), manager?.destroy()]);
     },
+  };
+}
+
+/** Exposes how old the state is: since the start where there was none. @returns call it when the feed confirms it. */
+function exposeStateAge({ clock, metrics }: RouterOptions): () => void {
+  let heardAt = clock.monotonic();
+  metrics.gauge(METRICS.routerStateAge).observe(() => [[{}, (clock.monotonic() - heardAt) / 1000]]);
+  return () => {
+    heardAt = clock.monotonic();
   };
 }
 

@@ -23,6 +23,7 @@ import { openMetricStore } from '../metric-store/open-metric-store.ts';
 import { openTelemetryStore, type TelemetryOptions } from '../log-store/open-telemetry-store.ts';
 import { beginWork } from './begin-work.ts';
 import type { Cluster } from './cluster.ts';
+import { exposeDisk } from './disk-metrics.ts';
 import { takeDataDirectory } from './data-directory.ts';
 import { watchKeyDirectory, type KeyDirectory } from './key-directory.ts';
 import { readManagementKey } from './management-key.ts';
@@ -80,6 +81,7 @@ async function compose(
   parts.defer(() => keys.stop());
   const tls = await watchTlsFiles({ directory: config.tlsDirectory, clock, logger });
   parts.defer(() => tls.stop());
+  exposeDisk(metrics, config.dataDirectory);
   const stores = await openStores(
     { directory: config.dataDirectory, maxBytes: config.telemetryBytes, clock, logger, metrics },
     parts,

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
@@ -102,6 +103,10 @@ describe('the internal certificates', () => {
     await Promise.all([world.live(0), other.live(0)]);
     const [operator, router, manager] = [world.mounted('operator'), world.mounted('router'), world.mounted('manager')];
     expect(await handshake(operator, router, FEED)).toBe('operator router');
+    const expiries = world.certificates.expiries();
+    expect([...expiries.keys()].sort()).toEqual(['authority', 'manager', 'operator', 'router']);
+    for (const [program, material] of Object.entries({ operator, router, manager }))
+      expect(expiries.get(program)).toBe(Date.parse(new X509Certificate(material.cert).validTo));
     expect(await handshake(world.certificates.current(), router, 'wherry-feed.wherry-system.svc.cluster.local')).toBe(
       'operator router',
     );

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { Listeners } from '@wherry/service/listeners.ts';
@@ -41,6 +42,8 @@ export interface InternalCertificates {
    * written when nothing is due. @throws DomainError; StartError for an authority that cannot be read
    */
   upkeep(): Promise<void>;
+  /** Milliseconds since 1970 UTC, by program; `authority`: of the newest one. Empty before the first `upkeep`. */
+  expiries(): ReadonlyMap<string, number>;
   /** The operator's own. After the first `upkeep`. */
   current(): TlsMaterial;
   onChange(callback: (material: TlsMaterial) => void): () => void;
@@ -52,6 +55,7 @@ export function createInternalCertificates(options: InternalCertificatesOptions)
     logger.error({ err: error }, 'a handler for new certificates threw'),
   );
   const leaves = leafRequests(options);
+  const expiries = new Map<string, number>();
   let current: TlsMaterial | undefined;
 
   function take(material: TlsMaterial): void {
@@ -66,11 +70,15 @@ export function createInternalCertificates(options: InternalCertificatesOptions)
       const authorities = await keepAuthorities(options);
       const ca = bundleOf(authorities);
       await ensureObject(configMaps, `${name}-feed-ca`, (data) => (data?.['ca.crt'] === ca ? data : { 'ca.crt': ca }));
+      const newest = authorities.at(-1);
+      if (newest !== undefined) expiries.set('authority', expiryOf(newest.certificate));
       for (const leaf of leaves) {
         const material = await keepLeaf(options, leaf, authorities);
+        expiries.set(leaf.program, expiryOf(material.cert));
         if (leaf.program === 'operator') take(material);
       }
     },
+    expiries: () => expiries,
     current() {
       if (current === undefined) throw new Error('there is no certificate before the first upkeep');
       return current;
@@ -78,6 +86,8 @@ export function createInternalCertificates(options: InternalCertificatesOptions)
     onChange: (callback) => listeners.add(callback),
   };
 }
+
+const expiryOf = (certificate: string): number => new X509Certificate(certificate).validToDate.getTime();
 
 function leafRequests({ name, systemNamespace, hosts }: InternalCertificatesOptions): LeafRequest[] {
   const service = (part: string): string[] => [

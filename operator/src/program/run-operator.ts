@@ -4,6 +4,7 @@ import { createCachedContentStore } from '@wherry/content/cached-content-store.t
 import { createHttpContentStore } from '@wherry/content/http-content-store.ts';
 import { createInternalClient } from '@wherry/content/internal-client.ts';
 import { feedToken } from '@wherry/core/feed/feed-token.ts';
+import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { ClusterWorkloads } from '@wherry/core/ports/cluster-workloads.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
@@ -120,7 +121,10 @@ interface Keys {
   certificates: InternalCertificates;
 }
 
-async function readKeys({ config, ports, clock, logger }: RunOptions, parts: AsyncDisposableStack): Promise<Keys> {
+async function readKeys(
+  { config, ports, clock, logger, metrics }: RunOptions,
+  parts: AsyncDisposableStack,
+): Promise<Keys> {
   const { name, systemNamespace } = config;
   const shared = { secrets: ports.systemSecrets, configMaps: ports.configMaps, name, systemNamespace, clock, logger };
   const hosts = { operator: [hostOf(`https://${config.feed.address}`)], manager: [hostOf(config.managerUrl)] };
@@ -138,6 +142,9 @@ async function readKeys({ config, ports, clock, logger }: RunOptions, parts: Asy
   });
   await untilDone(work, { what, clock, logger });
   parts.defer(keepUp({ what, work, clock, logger }));
+  metrics
+    .gauge(METRICS.certificateExpiry)
+    .observe(() => [...certificates.expiries()].map(([certificate, ms]) => [{ certificate }, ms / 1000] as const));
   return { systemKeys, feedKeys, certificates };
 }
 

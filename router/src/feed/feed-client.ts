@@ -6,6 +6,8 @@ import type { RouterState } from '../state/router-state.ts';
 interface FollowOptions {
   state: RouterState;
   logger: Logger;
+  /** The feed has confirmed or changed the state. */
+  onHeard: () => void;
   /** A batch of metrics is stored. */
   onStored: (sequence: number) => void;
 }
@@ -15,7 +17,8 @@ interface FollowOptions {
  * knows that the router is alive. A message that is not understood is skipped: the last state stays active (R8).
  * @returns when the connection has ended, or is of no use because the operator has an older state than the router.
  */
-export async function followFeed(channel: FeedChannel, { state, logger, onStored }: FollowOptions): Promise<void> {
+export async function followFeed(channel: FeedChannel, options: FollowOptions): Promise<void> {
+  const { state, logger, onHeard, onStored } = options;
   // Versions count within an epoch: before the snapshot of this connection's operator they mean nothing.
   let follows = false;
   for await (const raw of channel.messages()) {
@@ -29,7 +32,9 @@ export async function followFeed(channel: FeedChannel, { state, logger, onStored
       logger.warn({ known: state.resourceVersion }, 'ignored an older state, sent by an operator that lags behind');
       return;
     }
-    follows = applyState(channel, message, { state, logger }) || follows;
+    if (!applyState(channel, message, options)) continue;
+    follows = true;
+    onHeard();
   }
 }
 
