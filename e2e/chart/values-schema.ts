@@ -210,17 +210,29 @@ const manager = componentValues(
       .describe(
         'How large the log database may grow on the volume, in MiB. When it is full, the oldest entries of the functions with the most entries are removed.',
       ),
+    firstUser: z
+      .strictObject({
+        secret: z
+          .string()
+          .max(253)
+          .default('')
+          .describe(
+            "Name of a Secret in the release's namespace with `email` and `password`, of the administrator that is created at a start without any user. Empty: none is; the notes say how to create the first user.",
+          ),
+      })
+      .prefault({})
+      .describe('The first user: [users](users.md).'),
     database: z
       .strictObject({
         type: z
           .enum(['sqlite'])
           .default('sqlite')
           .describe(
-            'Where logs are kept. Only `sqlite`, on the volume, is supported; PostgreSQL is not supported yet.',
+            'Where logs, users and audit records are kept. Only `sqlite`, on the volume, is supported; PostgreSQL is not supported yet.',
           ),
       })
       .prefault({})
-      .describe('The log database.'),
+      .describe('The databases.'),
     content: z
       .strictObject({
         type: z
@@ -234,7 +246,9 @@ const manager = componentValues(
       .describe('The content store.'),
     persistence: z
       .strictObject({
-        size: quantity.default('10Gi').describe('Size of the volume that holds logs and the files of sources.'),
+        size: quantity
+          .default('10Gi')
+          .describe('Size of the volume that holds users, logs, audit records and the files of sources.'),
         storageClass: z
           .string()
           .max(253)

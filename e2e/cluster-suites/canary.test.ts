@@ -206,6 +206,7 @@ describe('K4: the canaries', () => {
       'digest-key',
       'feed-keys',
       'management-key',
+      'setup-token',
       'internal-ca',
       'operator-tls',
       'router-tls',

@@ -21,6 +21,7 @@ const SECRETS = [
   'digest-key',
   'feed-keys',
   'management-key',
+  'setup-token',
   'internal-ca',
   'operator-tls',
   'router-tls',

@@ -1,4 +1,5 @@
 import { registryConfig, registryEnvironment, type RegistryConfig } from '@wherry/builder/packages/registry-config.ts';
+import { accountsConfig, accountsEnvironment, type AccountsConfig } from '@wherry/manager/accounts-config.ts';
 import {
   hostVariable,
   logLevelVariable,
@@ -26,6 +27,7 @@ export const embeddedEnvironment = z.object({
     .string()
     .regex(/^[a-zA-Z0-9_-]{16,256}$/, 'must be 16 to 256 letters, digits, dashes and underscores')
     .optional(),
+  ...accountsEnvironment,
   WHERRY_LOG_LEVEL: logLevelVariable.default('warn'),
   ...registryEnvironment,
   TRUSTED_PROXIES: trustedProxiesVariable,
@@ -46,6 +48,7 @@ export interface EmbeddedConfig {
   /** Where callers reach the function port, without a trailing slash; undefined: on this machine. */
   publicUrl: string | undefined;
   managementKey: string | undefined;
+  accounts: AccountsConfig;
   logLevel: LogLevel;
   npm: RegistryConfig;
   /** Networks whose X-Forwarded-* headers router and manager trust. */
@@ -65,6 +68,7 @@ export function embeddedConfig(environment: Record<string, string | undefined> =
     telemetryBytes: set.WHERRY_TELEMETRY_MIB * 1024 * 1024,
     publicUrl: set.WHERRY_PUBLIC_URL?.replace(/\/+$/, ''),
     managementKey: set.WHERRY_MANAGEMENT_KEY,
+    accounts: accountsConfig(set),
     logLevel: set.WHERRY_LOG_LEVEL,
     npm: registryConfig(set),
     trustedProxies: set.TRUSTED_PROXIES,

@@ -13,6 +13,8 @@ import type { MetricStore } from '@wherry/manager/metric-store/metric-store.ts';
 import { openMetricStore } from '@wherry/manager/metric-store/open-metric-store.ts';
 import { openTelemetryStore } from '@wherry/manager/log-store/open-telemetry-store.ts';
 import type { TelemetryStore } from '@wherry/manager/log-store/telemetry-store.ts';
+import { openUserStore } from '@wherry/manager/users/open-user-store.ts';
+import type { UserStore } from '@wherry/manager/users/user-store.ts';
 import { loadKeyFile } from './data-directory/key-file.ts';
 import type { DataDirectory } from './data-directory/open-data-directory.ts';
 import { openSqliteStore } from './store/open-sqlite-store.ts';
@@ -28,6 +30,7 @@ export interface Stores {
   keyLedger: OwnedKeyLedger;
   executions: MetricStore;
   audit: AuditStore;
+  users: UserStore;
   keyRing: KeyRing;
   digestKey: KeyObject;
 }
@@ -41,7 +44,7 @@ type OpenStoresOptions = Pick<DataDirectory, 'paths' | 'isNew'> & {
 
 /**
  * Opens everything in the data directory.
- * @throws StartError for a key file or audit records that cannot be used.
+ * @throws StartError for a key file, audit records or users that cannot be used.
  */
 export async function openStores(
   { paths, isNew, telemetryBytes, clock, logger, metrics }: OpenStoresOptions,
@@ -51,7 +54,8 @@ export async function openStores(
   const telemetry = openTelemetryStore({ file: paths.telemetry, maxBytes: telemetryBytes, clock, logger, metrics });
   const executions = openMetricStore({ file: paths.metrics, clock, logger });
   const audit = openAuditStore({ file: paths.audit, clock, logger });
-  for (const opening of [telemetry, executions, audit]) {
+  const users = openUserStore({ file: paths.users, logger });
+  for (const opening of [telemetry, executions, audit, users]) {
     opening.catch(() => undefined);
     parts.defer(() =>
       opening.then(
@@ -73,6 +77,7 @@ export async function openStores(
     executions: await executions,
     keyLedger,
     audit: await audit,
+    users: await users,
     keyRing,
     digestKey,
   };

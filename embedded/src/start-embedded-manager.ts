@@ -1,6 +1,7 @@
 import { buildManager } from '@wherry/manager/build-manager.ts';
 import { exposeDisk } from '@wherry/manager/program/disk-metrics.ts';
 import { ensureFirstStart } from '@wherry/manager/first-start/ensure-first-start.ts';
+import { generateSetupToken } from '@wherry/core/crypto/setup-token.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { NO_REFERENCED_SECRETS } from '@wherry/core/ports/referenced-secrets.ts';
@@ -31,13 +32,16 @@ interface StartEmbeddedManagerOptions extends Stores {
 export async function startEmbeddedManager(
   options: StartEmbeddedManagerOptions,
   parts: AsyncDisposableStack,
-): Promise<Pick<WelcomeFacts, 'managementUrl' | 'managementKey'>> {
-  const { config, listener, functionUrl } = options;
+): Promise<Pick<WelcomeFacts, 'managementUrl' | 'managementKey' | 'setupToken'>> {
+  const { config, listener, functionUrl, users } = options;
+  const setupToken = generateSetupToken();
   exposeDisk(options.metrics, config.dataDirectory);
   const manager = buildManager({
     ...options,
     referencedSecrets: NO_REFERENCED_SECRETS,
     trustedProxies: config.trustedProxies,
+    setupToken,
+    ...config.accounts,
     isBehindRouter: listener.port === undefined,
     awaitOperatorMs: OPERATOR_MS,
   });
@@ -51,5 +55,5 @@ export async function startEmbeddedManager(
   // Before it knew the keys it would have refused them all, so early callers have waited.
   listener.serve(manager.listener);
   const managementUrl = listener.port === undefined ? functionUrl : urlOf(config.managementHost, listener.port);
-  return { managementUrl, managementKey };
+  return { managementUrl, managementKey, setupToken: users.users().length === 0 ? setupToken : undefined };
 }

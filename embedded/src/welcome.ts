@@ -13,6 +13,8 @@ export interface WelcomeFacts {
   opsUrl?: string | undefined;
   /** On the first start. */
   managementKey?: { value: string; generated: boolean } | undefined;
+  /** While there is no user. */
+  setupToken?: string | undefined;
   /** Whether functions run as the user of the service: this process cannot become another user. */
   sharedUser: boolean;
 }
@@ -24,6 +26,7 @@ export function welcome({
   dataDirectory,
   opsUrl,
   managementKey,
+  setupToken,
   sharedUser,
 }: WelcomeFacts): string {
   const lines = [
@@ -35,6 +38,7 @@ export function welcome({
   if (opsUrl !== undefined) lines.push(`  Metrics:     ${opsUrl}/metrics`);
   if (managementKey?.generated === true) lines.push(`  Management key, shown only now: ${managementKey.value}`);
   if (managementKey?.generated === false) lines.push('  Management key: the one in WHERRY_MANAGEMENT_KEY');
+  if (setupToken !== undefined) lines.push(`  Setup token, with which the first user is created: ${setupToken}`);
   if (sharedUser)
     lines.push(
       '  Functions run as the same user as the service, with its rights on this machine. Start it as root, or use Kubernetes, to keep them apart.',

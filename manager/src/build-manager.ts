@@ -15,6 +15,7 @@ import { settingValue, type SettingName } from '@wherry/core/settings-definition
 import { createInformer, type Informer } from '@wherry/service/informer.ts';
 import { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { createKeyAccess, type KeyAccess } from './authentication/key-access.ts';
+import { authenticateBy, buildAccounts, type Accounts } from './accounts.ts';
 import { Auditor } from './audit/auditor.ts';
 import { auditRoutes } from './audit/audit-routes.ts';
 import { AuditService } from './audit/audit-service.ts';
@@ -54,6 +55,11 @@ import { settingRoutes } from './settings/setting-routes.ts';
 import { SettingService } from './settings/setting-service.ts';
 import { sourceRoutes } from './sources/source-routes.ts';
 import { SourceService } from './sources/source-service.ts';
+import type { PasswordCost } from './passwords/password-hasher.ts';
+import { sessionRoutes } from './sessions/session-routes.ts';
+import { ensureFirstUser, type FirstUser } from './first-start/ensure-first-user.ts';
+import { userRoutes } from './users/user-routes.ts';
+import type { UserStore } from './users/user-store.ts';
 import type { TelemetryStore } from './log-store/telemetry-store.ts';
 
 const DAY_MS = 86_400_000;
@@ -71,6 +77,7 @@ export interface ManagerOptions {
   keyLedger: OwnedKeyLedger;
   executions: MetricStore;
   audit: AuditStore;
+  users: UserStore;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
@@ -86,6 +93,14 @@ export interface ManagerOptions {
    * How long a single call of the store may take before its request is answered with 503; by default without a limit.
    */
   storeLimitMs?: number;
+  /** With it the first user can be created on the setup page; without it the page does not exist. */
+  setupToken?: string | undefined;
+  /** Created when the manager starts and there is no user. */
+  firstUser?: FirstUser | undefined;
+  /** What hashing a password costs; by default what is recommended. */
+  passwordCost?: PasswordCost;
+  /** Session cookies are not `Secure`, and are accepted over plain HTTP from anywhere; false by default. */
+  allowPlainCookies?: boolean;
   /** Notifies when the key ring changes. */
   onKeyRingChange?: (callback: () => void) => () => void;
 }
@@ -121,6 +136,7 @@ export function buildManager(options: ManagerOptions): Manager {
   const lock = new KeyedLock();
   const operator = new AwaitOperator({ functions, clock, limitMs: options.awaitOperatorMs ?? 0 });
   const trail = new AuditTrail({ store: options.audit, clock, logger });
+  const accounts = buildAccounts(options, lock);
   const knowsKey = (text: string): boolean => access.holderOf(text) !== undefined;
   const others = kubernetesAudit(options, followed.own, settings, knowsKey);
 
@@ -128,16 +144,12 @@ export function buildManager(options: ManagerOptions): Manager {
 
   const retentionDays = (): number => metricsDays(settings.get(SETTINGS_NAME));
   const listener = buildListener({
-    routes: apiRoutes(options, { store, reader, access, barrier, lock, operator, retentionDays }),
-    authenticate: notingUses(access.authenticate, options),
+    ...listenerDefaults(options),
+    routes: apiRoutes(options, { store, reader, access, barrier, lock, operator, retentionDays, accounts }),
+    authenticate: authenticateBy(notingUses(access.authenticate, options), accounts.sessions),
     claimantOf: access.claimantOf,
     auditor: new Auditor(trail, clock, knowsKey),
     streams,
-    clock,
-    logger,
-    metrics: options.metrics,
-    trustedProxies: options.trustedProxies ?? [],
-    isBehindRouter: options.isBehindRouter ?? false,
   });
 
   const stopRetention = settings.onChange((name, object) => {
@@ -151,6 +163,7 @@ export function buildManager(options: ManagerOptions): Manager {
   return {
     listener,
     async start() {
+      await ensureFirstUser({ ...options, users: accounts.users, user: options.firstUser });
       await Promise.all(informers.map((informer) => informer.start()));
       options.keyLedger.forget(options.keyLedger.keys().filter((name) => keys.get(name) === undefined));
       retain(settings.get(SETTINGS_NAME), options);
@@ -167,6 +180,11 @@ export function buildManager(options: ManagerOptions): Manager {
       await Promise.all(informers.map((informer) => informer.stop()));
     },
   };
+}
+
+function listenerDefaults({ clock, logger, metrics, ...given }: ManagerOptions) {
+  const { trustedProxies = [], isBehindRouter = false, allowPlainCookies = false } = given;
+  return { clock, logger, metrics, trustedProxies, isBehindRouter, allowPlainCookies };
 }
 
 /** Undefined where nobody else writes the objects. */
@@ -191,11 +209,12 @@ interface RouteParts {
   operator: AwaitOperator;
   /** Of metrics. */
   retentionDays: () => number;
+  accounts: Accounts;
 }
 
 /** All endpoints with what answers them. */
 function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
-  const { store, reader, access, barrier, lock, operator, retentionDays } = parts;
+  const { store, reader, access, barrier, lock, operator, retentionDays, accounts } = parts;
   const { content, keyRing, clock, telemetry, keyLedger, executions } = options;
   const sources = new SourceService({ store, clock });
   const trees = new SourceTrees({ store, content, clock, lock });
@@ -216,6 +235,8 @@ function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
       clock,
     }),
     secretRoutes(new SecretService({ store, keyRing, clock, lock }), reader),
+    userRoutes({ users: accounts.users, setupToken: options.setupToken }),
+    sessionRoutes(accounts),
     auditRoutes(new AuditService(options.audit)),
     logRoutes(new LogService({ store, telemetry }), new LogStreams({ telemetry, clock, logger: options.logger })),
     metricRoutes(new MetricService({ store, metrics: executions, clock, retentionDays })),

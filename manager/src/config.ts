@@ -13,6 +13,7 @@ import {
 import { loadConfig } from '@wherry/service/config.ts';
 import { trustedProxiesVariable } from '@wherry/service/trusted-networks.ts';
 import { z } from 'zod';
+import { accountsConfig, accountsEnvironment, type AccountsConfig } from './accounts-config.ts';
 
 /** The variables that the manager reads as a program: `docs/reference/config.md` lists them, with the same defaults. */
 export const managerEnvironment = z.object({
@@ -27,6 +28,8 @@ export const managerEnvironment = z.object({
   WHERRY_TLS_DIRECTORY: pathVariable.default('/etc/wherry/tls'),
   WHERRY_KEYS_DIRECTORY: pathVariable.default('/etc/wherry/keys'),
   WHERRY_MANAGEMENT_KEY_FILE: pathVariable.optional(),
+  WHERRY_SETUP_TOKEN_FILE: pathVariable.optional(),
+  ...accountsEnvironment,
   WHERRY_LAME_DUCK_SECONDS: lameDuckSecondsVariable.default(2),
   WHERRY_LOG_LEVEL: logLevelVariable.default('info'),
   WHERRY_INSTANCE: instanceVariable.optional(),
@@ -51,6 +54,8 @@ export interface ManagerConfig {
   tlsDirectory: string;
   keysDirectory: string;
   managementKeyFile: string | undefined;
+  setupTokenFile: string | undefined;
+  accounts: AccountsConfig;
   lameDuckMs: number;
   logLevel: LogLevel;
   /** Which pod it is, for its log. */
@@ -75,6 +80,8 @@ export function managerConfig(environment: Record<string, string | undefined> = 
     tlsDirectory: set.WHERRY_TLS_DIRECTORY,
     keysDirectory: set.WHERRY_KEYS_DIRECTORY,
     managementKeyFile: set.WHERRY_MANAGEMENT_KEY_FILE,
+    setupTokenFile: set.WHERRY_SETUP_TOKEN_FILE,
+    accounts: accountsConfig(set),
     lameDuckMs: set.WHERRY_LAME_DUCK_SECONDS * 1000,
     logLevel: set.WHERRY_LOG_LEVEL,
     instance: set.WHERRY_INSTANCE,

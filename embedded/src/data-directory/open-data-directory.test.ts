@@ -96,6 +96,7 @@ describe('openDataDirectory: the folder', () => {
       telemetry: path.join(folder, 'telemetry.db'),
       metrics: path.join(folder, 'metrics.db'),
       audit: path.join(folder, 'audit.db'),
+      users: path.join(folder, 'users.db'),
       content: path.join(folder, 'content'),
       keys: path.join(folder, 'keys.json'),
       run: directory.paths.run,

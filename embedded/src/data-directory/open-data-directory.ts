@@ -10,7 +10,7 @@ import { reasonOf } from './error-facts.ts';
 export interface DataDirectory {
   paths: {
     root: string;
-    /** Resources and users; SQLite. */
+    /** Resources; SQLite. */
     database: string;
     /** Logs; SQLite. */
     telemetry: string;
@@ -18,6 +18,8 @@ export interface DataDirectory {
     metrics: string;
     /** Audit records; SQLite. */
     audit: string;
+    /** Users and sessions; SQLite. */
+    users: string;
     /** Folder of the content store. */
     content: string;
     /** The key file. */
@@ -61,6 +63,7 @@ export async function openDataDirectory({ path: folder, logger }: OpenOptions): 
         telemetry: inside('telemetry.db'),
         metrics: inside('metrics.db'),
         audit: inside('audit.db'),
+        users: inside('users.db'),
         content: inside('content'),
         keys: inside('keys.json'),
         run,

@@ -153,7 +153,9 @@ describe('audit records (M9)', () => {
       const givesValues = query !== undefined && 'includeValues' in (query as { shape: object }).shape;
       expect([operationId, audit !== undefined]).toEqual([operationId, method !== 'get' || givesValues]);
       if (audit !== undefined)
-        expect(audit.action).toMatch(/^(function|source|file|key-group|key|secret|settings)\.[a-z]+(-[a-z]+)?$/);
+        expect(audit.action).toMatch(
+          /^(function|source|file|key-group|key|secret|settings|user|session)\.[a-z]+(-[a-z]+)?$/,
+        );
       if (givesValues) expect(audit?.flag).toBe('includeValues');
     }
   });
@@ -181,7 +183,7 @@ describe('audit records (M9)', () => {
         result,
       ]),
     ).toEqual([
-      ['(no key)', 'function.create', null, null, 'denied'],
+      ['(no credentials)', 'function.create', null, null, 'denied'],
       ['(unknown key)', 'function.delete', 'some-id', null, 'denied'],
       ['mine', 'key.read-values', null, null, 'denied'],
       ['bootstrap', 'key-group.delete', 'management', null, 'denied'],

@@ -32,7 +32,7 @@ interface Act {
   /** The body has passed validation: its `name` is the name of the object to be created. */
   reads(body: unknown): void;
   /** The operation is done, and may be answered when this resolves. @throws DomainError `unavailable`. */
-  done(objects: readonly ActedOn[]): Promise<void>;
+  done(objects: readonly ActedOn[], actor?: AuditActor): Promise<void>;
   failed(code: ErrorCode): void;
 }
 
@@ -57,9 +57,9 @@ export class Auditor {
     const declared = objectOf(audit, target.params);
     const isKey: KnowsKey = (text) => text === caller.shownKey || this.#knowsKey(text);
     let isDone = false;
-    const record = (object: AuditObject, result: AuditResult): AuditRecord => ({
+    const record = (object: AuditObject, result: AuditResult, actor = actorOf(caller)): AuditRecord => ({
       timestamp: this.#clock.now(),
-      actor: actorOf(caller),
+      actor,
       action: audit.action,
       object: withoutKeys(object, isKey, caller.shownKey),
       result,
@@ -69,11 +69,11 @@ export class Auditor {
     return {
       begin: () => trail.requireWritable(),
       reads(body) {
-        declared.name ??= nameIn(body);
+        declared.name ??= nameIn(body, audit.nameField);
       },
-      async done(objects) {
+      async done(objects, actor) {
         isDone = true;
-        const records = objects.map((object) => record({ ...declared, ...object }, 'ok'));
+        const records = objects.map((object) => record({ ...declared, ...object }, 'ok', actor));
         await (method === 'get' ? trail.recordRead(records) : trail.recordChange(records));
       },
       failed(code) {
@@ -86,7 +86,12 @@ export class Auditor {
 }
 
 function isAudited({ flag }: Audit, query: Record<string, unknown>): boolean {
-  return flag === undefined || (query[flag] !== undefined && query[flag] !== 'false');
+  return flag === undefined || isSet(query[flag]);
+}
+
+/** Whether a flag of a query is on; a value that it cannot have counts. */
+export function isSet(flag: unknown): boolean {
+  return flag !== undefined && flag !== 'false';
 }
 
 function objectOf(audit: Audit, params: Record<string, string>): AuditObject {
@@ -94,8 +99,8 @@ function objectOf(audit: Audit, params: Record<string, string>): AuditObject {
   return { kind: audit.kind, id: named(audit.id), name: named(audit.name) };
 }
 
-function nameIn(body: unknown): string | null {
-  const name = (body as { name?: unknown } | null | undefined)?.name;
+function nameIn(body: unknown, field = 'name'): string | null {
+  const name = (body as Record<string, unknown> | null | undefined)?.[field];
   return typeof name === 'string' ? name : null;
 }
 

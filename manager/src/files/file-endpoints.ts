@@ -11,7 +11,7 @@ import {
   treePutSchema,
 } from './file-schemas.ts';
 
-const common = { tag: 'Code files', permission: 'manage' } as const;
+const common = { tag: 'Code files' } as const;
 const upload = {
   kind: 'stream',
   types: {
@@ -36,6 +36,7 @@ const treeUpload = {
 export const fileEndpoints = {
   list: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'listFiles',
     method: 'get',
     path: '/api/sources/:id/files',
@@ -46,6 +47,7 @@ export const fileEndpoints = {
   }),
   get: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'getFile',
     method: 'get',
     path: '/api/sources/:id/files/{*path}',
@@ -60,6 +62,7 @@ export const fileEndpoints = {
   }),
   put: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'putFile',
     method: 'put',
     path: '/api/sources/:id/files/{*path}',
@@ -73,6 +76,7 @@ export const fileEndpoints = {
   }),
   create: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'createFile',
     method: 'post',
     path: '/api/sources/:id/files/{*path}',
@@ -85,6 +89,7 @@ export const fileEndpoints = {
   }),
   remove: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'deleteFile',
     method: 'delete',
     path: '/api/sources/:id/files/{*path}',
@@ -96,6 +101,7 @@ export const fileEndpoints = {
   }),
   getTree: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'getTree',
     method: 'get',
     path: '/api/sources/:id/tree',
@@ -106,6 +112,7 @@ export const fileEndpoints = {
   }),
   putTree: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'putTree',
     method: 'put',
     path: '/api/sources/:id/tree',
@@ -118,6 +125,7 @@ export const fileEndpoints = {
   }),
   addTree: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'addToTree',
     method: 'post',
     path: '/api/sources/:id/tree',

@@ -8,13 +8,14 @@ import {
   rollbackBodySchema,
 } from './function-schemas.ts';
 
-const common = { tag: 'Functions', permission: 'manage' } as const;
+const common = { tag: 'Functions' } as const;
 const definition = { kind: 'json', schema: functionBodySchema, readOnly: FUNCTION_READ_ONLY } as const;
 const one = { json: functionReplySchema };
 
 export const functionEndpoints = {
   list: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'listFunctions',
     method: 'get',
     path: '/api/functions',
@@ -25,6 +26,7 @@ export const functionEndpoints = {
   }),
   create: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'createFunction',
     method: 'post',
     path: '/api/functions',
@@ -37,6 +39,7 @@ export const functionEndpoints = {
   }),
   get: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'getFunction',
     method: 'get',
     path: '/api/functions/:id',
@@ -47,6 +50,7 @@ export const functionEndpoints = {
   }),
   replace: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'replaceFunction',
     method: 'put',
     path: '/api/functions/:id',
@@ -59,6 +63,7 @@ export const functionEndpoints = {
   }),
   remove: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'deleteFunction',
     method: 'delete',
     path: '/api/functions/:id',
@@ -70,6 +75,7 @@ export const functionEndpoints = {
   }),
   enable: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'enableFunction',
     method: 'put',
     path: '/api/functions/:id/enable',
@@ -81,6 +87,7 @@ export const functionEndpoints = {
   }),
   disable: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'disableFunction',
     method: 'put',
     path: '/api/functions/:id/disable',
@@ -92,6 +99,7 @@ export const functionEndpoints = {
   }),
   revisions: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'listRevisions',
     method: 'get',
     path: '/api/functions/:id/revisions',
@@ -102,6 +110,7 @@ export const functionEndpoints = {
   }),
   rollback: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'rollbackFunction',
     method: 'post',
     path: '/api/functions/:id/rollback',

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
-import { DomainError, invalid, notFound } from '@wherry/core/errors.ts';
+import { type DomainError, invalid, notFound } from '@wherry/core/errors.ts';
 import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
@@ -14,14 +14,16 @@ import type { Route } from './endpoint.ts';
 import type { EventStreams } from './event-stream.ts';
 import { toDomainError } from './error-mapper.ts';
 import { mountEndpoints, unauthorized, type RequestState } from './mount-endpoints.ts';
-import type { Principal } from './principal.ts';
-import { sendError } from './reply.ts';
+import { connectionOf } from './connection.ts';
 import { readPeer } from './peer.ts';
+import type { Authenticate } from './principal.ts';
+import { sendError } from './reply.ts';
+import { ThrottledError } from './throttled-error.ts';
 
 interface ListenerOptions {
   routes: readonly Route[];
   /** Whom the request's credentials identify; undefined for missing and invalid ones. */
-  authenticate: (request: IncomingMessage) => Principal | undefined;
+  authenticate: Authenticate;
   /** Who a request without valid credentials claims to be; undefined where it has no key at all. */
   claimantOf: (request: IncomingMessage) => AuditActor | undefined;
   auditor: Auditor;
@@ -32,9 +34,11 @@ interface ListenerOptions {
   trustedProxies: readonly string[];
   /** It listens on a socket that the router alone uses, which says whose connection it is. */
   isBehindRouter: boolean;
+  /** Sign-in over plain HTTP is allowed from anywhere. */
+  allowPlainCookies: boolean;
 }
 
-const NOBODY: AuditActor = { type: 'key', id: null, name: '(no key)' };
+const NOBODY: AuditActor = { type: 'key', id: null, name: '(no credentials)' };
 
 /** The management port's listener: request id → target → caller → endpoint → answer. */
 export function buildListener(options: ListenerOptions): RequestListener {
@@ -66,24 +70,25 @@ export function buildListener(options: ListenerOptions): RequestListener {
     }
     const isBadKey = error.code === 'unauthorized' && options.claimantOf(request) !== undefined;
     const retryAfter = isBadKey ? throttle.badKey(clientAddress ?? '') : undefined;
-    if (retryAfter === undefined) sendError(response, error, requestId);
-    else sendError(response, tooManyBadKeys(), requestId, { 'Retry-After': String(retryAfter) });
+    sendError(response, retryAfter === undefined ? error : tooManyBadKeys(retryAfter), requestId);
   };
 
   return (request, response) => {
     const peer = peerOf(request);
     const requestId = requestIdOf(peer.isTrusted ? request.headersDistinct['x-request-id']?.join() : undefined);
     response.setHeader('X-Request-Id', requestId);
+    const connection = connectionOf(request, peer, options.allowPlainCookies);
     const state: RequestState = {
       requestId,
       principal: undefined,
       clientAddress: peer.client,
+      connection,
       shownKey: request.headersDistinct['x-api-key']?.join(),
       claimant: () => options.claimantOf(request) ?? NOBODY,
     };
     states.set(request, state);
     try {
-      states.set(request, { ...state, principal: options.authenticate(request) });
+      states.set(request, { ...state, principal: options.authenticate(request, connection, 'use') });
       checkTarget(request);
     } catch (error) {
       fail(error, request, response);
@@ -119,10 +124,10 @@ function callerLeft(thrown: unknown, request: IncomingMessage): boolean {
 }
 
 /** R10's rule on this port (M10): only callers with an invalid key ever get this answer. */
-function tooManyBadKeys(): DomainError {
-  return new DomainError(
-    'throttled',
+function tooManyBadKeys(retryAfter: number): DomainError {
+  return new ThrottledError(
     'Too many invalid keys were sent from this address. The Retry-After header says when to try again.',
+    retryAfter,
   );
 }
 

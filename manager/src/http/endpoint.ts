@@ -2,9 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { ErrorCode } from '@wherry/core/errors.ts';
-import type { AuditObject } from '../audit/audit-record.ts';
+import type { AuditActor, AuditObject } from '../audit/audit-record.ts';
+import type { Connection } from './connection.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Permission, Principal } from './principal.ts';
+import type { Headers } from './reply.ts';
 
 type QuerySchema = z.ZodObject;
 type JsonSchema = z.ZodType;
@@ -44,6 +46,8 @@ export interface Audit {
    */
   id?: string;
   name?: string;
+  /** The field of the body that has the name of what is created; `name` where this is left out. */
+  nameField?: string;
   /** Of a read: the flag of the query with which plaintext values are read. Without it there is no record. */
   flag?: string;
 }
@@ -71,9 +75,11 @@ type Endpoint<
   tag: string;
   summary: string;
   permission: Permission;
+  /** A browser uses it before it has a session: no page of another origin may (M4). */
+  isForBrowsers?: boolean;
   query?: Q;
   body?: RequestBody<B>;
-  status: 200 | 201 | 204;
+  status: 200 | 201 | 204 | 302;
   /** A second good status: a PUT that creates or replaces. */
   otherStatus?: 200 | 201 | 304;
   reply: ReplyBody<R>;
@@ -99,18 +105,22 @@ export interface Call<E extends AnyEndpoint> {
   /** Undefined on public endpoints without credentials. */
   principal: Principal | undefined;
   requestId: string;
+  clientAddress: string | null;
+  connection: Connection;
 }
 
 /** A good answer. `status` where it is not the endpoint's own. */
 export interface Reply<T> {
   status?: number;
-  headers?: Record<string, string>;
+  headers?: Headers;
   json?: T;
   bytes?: Readable;
   /** Sends events until `stream.closed`. */
   events?: (stream: EventStream) => void;
   /** What was changed, or whose values are in the answer: a record each (M9). */
   objects?: readonly ActedOn[];
+  /** Who did it, where the request itself established that: by signing in. */
+  actor?: AuditActor;
 }
 
 /** An object of an audit record; what is left out is as declared. */
@@ -130,11 +140,13 @@ export type AnyEndpoint = Endpoint<string, any, any, any>;
 export interface Route {
   endpoint: AnyEndpoint;
   handle: (call: Call<AnyEndpoint>) => Promise<Reply<unknown>>;
+  /** Whether the path exists at the moment; else it is a 404, whatever the request. */
+  exists?: () => boolean;
 }
 
 /** Keeps the literal types of a declaration. */
 export function endpoint<
-  const P extends `/api/${string}`,
+  const P extends `/api/${string}` | `/web/${string}`,
   Q extends QuerySchema = z.ZodObject<Record<never, never>>,
   B extends JsonSchema = z.ZodUndefined,
   R extends JsonSchema = z.ZodUndefined,

@@ -1,21 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from 'express';
 import { z } from 'zod';
-import { DomainError } from '@wherry/core/errors.ts';
+import { DomainError, notFound } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Histogram } from '@wherry/core/ports/metrics.ts';
-import type { AuditedCaller, Auditor } from '../audit/auditor.ts';
+import { isSet, type AuditedCaller, type Auditor } from '../audit/auditor.ts';
 import { BodyBudget } from './body-budget.ts';
+import type { Connection } from './connection.ts';
 import type { AnyEndpoint, Call, Reply, Route } from './endpoint.ts';
 import { EVENT_STREAM, type EventStreams } from './event-stream.ts';
 import { ERROR_ANSWERS, toDomainError } from './error-mapper.ts';
 import { readJson, refuseEncoding, requireJsonType } from './json-body.ts';
-import { mayUse, type Principal } from './principal.ts';
+import { mayUse, type Authenticate, type Permission, type Principal } from './principal.ts';
 import { sendBytes, sendEmpty, sendJson } from './reply.ts';
 import { validate } from './validate.ts';
 
 /** What earlier stages determined about a request. */
-export type RequestState = AuditedCaller;
+export interface RequestState extends AuditedCaller {
+  connection: Connection;
+}
 
 interface MountOptions {
   routes: readonly Route[];
@@ -23,7 +26,7 @@ interface MountOptions {
   auditor: Auditor;
   clock: Pick<Clock, 'monotonic' | 'after'>;
   /** Whom a request's credentials identify now: a stream may outlive them. */
-  authenticate: (request: IncomingMessage) => Principal | undefined;
+  authenticate: Authenticate;
   streams: EventStreams;
   /** Labels `operation` and `code`. */
   duration: Histogram;
@@ -49,10 +52,14 @@ export function mountEndpoints(options: MountOptions): Router {
   for (const [path, routes] of byPath) {
     const mounted = router.route(path);
     for (const route of routes) {
-      mounted[route.endpoint.method]((request, response) => answer(route, { ...options, budget }, request, response));
+      mounted[route.endpoint.method]((request, response) => {
+        requireExistence(route);
+        return answer(route, { ...options, budget }, request, response);
+      });
     }
     const allow = allowed(routes).join(', ');
     mounted.all((request, response) => {
+      routes.forEach(requireExistence);
       requireCaller(routes, options.stateOf(request).principal);
       response.setHeader('Allow', allow);
       throw new DomainError('method_not_allowed', `This path supports only ${allow}.`);
@@ -81,6 +88,10 @@ function allowed(routes: readonly Route[]): string[] {
   return (methods.includes('GET') ? [...methods, 'HEAD'] : methods).sort();
 }
 
+function requireExistence({ exists }: Route): void {
+  if (exists?.() === false) throw notFound('There is nothing at this path now.');
+}
+
 /** 401 comes before 405: only callers that may use one of the path's methods learn which methods exist. */
 function requireCaller(routes: readonly Route[], principal: Principal | undefined): void {
   if (!routes.some((route) => mayUse(route.endpoint.permission, principal))) throw unauthorized();
@@ -88,7 +99,10 @@ function requireCaller(routes: readonly Route[], principal: Principal | undefine
 
 /** The one answer to missing, unknown, disabled and expired keys and to keys without management access. */
 export function unauthorized(): DomainError {
-  return new DomainError('unauthorized', 'A valid management key is required: send it as X-API-Key.');
+  return new DomainError(
+    'unauthorized',
+    'A valid management key or session is required: send the key as X-API-Key, or sign in.',
+  );
 }
 
 async function answer(
@@ -110,14 +124,14 @@ async function answer(
   const act = options.auditor.act(endpoint, state, { params, query: request.query as Query });
   let giveBack = (): void => undefined;
   try {
-    requirePermission(endpoint, state.principal);
+    requirePermission(endpoint, state, request.query as Query);
     giveBack = options.budget.take(endpoint, request);
     await act?.begin();
     const onAnswered = (callback: () => void): void => whenClosed(response, callback);
     const call = await gather(endpoint, request, options.clock, { ...state, params, onAnswered });
     act?.reads(call.body);
     const reply = await route.handle(call);
-    await act?.done(reply.objects ?? []);
+    await act?.done(reply.objects ?? [], reply.actor);
     const status = reply.status ?? endpoint.status;
     observe(status);
     if (reply.events === undefined) await send(endpoint, { ...reply, status }, response);
@@ -137,11 +151,35 @@ function whenClosed(response: ServerResponse, callback: () => void): void {
   else response.once('close', callback);
 }
 
-/** Unauthenticated callers learn nothing about which paths exist. */
-function requirePermission({ permission }: AnyEndpoint, principal: Principal | undefined): void {
-  if (mayUse(permission, principal)) return;
-  if (principal === undefined) throw unauthorized();
-  throw new DomainError('forbidden', 'Only administrators and management keys may do this.');
+/**
+ * Unauthenticated callers learn nothing about which paths exist. A page of another origin can make a browser send its
+ * cookie, so what changes something by a cookie must come from a page of this one (M4).
+ */
+function requirePermission(endpoint: AnyEndpoint, { principal, connection }: RequestState, query: Query): void {
+  const permission = permissionOf(endpoint, query);
+  if (!mayUse(permission, principal)) throw refusal(permission, principal);
+  if (endpoint.method === 'get') return;
+  // Whoever has no cookie yet could be signed in as somebody else by such a page.
+  if (connection.origin === 'other' && principal?.type !== 'key' && endpoint.isForBrowsers) throw crossOrigin();
+  if (connection.origin !== 'same' && principal?.type === 'user') throw crossOrigin();
+}
+
+/** Reading values takes more than reading. */
+function permissionOf({ permission, audit }: AnyEndpoint, query: Query): Permission {
+  return audit?.flag !== undefined && isSet(query[audit.flag]) ? 'edit' : permission;
+}
+
+function refusal(permission: Permission, principal: Principal | undefined): DomainError {
+  if (principal === undefined || permission === 'session') return unauthorized();
+  const who = permission === 'administer' ? 'administrators' : 'users with the role editor or admin';
+  return new DomainError('forbidden', `Only ${who} and management keys may do this.`);
+}
+
+function crossOrigin(): DomainError {
+  return new DomainError(
+    'forbidden',
+    'A change by a session must come from a page of this origin: send Sec-Fetch-Site or Origin, as browsers do, or use a key.',
+  );
 }
 
 async function gather(
@@ -230,13 +268,14 @@ async function send(
 function sendEvents(
   endpoint: AnyEndpoint,
   begin: NonNullable<Reply<unknown>['events']>,
-  { streams, authenticate }: Pick<MountOptions, 'streams' | 'authenticate'>,
+  { streams, authenticate, stateOf }: Pick<MountOptions, 'streams' | 'authenticate' | 'stateOf'>,
   response: ServerResponse,
 ): void {
   const data = endpoint.reply.events?.data;
   if (data === undefined) throw new Error(`${endpoint.operationId} declares no events`);
   const { req: request } = response;
   if (request.method === 'HEAD') return sendEmpty(response, endpoint.status, { 'Content-Type': EVENT_STREAM });
-  const isAllowed = (): boolean => mayUse(endpoint.permission, authenticate(request));
+  const { connection } = stateOf(request);
+  const isAllowed = (): boolean => mayUse(endpoint.permission, authenticate(request, connection, 'check'));
   begin(streams.open(response, { data, isAllowed }));
 }

@@ -4,7 +4,7 @@ import { clientAddress } from '@wherry/service/client-address.ts';
 import { plainAddress, type TrustedNetworks } from '@wherry/service/trusted-networks.ts';
 
 /** Who is at the other end, as far as that can be trusted. */
-interface Peer {
+export interface Peer {
   /** The caller's address; null where the connection is gone already. */
   client: string | null;
   /** What it reports about the caller is trusted: it is in TRUSTED_PROXIES. */

@@ -1,14 +1,16 @@
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { DomainError } from '@wherry/core/errors.ts';
 import { endAfterBody } from '@wherry/service/end-after-body.ts';
 import { ERROR_ANSWERS, errorBody } from './error-mapper.ts';
+import { ThrottledError } from './throttled-error.ts';
 
 /** On every answer of the API: it is data, never a page, and must not be cached. */
 export const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 
-type Headers = Record<string, string>;
+/** A header that is repeated has several values. */
+export type Headers = Record<string, string | readonly string[]>;
 
 export function sendJson(response: ServerResponse, status: number, body: unknown, headers: Headers = {}): void {
   response.end(writeJsonHead(response, status, body, headers));
@@ -22,12 +24,12 @@ function writeJsonHead(response: ServerResponse, status: number, body: unknown, 
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(bytes.length),
     ...headers,
-  });
+  } as OutgoingHttpHeaders);
   return bytes;
 }
 
 export function sendEmpty(response: ServerResponse, status: number, headers: Headers = {}): void {
-  response.writeHead(status, { ...COMMON_HEADERS, ...headers });
+  response.writeHead(status, { ...COMMON_HEADERS, ...headers } as OutgoingHttpHeaders);
   response.end();
 }
 
@@ -38,7 +40,7 @@ export async function sendBytes(
   bytes: Readable,
   headers: Headers,
 ): Promise<void> {
-  response.writeHead(status, { ...COMMON_HEADERS, ...headers });
+  response.writeHead(status, { ...COMMON_HEADERS, ...headers } as OutgoingHttpHeaders);
   if (response.req.method === 'HEAD') {
     bytes.destroy();
     response.end();
@@ -54,7 +56,8 @@ export function sendError(
   requestId: string,
   headers: Headers = {},
 ): void {
-  const { status, retryAfter } = ERROR_ANSWERS[error.code];
+  const { status, retryAfter: usual } = ERROR_ANSWERS[error.code];
+  const retryAfter = error instanceof ThrottledError ? error.retryAfter : usual;
   response.req.resume();
   const bytes = writeJsonHead(response, status, errorBody(error, requestId), {
     ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),

@@ -9,11 +9,12 @@ import {
   groupViewSchema,
 } from './key-group-schemas.ts';
 
-const common = { tag: 'API key groups', permission: 'manage' } as const;
+const common = { tag: 'API key groups' } as const;
 
 export const keyGroupEndpoints = {
   list: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'listKeyGroups',
     method: 'get',
     path: '/api/key-groups',
@@ -24,6 +25,7 @@ export const keyGroupEndpoints = {
   }),
   create: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'createKeyGroup',
     method: 'post',
     path: '/api/key-groups',
@@ -36,6 +38,7 @@ export const keyGroupEndpoints = {
   }),
   get: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'getKeyGroup',
     method: 'get',
     path: '/api/key-groups/:groupId',
@@ -46,6 +49,7 @@ export const keyGroupEndpoints = {
   }),
   update: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'updateKeyGroup',
     method: 'put',
     path: '/api/key-groups/:groupId',
@@ -58,6 +62,7 @@ export const keyGroupEndpoints = {
   }),
   remove: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'deleteKeyGroup',
     method: 'delete',
     path: '/api/key-groups/:groupId',

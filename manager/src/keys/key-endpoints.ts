@@ -13,11 +13,12 @@ import {
   keyUpdateSchema,
 } from './key-schemas.ts';
 
-const common = { tag: 'API keys', permission: 'manage' } as const;
+const common = { tag: 'API keys' } as const;
 
 export const keyEndpoints = {
   list: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'listKeys',
     method: 'get',
     path: '/api/keys',
@@ -30,6 +31,7 @@ export const keyEndpoints = {
   }),
   create: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'createKey',
     method: 'post',
     path: '/api/keys',
@@ -42,6 +44,7 @@ export const keyEndpoints = {
   }),
   get: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'getKey',
     method: 'get',
     path: '/api/keys/:keyId',
@@ -54,6 +57,7 @@ export const keyEndpoints = {
   }),
   update: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'updateKey',
     method: 'put',
     path: '/api/keys/:keyId',
@@ -66,6 +70,7 @@ export const keyEndpoints = {
   }),
   rotate: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'rotateKey',
     method: 'post',
     path: '/api/keys/:keyId/rotate',
@@ -78,6 +83,7 @@ export const keyEndpoints = {
   }),
   remove: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'deleteKey',
     method: 'delete',
     path: '/api/keys/:keyId',

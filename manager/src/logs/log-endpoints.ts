@@ -7,11 +7,12 @@ import {
   logStreamQuerySchema,
 } from './log-schemas.ts';
 
-const common = { tag: 'Logs', permission: 'manage' } as const;
+const common = { tag: 'Logs' } as const;
 
 export const logEndpoints = {
   query: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'queryLogs',
     method: 'get',
     path: '/api/logs',
@@ -23,6 +24,7 @@ export const logEndpoints = {
   }),
   stream: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'streamLogs',
     method: 'get',
     path: '/api/logs/stream',
@@ -36,6 +38,7 @@ export const logEndpoints = {
   }),
   remove: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'deleteLogs',
     method: 'delete',
     path: '/api/logs/:functionId',

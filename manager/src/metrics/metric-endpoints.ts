@@ -4,7 +4,7 @@ import { metricsQuerySchema, metricsReplySchema } from './metric-schemas.ts';
 export const metricEndpoints = {
   query: endpoint({
     tag: 'Metrics',
-    permission: 'manage',
+    permission: 'read',
     operationId: 'queryMetrics',
     method: 'get',
     path: '/api/metrics',

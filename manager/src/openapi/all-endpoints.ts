@@ -7,8 +7,10 @@ import { keyEndpoints } from '../keys/key-endpoints.ts';
 import { logEndpoints } from '../logs/log-endpoints.ts';
 import { metricEndpoints } from '../metrics/metric-endpoints.ts';
 import { secretEndpoints } from '../secrets/secret-endpoints.ts';
+import { sessionEndpoints } from '../sessions/session-endpoints.ts';
 import { settingEndpoints } from '../settings/setting-endpoints.ts';
 import { sourceEndpoints } from '../sources/source-endpoints.ts';
+import { userEndpoints } from '../users/user-endpoints.ts';
 import { openapiEndpoints } from './openapi-endpoints.ts';
 
 /** Every endpoint of the API, in the order of the document. */
@@ -19,6 +21,8 @@ export const ALL_ENDPOINTS: readonly AnyEndpoint[] = [
   keyGroupEndpoints,
   keyEndpoints,
   secretEndpoints,
+  userEndpoints,
+  sessionEndpoints,
   logEndpoints,
   metricEndpoints,
   auditEndpoints,

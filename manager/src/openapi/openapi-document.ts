@@ -48,10 +48,19 @@ export function openapiDocument(): Json & { openapi: string } {
         'Functions, their code, keys, secrets, logs and settings. Ids are opaque; times are ISO 8601 in UTC with milliseconds.',
     },
     servers: [{ url: '/' }],
-    security: [{ apiKey: [] }],
+    security: [{ apiKey: [] }, { session: [] }],
     paths,
     components: {
-      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-wherry_session',
+          description:
+            'Set by signing in; over plain HTTP on loopback without the prefix. Changes need Sec-Fetch-Site or Origin.',
+        },
+      },
       responses: Object.fromEntries(usedErrors().map((code) => [code, errorAnswer(code)])),
       schemas: { ...schemas.components, Error: schemas.of(errorSchema, 'output') },
     },
@@ -68,7 +77,7 @@ function operation(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
     operationId,
     tags: [tag],
     summary,
-    ...(permission === 'public' ? { security: [] } : {}),
+    ...securityOf(permission),
     parameters: [
       ...pathParameters(endpoint, schemas),
       ...queryParameters(endpoint, schemas),
@@ -77,6 +86,12 @@ function operation(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
     ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, schemas) }),
     responses: { ...goodAnswers(endpoint, schemas), ...errorAnswers(endpoint) },
   };
+}
+
+/** Where it is not that of the document. */
+function securityOf(permission: AnyEndpoint['permission']): Json {
+  if (permission === 'public') return { security: [] };
+  return permission === 'session' ? { security: [{ session: [] }] } : {};
 }
 
 function pathParameters(endpoint: AnyEndpoint, schemas: JsonSchemas): Json[] {

@@ -4,7 +4,7 @@ import { endpoint } from '../http/endpoint.ts';
 export const openapiEndpoints = {
   get: endpoint({
     tag: 'About',
-    permission: 'manage',
+    permission: 'read',
     operationId: 'getOpenapi',
     method: 'get',
     path: '/api/openapi.json',

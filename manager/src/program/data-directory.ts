@@ -14,6 +14,8 @@ interface ManagerData {
   metrics: string;
   /** File of the audit records. */
   audit: string;
+  /** File of users and sessions. */
+  users: string;
   release(): void;
 }
 
@@ -45,6 +47,7 @@ export async function takeDataDirectory({
         telemetry: inside('telemetry.db'),
         metrics: inside('metrics.db'),
         audit: inside('audit.db'),
+        users: inside('users.db'),
         release: () => guard.release(),
       };
     }

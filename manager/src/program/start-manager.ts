@@ -2,6 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { createFolderContentStore } from '@wherry/content/folder-content-store.ts';
 import { createDigestKey } from '@wherry/core/crypto/key-digest.ts';
+import { keyValueSchema } from '@wherry/core/crypto/key-value.ts';
+import { setupTokenSchema } from '@wherry/core/crypto/setup-token.ts';
 import { DomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
@@ -26,7 +28,8 @@ import type { Cluster } from './cluster.ts';
 import { exposeDisk } from './disk-metrics.ts';
 import { takeDataDirectory } from './data-directory.ts';
 import { watchKeyDirectory, type KeyDirectory } from './key-directory.ts';
-import { readManagementKey } from './management-key.ts';
+import { openUserStore } from '../users/open-user-store.ts';
+import { readMountedText } from './read-mounted-text.ts';
 
 interface StartManagerOptions {
   config: ManagerConfig;
@@ -76,7 +79,8 @@ async function compose(
   const state: { problem: string | undefined } = { problem: STARTING };
   const ops = await startOpsListener({ port: config.opsPort, registry, readyz: () => state.problem, clock, logger });
   parts.defer(() => ops.close());
-  const managementKey = await readManagementKey(config.managementKeyFile);
+  const managementKey = await readMountedText('WHERRY_MANAGEMENT_KEY_FILE', config.managementKeyFile, keyValueSchema);
+  const setupToken = await readMountedText('WHERRY_SETUP_TOKEN_FILE', config.setupTokenFile, setupTokenSchema);
   const keys = await watchKeyDirectory({ directory: config.keysDirectory, clock, logger });
   parts.defer(() => keys.stop());
   const tls = await watchTlsFiles({ directory: config.tlsDirectory, clock, logger });
@@ -95,7 +99,7 @@ async function compose(
     logger,
   });
   parts.defer(() => internal.close());
-  const manager = managerOf({ ...cluster, ...stores, clock, logger, metrics }, keys, config);
+  const manager = managerOf({ ...cluster, ...stores, setupToken, clock, logger, metrics }, keys, config);
   parts.defer(() => manager.stop());
   const management = await listenManagement(whenReady(state, manager.listener), config, clock);
   parts.defer(() => management.close());
@@ -136,13 +140,15 @@ function managerOf(
     | 'keyLedger'
     | 'executions'
     | 'audit'
+    | 'users'
     | 'content'
+    | 'setupToken'
     | 'clock'
     | 'logger'
     | 'metrics'
   >,
   keys: KeyDirectory,
-  { functionUrl, trustedProxies }: ManagerConfig,
+  { functionUrl, trustedProxies, accounts }: ManagerConfig,
 ): Manager {
   return buildManager({
     ...ports,
@@ -152,6 +158,7 @@ function managerOf(
     digestKey: createDigestKey(randomBytes(32)),
     functionUrl,
     trustedProxies,
+    ...accounts,
     awaitOperatorMs: OPERATOR_MS,
     storeLimitMs: STORE_LIMIT_MS,
   });
@@ -176,10 +183,12 @@ async function openStores(
   parts.defer(() => executions.close());
   const audit = await openAuditStore({ file: data.audit, ...shared });
   parts.defer(() => audit.close());
+  const users = await openUserStore({ file: data.users, ...shared });
+  parts.defer(() => users.close());
   const content = await createFolderContentStore({ directory: data.content, ...shared });
   const keyLedger = await openKeyLedger({ store: telemetry, ...shared });
   parts.defer(() => keyLedger.stop());
-  return { telemetry, executions, audit, content, keyLedger };
+  return { telemetry, executions, audit, users, content, keyLedger };
 }
 
 /** Before keys are known, every key would be refused, which would be wrong. */

@@ -12,11 +12,12 @@ import {
   secretViewSchema,
 } from './secret-schemas.ts';
 
-const common = { tag: 'Secrets', permission: 'manage' } as const;
+const common = { tag: 'Secrets' } as const;
 
 export const secretEndpoints = {
   list: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'listSecrets',
     method: 'get',
     path: '/api/secrets',
@@ -29,6 +30,7 @@ export const secretEndpoints = {
   }),
   create: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'createSecret',
     method: 'post',
     path: '/api/secrets',
@@ -41,6 +43,7 @@ export const secretEndpoints = {
   }),
   byName: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'getSecretsByName',
     method: 'get',
     path: '/api/secrets/by-name/:name',
@@ -52,6 +55,7 @@ export const secretEndpoints = {
   }),
   get: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'getSecret',
     method: 'get',
     path: '/api/secrets/:id',
@@ -62,6 +66,7 @@ export const secretEndpoints = {
   }),
   update: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'updateSecret',
     method: 'put',
     path: '/api/secrets/:id',
@@ -74,6 +79,7 @@ export const secretEndpoints = {
   }),
   remove: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'deleteSecret',
     method: 'delete',
     path: '/api/secrets/:id',

@@ -1,11 +1,12 @@
 import { endpoint } from '../http/endpoint.ts';
 import { settingListSchema, settingsBodySchema, settingsUpdatedSchema } from './setting-schemas.ts';
 
-const common = { tag: 'Settings', permission: 'manage', path: '/api/settings', status: 200 } as const;
+const common = { tag: 'Settings', path: '/api/settings', status: 200 } as const;
 
 export const settingEndpoints = {
   list: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'listSettings',
     method: 'get',
     summary: 'List all settings with their values and defaults',
@@ -14,6 +15,7 @@ export const settingEndpoints = {
   }),
   update: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'updateSettings',
     method: 'put',
     summary: 'Change settings, all of them or none',

@@ -12,11 +12,12 @@ import {
   syncReplySchema,
 } from './source-schemas.ts';
 
-const common = { tag: 'Code sources', permission: 'manage' } as const;
+const common = { tag: 'Code sources' } as const;
 
 export const sourceEndpoints = {
   list: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'listSources',
     method: 'get',
     path: '/api/sources',
@@ -27,6 +28,7 @@ export const sourceEndpoints = {
   }),
   create: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'createSource',
     method: 'post',
     path: '/api/sources',
@@ -39,6 +41,7 @@ export const sourceEndpoints = {
   }),
   byName: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'getSourceByName',
     method: 'get',
     path: '/api/sources/by-name/:name',
@@ -49,6 +52,7 @@ export const sourceEndpoints = {
   }),
   get: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'getSource',
     method: 'get',
     path: '/api/sources/:id',
@@ -59,6 +63,7 @@ export const sourceEndpoints = {
   }),
   update: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'updateSource',
     method: 'put',
     path: '/api/sources/:id',
@@ -71,6 +76,7 @@ export const sourceEndpoints = {
   }),
   remove: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'deleteSource',
     method: 'delete',
     path: '/api/sources/:id',
@@ -82,6 +88,7 @@ export const sourceEndpoints = {
   }),
   status: endpoint({
     ...common,
+    permission: 'read',
     operationId: 'getSourceStatus',
     method: 'get',
     path: '/api/sources/:id/status',
@@ -92,6 +99,7 @@ export const sourceEndpoints = {
   }),
   sync: endpoint({
     ...common,
+    permission: 'edit',
     operationId: 'syncSource',
     method: 'post',
     path: '/api/sources/:id/sync',

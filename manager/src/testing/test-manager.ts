@@ -15,10 +15,17 @@ import type { MetricStore } from '../metric-store/metric-store.ts';
 import { openMetricStore } from '../metric-store/open-metric-store.ts';
 import { openTelemetryStore } from '../log-store/open-telemetry-store.ts';
 import type { TelemetryStore } from '../log-store/telemetry-store.ts';
+import type { UserStore } from '../users/user-store.ts';
 import { InProcessAuditStore } from './in-process-audit-store.ts';
+import { inProcessUserStore } from './in-process-user-store.ts';
 
 /** The management key of every test manager. */
 export const KEY = 'test-management-key';
+
+/** The setup token of every test manager. */
+export const SETUP_TOKEN = 'test-setup-token';
+/** The least that argon2id takes: what a password costs is a test of its own. */
+export const CHEAP = { memoryKib: 8, passes: 1 };
 
 /** A manager on fakes of the stores, a real telemetry database and a real socket. */
 export interface TestManager {
@@ -31,6 +38,7 @@ export interface TestManager {
   keyLedger: OwnedKeyLedger;
   executions: MetricStore;
   audit: InProcessAuditStore;
+  users: UserStore;
   /** All records, oldest first. */
   audited(): Promise<StoredAuditRecord[]>;
   server: Server;
@@ -48,6 +56,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const keyLedger = await openKeyLedger({ store: telemetry, clock, logger });
   const executions = await openMetricStore({ file: ':memory:', clock, logger });
   const audit = new InProcessAuditStore();
+  const users = overrides.users ?? inProcessUserStore();
   await ensureFirstStart({ store, audit, keyRing, clock, managementKey: KEY });
   const manager = buildManager({
     store,
@@ -63,6 +72,9 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
     metrics: new FakeMetrics(),
     functionUrl: 'http://functions.test:8000/',
     audit,
+    users,
+    setupToken: SETUP_TOKEN,
+    passwordCost: CHEAP,
     ...overrides,
   });
   await manager.start();
@@ -78,6 +90,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
     keyLedger,
     executions,
     audit,
+    users,
     server,
     audited: async () => (await audit.query({ limit: 1_000_000 })).reverse(),
     async stop() {
@@ -88,6 +101,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
       await telemetry.close();
       await executions.close();
       await audit.close();
+      if (overrides.users === undefined) await users.close();
     },
   };
 }
@@ -101,12 +115,13 @@ export interface RawAnswer {
 /** A request whose target goes out as it is written: clients tidy `..` and `%2F` away. */
 export function rawRequest(
   { server }: TestManager,
-  target: { method: string; path: string; headers?: Record<string, string> },
+  target: { method: string; path: string; headers?: Record<string, string>; key?: string | undefined },
   body: string | Uint8Array = '',
 ): Promise<RawAnswer> {
   const { port } = server.address() as AddressInfo;
   return new Promise((resolve, reject) => {
-    const headers = { 'x-api-key': KEY, ...target.headers };
+    const key = 'key' in target ? target.key : KEY;
+    const headers = { ...(key === undefined ? {} : { 'x-api-key': key }), ...target.headers };
     const sent = request({ host: '127.0.0.1', port, method: target.method, path: target.path, headers }, (answer) => {
       if (answer.headers['content-type']?.startsWith('text/event-stream') === true) {
         // It has no end.

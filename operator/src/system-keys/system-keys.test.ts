@@ -7,7 +7,7 @@ import { FakeSystemObjects } from '../testing/fake-system-objects.ts';
 import { createFeedKeys, type FeedKeys } from './feed-keys.ts';
 import { ensureSystemKeys, type SystemKeys } from './system-keys.ts';
 
-const NAMES = ['wherry-digest-key', 'wherry-encryption-keys', 'wherry-management-key'];
+const NAMES = ['wherry-digest-key', 'wherry-encryption-keys', 'wherry-management-key', 'wherry-setup-token'];
 const DAY = 86_400_000;
 
 let clock: FakeClock;
@@ -41,10 +41,11 @@ describe('the system keys', () => {
     );
     expect(new Set(faces).size).toBe(1);
     expect(secrets.names()).toEqual(NAMES);
-    expect(secrets.writes).toBe(3);
+    expect(secrets.writes).toBe(4);
     expect(secrets.text('wherry-management-key', 'key')).toMatch(/^wh_[\w-]{43}$/);
+    expect(secrets.text('wherry-setup-token', 'token')).toMatch(/^[\w-]{43}$/);
     await ensure();
-    expect(secrets.writes).toBe(3);
+    expect(secrets.writes).toBe(4);
   });
 
   it('E4: refuses to start without the encryption keys while an object is encrypted; names the Secret and what to do, and makes nothing', async () => {

@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { generateKeyValue, keyValueSchema } from '@wherry/core/crypto/key-value.ts';
+import { generateSetupToken } from '@wherry/core/crypto/setup-token.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
@@ -44,8 +45,8 @@ export interface SystemKeys {
 const RESTORE = 'restore it from a backup';
 
 /**
- * Creates the encryption keys, the digest key and the value of the first management key as Secrets where they are
- * missing, and reads the first two. Existing ones are never replaced.
+ * Creates the encryption keys, the digest key, the value of the first management key and the setup token as Secrets
+ * where they are missing, and reads the first two. Existing ones are never replaced.
  * @throws StartError for encryption keys that are missing while objects are encrypted, and for any that are invalid
  * (E4)
  */
@@ -64,6 +65,7 @@ export async function ensureSystemKeys(options: SystemKeysOptions): Promise<Syst
     throw new StartError(
       `${management.place.name} ${checked.error.issues[0]?.message ?? 'is not valid'}: write another value there, or delete the Secret`,
     );
+  await ensureKey(options, { secret: 'setup-token', entry: 'token' }, generateSetupToken);
   return {
     keyRing,
     digestKey,

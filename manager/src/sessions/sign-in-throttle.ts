@@ -1,0 +1,79 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import { networkOf } from '@wherry/service/network-of.ts';
+import { ThrottledError } from '../http/throttled-error.ts';
+import { emailKey } from '../users/user-record.ts';
+
+const WINDOW_MS = 15 * 60_000;
+const MAX_FAILURES = 5;
+/** Passwords of one address that are hashed or wait for it; hashing is the most expensive thing that a stranger can request. */
+const MAX_PENDING = 4;
+/** How many pairs of account and address are remembered; beyond it the oldest one is forgotten. */
+const MAX_PAIRS = 50_000;
+
+interface Failures {
+  startedAt: number;
+  count: number;
+}
+
+/**
+ * Counts failed sign-ins by account and address (M2). Whoever guesses is stopped where they are; the account stays open
+ * to every other address, so nobody can lock its user out.
+ */
+export class SignInThrottle {
+  readonly #clock: Clock;
+  readonly #failures = new Map<string, Failures>();
+  readonly #pending = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Runs an attempt. It counts as failed from its start on, so that attempts side by side are counted as well.
+   * @returns what the attempt returns: undefined for a wrong password.
+   * @throws ThrottledError without running it, after too many failures or while too many are pending.
+   */
+  async attempt<T>(email: string, address: string, attempt: () => Promise<T | undefined>): Promise<T | undefined> {
+    const network = networkOf(address);
+    const pair = `${network} ${emailKey(email)}`;
+    const failures = this.#failuresOf(pair);
+    const now = this.#clock.monotonic();
+    if (failures.count >= MAX_FAILURES) {
+      const seconds = Math.max(1, Math.ceil((failures.startedAt + WINDOW_MS - now) / 1000));
+      throw new ThrottledError(
+        `Sign-in to this account failed ${MAX_FAILURES} times from this address. The Retry-After header says when to try again.`,
+        seconds,
+      );
+    }
+    const pending = this.#pending.get(network) ?? 0;
+    if (pending >= MAX_PENDING)
+      throw new ThrottledError('Too many sign-ins from this address are running; try again in a moment.', 1);
+    failures.count += 1;
+    this.#pending.set(network, pending + 1);
+    try {
+      const result = await attempt();
+      if (result !== undefined) this.#failures.delete(pair);
+      return result;
+    } catch (error) {
+      // No wrong password, but a fault of ours.
+      failures.count -= 1;
+      throw error;
+    } finally {
+      const left = (this.#pending.get(network) ?? 1) - 1;
+      if (left === 0) this.#pending.delete(network);
+      else this.#pending.set(network, left);
+    }
+  }
+
+  #failuresOf(pair: string): Failures {
+    const now = this.#clock.monotonic();
+    const known = this.#failures.get(pair);
+    if (known !== undefined && now - known.startedAt < WINDOW_MS) return known;
+    this.#failures.delete(pair);
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size >= MAX_PAIRS && oldest !== undefined) this.#failures.delete(oldest);
+    const failures = { startedAt: now, count: 0 };
+    this.#failures.set(pair, failures);
+    return failures;
+  }
+}

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { conflict, DomainError, notFound } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
+import type { Principal } from '../http/principal.ts';
+import { refused, requireSame } from '../http/validate.ts';
+import { compareCodePoints } from '../object-access/shape.ts';
+import type { PasswordHasher } from '../passwords/password-hasher.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { UserRecord } from './user-record.ts';
+import type { UserCreate, UserUpdate } from './user-schemas.ts';
+import type { UserStore } from './user-store.ts';
+
+interface UserServiceOptions {
+  store: UserStore;
+  sessions: Sessions;
+  hasher: PasswordHasher;
+  clock: Pick<Clock, 'now'>;
+  lock: KeyedLock;
+}
+
+/** A user to be created. `role` is left out for the default: admin for the first user, else editor. */
+export type NewUser = Pick<UserRecord, 'email'> & Partial<UserRecord>;
+
+/** Users and what may be done with them. What is decided from all users holds while it is written: `users` is locked. */
+export class UserService {
+  readonly #options: UserServiceOptions;
+
+  constructor(options: UserServiceOptions) {
+    this.#options = options;
+  }
+
+  /** By email. */
+  list(): UserRecord[] {
+    return this.#options.store.users().sort((a, b) => compareCodePoints(a.email, b.email));
+  }
+
+  /** @throws DomainError `not_found`. */
+  get(id: string): UserRecord {
+    const user = this.#options.store.user(id);
+    if (user === undefined) throw notFound(`There is no user ${id}.`);
+    return user;
+  }
+
+  hasUsers(): boolean {
+    return this.#options.store.users().length > 0;
+  }
+
+  /** @throws DomainError `conflict` where the email is taken; `validation_failed` for a first user who is no admin. */
+  async create(body: UserCreate): Promise<UserRecord> {
+    this.#requireFree(body.email);
+    const passwordHash = await this.#options.hasher.hash(body.password);
+    const { email, role, name = null } = body;
+    return this.insert({ email, name, passwordHash, ...(role === undefined ? {} : { role }) });
+  }
+
+  /**
+   * Creates the first user, an administrator.
+   * @returns undefined where there is a user already.
+   */
+  async createFirst({ email, password, name = null }: Omit<UserCreate, 'role'>): Promise<UserRecord | undefined> {
+    if (this.hasUsers()) return undefined;
+    const passwordHash = await this.#options.hasher.hash(password);
+    return this.#options.lock.run('users', async () =>
+      this.hasUsers() ? undefined : this.#insert({ email, name, passwordHash, role: 'admin' }),
+    );
+  }
+
+  /** As `create`, of what is known of a user already. */
+  insert(user: NewUser): Promise<UserRecord> {
+    return this.#options.lock.run('users', () => this.#insert(user));
+  }
+
+  /**
+   * Changes a user. A new password ends their sessions, except the one that changes it.
+   * @throws DomainError `forbidden` for what needs an administrator; `conflict` where no admin would be left.
+   */
+  async update(
+    id: string,
+    { email, password, name, role }: UserUpdate,
+    principal: Principal | undefined,
+  ): Promise<UserRecord> {
+    const isOwn = principal?.type === 'user' && principal.id === id;
+    if (!mayAdminister(principal) && (!isOwn || name !== undefined || role !== undefined))
+      throw new DomainError(
+        'forbidden',
+        'Only administrators and management keys may change other users, names and roles; you may change your own password.',
+      );
+    requireSame('email', email, this.get(id).email);
+    const passwordHash = password === undefined ? undefined : await this.#options.hasher.hash(password);
+    return this.#options.lock.run('users', async () => {
+      const before = this.get(id);
+      const user: UserRecord = {
+        ...before,
+        name: name === undefined ? before.name : name,
+        role: role ?? before.role,
+        passwordHash: passwordHash ?? before.passwordHash,
+        updatedAt: this.#options.clock.now(),
+      };
+      if (user.role !== 'admin') this.#requireAnotherAdmin(before);
+      const { sessions, store } = this.#options;
+      const ended = passwordHash === undefined ? [] : sessions.endOf(id, isOwn ? principal.session : undefined);
+      await store.write({ put: 'user', user }, ...ended);
+      return user;
+    });
+  }
+
+  /** Deletes a user with their sessions and settings. @throws DomainError `forbidden`, `conflict`, `not_found`. */
+  remove(id: string, principal: Principal | undefined): Promise<UserRecord> {
+    return this.#options.lock.run('users', async () => {
+      const user = this.get(id);
+      if (principal?.type === 'user' && principal.id === id)
+        throw new DomainError('forbidden', 'You cannot delete your own account: another administrator can.');
+      if (user.isFirst) throw new DomainError('forbidden', `${user.email} is the first user, who cannot be deleted.`);
+      this.#requireAnotherAdmin(user);
+      await this.#options.store.write({ remove: 'user', id });
+      return user;
+    });
+  }
+
+  async #insert(user: NewUser): Promise<UserRecord> {
+    this.#requireFree(user.email);
+    const isFirst = !this.hasUsers();
+    if (isFirst && (user.role ?? 'admin') !== 'admin')
+      throw refused([{ path: 'role', message: 'must be admin for the first user' }]);
+    const now = this.#options.clock.now();
+    const record: UserRecord = {
+      emailVerified: false,
+      name: null,
+      image: null,
+      role: isFirst ? 'admin' : 'editor',
+      passwordHash: null,
+      identity: null,
+      ...user,
+      id: randomUUID(),
+      isFirst,
+      createdAt: now,
+      updatedAt: now,
+    };
+    await this.#options.store.write({ put: 'user', user: record });
+    return record;
+  }
+
+  #requireFree(email: string): void {
+    if (this.#options.store.userByEmail(email) !== undefined)
+      throw conflict(`There is a user with the email ${email} already.`);
+  }
+
+  #requireAnotherAdmin({ id, email, role }: UserRecord): void {
+    const isNeeded = role === 'admin' && !this.list().some((user) => user.role === 'admin' && user.id !== id);
+    if (isNeeded) throw conflict(`${email} is the last administrator: make another user one first.`);
+  }
+}
+
+function mayAdminister(principal: Principal | undefined): boolean {
+  return principal?.type === 'key' || principal?.role === 'admin';
+}
