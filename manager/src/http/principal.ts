@@ -43,7 +43,7 @@ export const PERMISSIONS = {
 } as const satisfies Record<string, readonly CallerKind[]>;
 export type Permission = keyof typeof PERMISSIONS;
 
-export function callerKind(principal: Principal | undefined): CallerKind {
+function callerKind(principal: Principal | undefined): CallerKind {
   if (principal === undefined) return 'anonymous';
   return principal.type === 'key' ? 'key' : principal.role;
 }

@@ -10,7 +10,7 @@ import type { SessionRecord, UserChange, UserRecord } from '../users/user-record
 import type { UserStore } from '../users/user-store.ts';
 import { readCookie, setCookie } from './session-cookie.ts';
 
-export const SESSION_COOKIE = 'wherry_session';
+const SESSION_COOKIE = 'wherry_session';
 /** A session ends this long after sign-in, however it is used, */
 const LONGEST_MS = 12 * 3_600_000;
 /** and after this long without a request. */

@@ -40,7 +40,7 @@ export interface SessionRecord {
 }
 
 /** A setting of one user. */
-export interface UserSettingRecord {
+interface UserSettingRecord {
   userId: string;
   name: string;
   value: string;

@@ -33,7 +33,6 @@ export type UserCreate = z.output<typeof userCreateSchema>;
 export const setupSchema = z
   .strictObject({ ...account, token: z.string().max(256).describe('The setup token, which start-up shows') })
   .refine(isConfirmed, CONFIRMATION);
-export type Setup = z.output<typeof setupSchema>;
 
 export const userUpdateSchema = z
   .strictObject({
@@ -62,7 +61,7 @@ export const userViewSchema = z
     updatedAt: timeSchema,
   })
   .meta({ id: 'User' });
-export type UserView = z.output<typeof userViewSchema>;
+type UserView = z.output<typeof userViewSchema>;
 export const userListSchema = z.strictObject({ users: z.array(userViewSchema) });
 
 export function userView(user: UserRecord): UserView {

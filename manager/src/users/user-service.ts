@@ -20,7 +20,7 @@ interface UserServiceOptions {
 }
 
 /** A user to be created. `role` is left out for the default: admin for the first user, else editor. */
-export type NewUser = Pick<UserRecord, 'email'> & Partial<UserRecord>;
+type NewUser = Pick<UserRecord, 'email'> & Partial<UserRecord>;
 
 /** Users and what may be done with them. What is decided from all users holds while it is written: `users` is locked. */
 export class UserService {

@@ -8,7 +8,7 @@ import {
 } from './user-record.ts';
 
 /** What writes the database. */
-export interface UserWriter {
+interface UserWriter {
   /** Makes all changes or none; they are on the disk when it resolves. @throws DomainError `unavailable`. */
   write(changes: readonly UserChange[]): Promise<void>;
   close(): Promise<void>;
