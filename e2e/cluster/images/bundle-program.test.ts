@@ -6,7 +6,7 @@ import { root } from '../../tooling/run-command.ts';
 import { bundleProgram } from './bundle-program.ts';
 import { programImages } from './image-table.ts';
 
-it.each(programImages)('what the program $name imports is in its bundle, or part of Node.js', async (image) => {
+it.each(programImages)('the program $name can be bundled', async (image) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'wherry-bundle-'));
   try {
     await bundleProgram(image, folder);
