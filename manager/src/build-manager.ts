@@ -9,7 +9,7 @@ import type { ObjectWrites } from '@wherry/core/ports/object-writes.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { createConfidentialReader, type ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
-import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
+import type { Kind, SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
 import { createInformer, type Informer } from '@wherry/service/informer.ts';
@@ -24,6 +24,8 @@ import { AuditTrail } from './audit/audit-trail.ts';
 import { KubernetesAudit } from './audit/kubernetes-audit.ts';
 import { followWrites, type OwnWrites } from './audit/own-writes.ts';
 import type { KnowsKey } from './audit/without-keys.ts';
+import { eventRoutes } from './events/event-routes.ts';
+import { ResourceEvents } from './events/resource-events.ts';
 import { FileService } from './files/file-service.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { SourceTrees } from './files/source-trees.ts';
@@ -118,17 +120,13 @@ export interface Manager {
 /** The management API over its ports. The caller listens, and owns the stores. */
 export function buildManager(options: ManagerOptions): Manager {
   const { clock, logger } = options;
-  const watched = { store: options.store, clock, logger };
-  const keys = createInformer({ ...watched, kind: 'ApiKey' });
-  const groups = createInformer({ ...watched, kind: 'KeyGroup' });
-  const settings = createInformer({ ...watched, kind: 'Settings' });
-  const functions = createInformer({ ...watched, kind: 'Function' });
+  const informers = createInformers(options);
+  const { ApiKey: keys, KeyGroup: groups, Settings: settings, Function: functions } = informers;
   // Requests are answered in time; background work has no time limit.
   const followed = followWrites(options.store);
   const bounded =
     options.storeLimitMs === undefined ? undefined : boundedStore(followed.store, clock, options.storeLimitMs);
   const store = bounded ?? followed.store;
-  const informers = [keys, groups, settings, functions];
 
   const reader = createConfidentialReader(options.keyRing, options.referencedSecrets);
   const access = createKeyAccess({ ...options, reader, keys, groups, settings });
@@ -141,11 +139,12 @@ export function buildManager(options: ManagerOptions): Manager {
   const others = kubernetesAudit(options, followed.own, settings, knowsKey);
 
   const streams = new EventStreams(clock);
+  const events = new ResourceEvents({ ...options, informers, functionUrl: functionUrl(options) });
 
   const retentionDays = (): number => metricsDays(settings.get(SETTINGS_NAME));
   const listener = buildListener({
     ...listenerDefaults(options),
-    routes: apiRoutes(options, { store, reader, access, barrier, lock, operator, retentionDays, accounts }),
+    routes: apiRoutes(options, { store, reader, access, barrier, lock, operator, retentionDays, accounts, events }),
     authenticate: authenticateBy(notingUses(access.authenticate, options), accounts.sessions),
     claimantOf: access.claimantOf,
     auditor: new Auditor(trail, clock, knowsKey),
@@ -164,9 +163,10 @@ export function buildManager(options: ManagerOptions): Manager {
     listener,
     async start() {
       await ensureFirstUser({ ...options, users: accounts.users, user: options.firstUser });
-      await Promise.all(informers.map((informer) => informer.start()));
+      await Promise.all(Object.values(informers).map((informer) => informer.start()));
       options.keyLedger.forget(options.keyLedger.keys().filter((name) => keys.get(name) === undefined));
       retain(settings.get(SETTINGS_NAME), options);
+      events.start();
       others?.start();
     },
     endStreams: () => streams.drain(),
@@ -175,9 +175,10 @@ export function buildManager(options: ManagerOptions): Manager {
       stopRetention();
       stopForgetting();
       access.stop();
+      events.stop();
       await others?.stop();
       await trail.stop();
-      await Promise.all(informers.map((informer) => informer.stop()));
+      await Promise.all(Object.values(informers).map((informer) => informer.stop()));
     },
   };
 }
@@ -185,6 +186,23 @@ export function buildManager(options: ManagerOptions): Manager {
 function listenerDefaults({ clock, logger, metrics, ...given }: ManagerOptions) {
   const { trustedProxies = [], isBehindRouter = false, allowPlainCookies = false } = given;
   return { clock, logger, metrics, trustedProxies, isBehindRouter, allowPlainCookies };
+}
+
+/** Caches of all objects, not started. */
+function createInformers({ store, clock, logger }: ManagerOptions): { [K in Kind]: Informer<K> } {
+  const watched = { store, clock, logger };
+  return {
+    Function: createInformer({ ...watched, kind: 'Function' }),
+    CodeSource: createInformer({ ...watched, kind: 'CodeSource' }),
+    KeyGroup: createInformer({ ...watched, kind: 'KeyGroup' }),
+    ApiKey: createInformer({ ...watched, kind: 'ApiKey' }),
+    FunctionSecret: createInformer({ ...watched, kind: 'FunctionSecret' }),
+    Settings: createInformer({ ...watched, kind: 'Settings' }),
+  };
+}
+
+function functionUrl(options: ManagerOptions): string {
+  return options.functionUrl.replace(/\/+$/, '');
 }
 
 /** Undefined where nobody else writes the objects. */
@@ -210,6 +228,7 @@ interface RouteParts {
   /** Of metrics. */
   retentionDays: () => number;
   accounts: Accounts;
+  events: ResourceEvents;
 }
 
 /** All endpoints with what answers them. */
@@ -223,7 +242,7 @@ function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
   const keyGroups = new KeyGroupService(owned);
 
   return [
-    functionRoutes(new FunctionService({ ...owned, operator }), options.functionUrl.replace(/\/+$/, '')),
+    functionRoutes(new FunctionService({ ...owned, operator }), functionUrl(options)),
     sourceRoutes(sources),
     fileRoutes(new FileService({ store, content, sources, trees })),
     keyGroupRoutes(keyGroups, barrier),
@@ -239,6 +258,7 @@ function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
     sessionRoutes(accounts),
     auditRoutes(new AuditService(options.audit)),
     logRoutes(new LogService({ store, telemetry }), new LogStreams({ telemetry, clock, logger: options.logger })),
+    eventRoutes(parts.events),
     metricRoutes(new MetricService({ store, metrics: executions, clock, retentionDays })),
     settingRoutes(new SettingService({ store, clock, lock, barrier })),
     openapiRoutes(),

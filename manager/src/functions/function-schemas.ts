@@ -116,7 +116,7 @@ export type FunctionBody = z.output<typeof functionBodySchema>;
 /** What an answer holds and a body cannot set. */
 export const FUNCTION_READ_ONLY = ['id', 'status', 'pinnedRevision', 'createdAt', 'updatedAt'] as const;
 
-const functionViewSchema = z
+export const functionViewSchema = z
   .strictObject({
     id: z.string(),
     name: z.string(),

@@ -30,7 +30,12 @@ type RequestBody<B extends JsonSchema> =
 interface ReplyBody<R extends JsonSchema> {
   json?: R;
   /** Server-sent events, each with data of this schema; a client resumes by `Last-Event-ID`. */
-  events?: { data: z.ZodType; description: string };
+  events?: {
+    data: z.ZodType;
+    description: string;
+    /** How many may be open at once, where that is not the usual number. */
+    limit?: number;
+  };
   bytes?: { type: string; description: string };
 }
 

@@ -20,7 +20,7 @@ describe('event streams', () => {
     allowed = true;
     server = createServer((_request, response) => {
       try {
-        const options = { data: z.strictObject({ text: z.string() }), isAllowed: () => allowed };
+        const options = { data: z.strictObject({ text: z.string() }), isAllowed: () => allowed, operation: 'test' };
         opened.push({ stream: streams.open(response, options), response });
       } catch (error) {
         response.writeHead(503).end((error as Error).message);

@@ -32,6 +32,10 @@ interface EventStreamOptions {
   data: z.ZodType;
   /** Whether the caller still has access. */
   isAllowed: () => boolean;
+  /** Of the endpoint: its streams have a bound of their own. */
+  operation: string;
+  /** How many of them may be open. */
+  limit?: number | undefined;
 }
 
 /** Server-sent events to one listener. Its buffer is bounded, so that a slow listener costs nobody else anything. */
@@ -73,22 +77,24 @@ export class EventStream {
   }
 
   /** @returns whether the listener keeps up. Where it does not, wait for `ready` before you make more events. */
-  send({ id, event, data }: StreamedEvent): boolean {
+  send(event: StreamedEvent): boolean {
     if (this.#isClosed) return false;
     if (!this.#options.isAllowed()) {
       this.end();
       return false;
     }
-    const json = JSON.stringify(this.#options.data.parse(data));
-    const fields = [
-      ...(event === undefined ? [] : [`event: ${line(event)}`]),
-      ...(id === undefined ? [] : [`id: ${line(id)}`]),
-      // JSON has no line breaks of its own.
-      `data: ${json}`,
-    ];
-    this.#write(`${fields.join('\n')}\n\n`);
+    return this.sendFrame(eventFrame({ ...event, data: this.#options.data.parse(event.data) }));
+  }
+
+  /**
+   * As `send`, of an event that many listeners share and that was made once, with `eventFrame`. Access is checked once a
+   * second, not for each of them.
+   */
+  sendFrame(frame: Buffer): boolean {
+    if (this.#isClosed) return false;
+    this.#write(frame);
     // One event that is larger than the buffer still goes to a listener that keeps up.
-    if (this.#response.writableLength > Math.max(MAX_BUFFERED_BYTES, 2 * json.length)) this.#cut();
+    if (this.#response.writableLength > Math.max(MAX_BUFFERED_BYTES, 2 * frame.length)) this.#cut();
     return this.#drained === undefined && !this.#isClosed;
   }
 
@@ -109,7 +115,7 @@ export class EventStream {
     this.#onClose();
   }
 
-  #write(text: string): void {
+  #write(text: string | Buffer): void {
     this.#sentAt = this.#clock.monotonic();
     if (this.#response.write(text) || this.#drained !== undefined) return;
     this.#drained = Promise.withResolvers();
@@ -145,7 +151,7 @@ export class EventStream {
 /** All open streams: there is a bound of them, and those that are open end when the manager drains. */
 export class EventStreams {
   readonly #clock: Pick<Clock, 'after' | 'monotonic'>;
-  readonly #open = new Set<EventStream>();
+  readonly #open = new Map<string, Set<EventStream>>();
   #isDraining = false;
 
   constructor(clock: Pick<Clock, 'after' | 'monotonic'>) {
@@ -154,20 +160,33 @@ export class EventStreams {
 
   /** @throws DomainError `throttled` where too many are open, `unavailable` where the manager stops. */
   open(response: ServerResponse, options: EventStreamOptions): EventStream {
+    const { operation, limit = MAX_STREAMS } = options;
+    const open = this.#open.get(operation) ?? new Set();
     if (this.#isDraining) throw new DomainError('unavailable', 'The service is stopping; connect again in a moment.');
-    if (this.#open.size >= MAX_STREAMS)
-      throw new DomainError('throttled', `${MAX_STREAMS} event streams are open already: close one, then try again.`);
+    if (open.size >= limit)
+      throw new DomainError('throttled', `${limit} event streams are open already: close one, then try again.`);
     const stream = new EventStream(response, this.#clock, options);
-    this.#open.add(stream);
-    void stream.closed.then(() => this.#open.delete(stream));
+    this.#open.set(operation, open.add(stream));
+    void stream.closed.then(() => open.delete(stream));
     return stream;
   }
 
   /** Streams end by themselves only when their listeners leave: this ends them, and refuses others. */
   drain(): void {
     this.#isDraining = true;
-    for (const stream of this.#open) stream.end();
+    for (const streams of this.#open.values()) for (const stream of streams) stream.end();
   }
+}
+
+/** The bytes of an event. Its data is sent as it is: check what it holds before. */
+export function eventFrame({ id, event, data }: StreamedEvent): Buffer {
+  const fields = [
+    ...(event === undefined ? [] : [`event: ${line(event)}`]),
+    ...(id === undefined ? [] : [`id: ${line(id)}`]),
+    // JSON has no line breaks of its own.
+    `data: ${JSON.stringify(data)}`,
+  ];
+  return Buffer.from(`${fields.join('\n')}\n\n`);
 }
 
 /** @throws Error for a text that would end its line. */

@@ -271,11 +271,11 @@ function sendEvents(
   { streams, authenticate, stateOf }: Pick<MountOptions, 'streams' | 'authenticate' | 'stateOf'>,
   response: ServerResponse,
 ): void {
-  const data = endpoint.reply.events?.data;
+  const { data, limit } = endpoint.reply.events ?? {};
   if (data === undefined) throw new Error(`${endpoint.operationId} declares no events`);
   const { req: request } = response;
   if (request.method === 'HEAD') return sendEmpty(response, endpoint.status, { 'Content-Type': EVENT_STREAM });
   const { connection } = stateOf(request);
   const isAllowed = (): boolean => mayUse(endpoint.permission, authenticate(request, connection, 'check'));
-  begin(streams.open(response, { data, isAllowed }));
+  begin(streams.open(response, { data, isAllowed, operation: endpoint.operationId, limit }));
 }

@@ -107,7 +107,8 @@ export class KeyGroupService {
   }
 }
 
-function groupView(group: KeyGroupResource, keyCount: number): GroupView {
+/** A group as the API shows it. */
+export function groupView(group: KeyGroupResource, keyCount: number): GroupView {
   return { id: group.metadata.name, name: displayName(group), description: group.spec.description ?? null, keyCount };
 }
 

@@ -20,8 +20,7 @@ interface KeyRoutesOptions {
 
 export function keyRoutes({ keys, groups, reader, keyLedger, clock }: KeyRoutesOptions): Route[] {
   const view = (key: ApiKeyResource, groupName: string | undefined, includeValues: boolean): KeyView => ({
-    ...keyView(key, groupName, clock.now()),
-    lastUsedAt: lastUse(key, keyLedger.lastUsedAt(key.metadata.name)),
+    ...keyView(key, groupName, { keyLedger, clock }),
     ...(includeValues ? valueOf(key, reader) : {}),
   });
 
@@ -56,7 +55,13 @@ export function keyRoutes({ keys, groups, reader, keyLedger, clock }: KeyRoutesO
   });
 }
 
-function keyView(key: ApiKeyResource, groupName: string | undefined, now: number): Omit<KeyView, 'lastUsedAt'> {
+/** A key as the API shows it, without its value. */
+export function keyView(
+  key: ApiKeyResource,
+  groupName: string | undefined,
+  { keyLedger, clock }: Pick<KeyRoutesOptions, 'keyLedger' | 'clock'>,
+): KeyView {
+  const now = clock.now();
   const { spec, metadata } = key;
   return {
     id: metadata.name,
@@ -67,6 +72,7 @@ function keyView(key: ApiKeyResource, groupName: string | undefined, now: number
     enabled: spec.enabled,
     expiresAt: isoOrNull(spec.expiresAt),
     previousValueExpiresAt: (previousValueEnd(key) ?? 0) > now ? isoOrNull(spec.previousValueExpiresAt) : null,
+    lastUsedAt: lastUse(key, keyLedger.lastUsedAt(metadata.name)),
     createdAt: timesOf(key).createdAt,
   };
 }

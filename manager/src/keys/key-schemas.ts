@@ -52,7 +52,7 @@ export const keyListQuerySchema = z.strictObject({
 });
 export const keyQuerySchema = z.strictObject({ includeValues: includeValuesSchema });
 
-const keyViewSchema = z
+export const keyViewSchema = z
   .strictObject({
     id: z.string(),
     name: z.string(),

@@ -1,4 +1,5 @@
 import { auditEndpoints } from '../audit/audit-endpoints.ts';
+import { eventEndpoints } from '../events/event-endpoints.ts';
 import type { AnyEndpoint } from '../http/endpoint.ts';
 import { fileEndpoints } from '../files/file-endpoints.ts';
 import { functionEndpoints } from '../functions/function-endpoints.ts';
@@ -26,6 +27,7 @@ export const ALL_ENDPOINTS: readonly AnyEndpoint[] = [
   logEndpoints,
   metricEndpoints,
   auditEndpoints,
+  eventEndpoints,
   settingEndpoints,
   openapiEndpoints,
 ].flatMap((endpoints) => Object.values<AnyEndpoint>(endpoints));

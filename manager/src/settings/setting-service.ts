@@ -39,13 +39,7 @@ export class SettingService {
 
   /** Every setting with its active value, by name. */
   async list(): Promise<SettingView[]> {
-    const settings = await this.#options.store.get('Settings', SETTINGS_NAME);
-    return NAMES.map((name) => ({
-      name,
-      value: settingValue(settings?.spec.values, name),
-      default: SETTINGS[name].default,
-      scope: 'global',
-    }));
+    return settingViews(await this.#options.store.get('Settings', SETTINGS_NAME));
   }
 
   /**
@@ -99,6 +93,16 @@ export class SettingService {
     if ((await this.#groups.find(id)) !== undefined) return;
     throw refused([{ path: ACCESS_GROUPS_PATH, message: `there is no key group ${id}` }]);
   }
+}
+
+/** Every setting with its active value, by name. */
+export function settingViews(settings: SettingsResource | undefined): SettingView[] {
+  return NAMES.map((name) => ({
+    name,
+    value: settingValue(settings?.spec.values, name),
+    default: SETTINGS[name].default,
+    scope: 'global',
+  }));
 }
 
 function refuseShutOut(groups: string[], principal: Principal | undefined): void {
