@@ -8,7 +8,7 @@ const MAX_LISTENERS = 1024;
 export const eventEndpoints = {
   stream: endpoint({
     tag: 'Events',
-    permission: 'manage',
+    permission: 'read',
     operationId: 'streamEvents',
     method: 'get',
     path: '/api/events',
