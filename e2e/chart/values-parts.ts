@@ -14,8 +14,8 @@ export const quantity = z
   .max(32)
   .regex(/^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/);
 
-export const texts = (description: string) =>
-  z.record(z.string().min(1).max(317), z.string().max(65_536)).default({}).describe(description);
+export const texts = (description: string, usual: Record<string, string> = {}) =>
+  z.record(z.string().min(1).max(317), z.string().max(65_536)).default(usual).describe(description);
 
 /** Objects of Kubernetes' own, whose fields the API server knows. */
 export const looseObjects = (description: string) => z.array(z.looseObject({})).default([]).describe(description);

@@ -290,14 +290,14 @@ const routeOf = (what: string) =>
     .prefault({})
     .describe(`HTTPRoute for ${what}.`);
 
-const monitorOf = (kind: string) =>
+const monitorOf = (kind: string, what = `A ${kind}`) =>
   z
     .strictObject({
       enabled: z.boolean().default(false).describe(`Creates a ${kind} for the Prometheus operator.`),
       labels: texts('Labels by which your Prometheus selects it.'),
     })
     .prefault({})
-    .describe(`A ${kind}.`);
+    .describe(`${what}.`);
 
 const ports = (usual: number[]) => z.array(z.int().min(1).max(65_535)).min(1).default(usual);
 
@@ -385,6 +385,14 @@ export const valuesSchema = z.strictObject({
       annotations: z.boolean().default(true).describe('Puts the customary `prometheus.io/*` annotations on the pods.'),
       podMonitor: monitorOf('PodMonitor'),
       serviceMonitor: monitorOf('ServiceMonitor'),
+      prometheusRule: monitorOf('PrometheusRule', 'Alerts'),
+      dashboard: z
+        .strictObject({
+          enabled: z.boolean().default(false).describe('Creates it, with the key `wherry.json`.'),
+          labels: texts("Labels by which Grafana's sidecar selects it.", { grafana_dashboard: '1' }),
+        })
+        .prefault({})
+        .describe('A ConfigMap with a dashboard for Grafana.'),
       scrapeConfig: z
         .strictObject({ enabled: z.boolean().default(false).describe('Creates it, with the key `wherry.yaml`.') })
         .prefault({})

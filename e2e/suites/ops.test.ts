@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { eventually } from '../testing/api-client.ts';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ApiClient, eventually } from '../testing/api-client.ts';
 import { startService, type Service } from '../testing/embedded-service.ts';
 import { descendants, type Process } from '../testing/processes.ts';
 
@@ -38,6 +40,23 @@ describe('the ops listener', () => {
     ]);
   }, 60_000);
 
+  it('prints every metric of one machine that the alerts and the dashboard of the chart use, with their labels', async () => {
+    service = await startService();
+    const api = new ApiClient(service.managementUrl, service.managementKey!);
+    await api.source('watched', { 'h.js': 'export default (c) => c.text("ok");' });
+    await api.readyFunction({ name: 'watched', handler: 'watched/h.js', route: '/watched' });
+    expect((await fetch(`${service.functionUrl}/run/watched`)).status).toBe(200);
+    const text = `${(await read(metricsUrl()))[1]}\n${(await read(`${metricsUrl()}/router`))[1]}`;
+    const used = await selectorsOfTheChart();
+    expect(used.length).toBeGreaterThan(10);
+    for (const { name, labels } of used) {
+      // Help is printed of those that have no value yet.
+      expect(text).toMatch(new RegExp(`^# TYPE ${name.replace(/_bucket$/, '')} `, 'm'));
+      const line = new RegExp(`^${name}\\{(.*)\\} `, 'm').exec(text)?.[1];
+      for (const label of labels) expect([name, line]).toEqual([name, expect.stringContaining(`${label}="`)]);
+    }
+  }, 60_000);
+
   it('prints the metrics of a router that took the place of a killed one', async () => {
     service = await startService();
     const routers = (): Process[] =>
@@ -73,3 +92,21 @@ describe('the ops listener', () => {
     other.close();
   }, 60_000);
 });
+
+/** The metrics that alerts and dashboard select, with the labels by which they do; but those of a cluster alone. */
+async function selectorsOfTheChart(): Promise<{ name: string; labels: string[] }[]> {
+  const folder = path.join(import.meta.dirname, '../../charts/wherry/files');
+  const texts = await Promise.all(
+    ['alerts.yaml', 'dashboard.json'].map((file) => readFile(path.join(folder, file), 'utf8')),
+  );
+  const found = texts
+    .join('\n')
+    .replaceAll('\\"', '"')
+    .matchAll(/\b(wherry_\w+)(?:\{([^}]*)\})?/g);
+  return [...found]
+    .map(([, name = '', matchers = '']) => ({
+      name,
+      labels: [...matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label),
+    }))
+    .filter(({ name }) => name !== 'wherry_certificate_expiry_timestamp_seconds');
+}
