@@ -94,6 +94,25 @@ export const SETTINGS = {
 } as const satisfies Record<string, SettingDefinition>;
 export type SettingName = keyof typeof SETTINGS;
 
+const isTimeZone = (value: string): boolean => {
+  if (value === 'system') return true;
+  try {
+    return /^[A-Za-z]/.test(value) && new Intl.DateTimeFormat('en', { timeZone: value }) instanceof Intl.DateTimeFormat;
+  } catch {
+    return false;
+  }
+};
+
+/** Every setting of a user: each user has values of their own. */
+export const USER_SETTINGS = {
+  'ui.theme': oneOf('Whether pages are light or dark.', 'system', 'system', 'light', 'dark'),
+  'ui.time-zone': setting(
+    'In which time zone pages show times.',
+    'system',
+    z.string().max(64).refine(isTimeZone, 'must be system or a time zone such as Europe/Berlin'),
+  ),
+} as const satisfies Record<string, SettingDefinition>;
+
 /** The active value: what is set and valid, else the default. */
 export function settingValue(values: Record<string, string> | undefined, name: SettingName): string {
   const value = values?.[name];

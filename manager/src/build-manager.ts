@@ -260,7 +260,7 @@ function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
     logRoutes(new LogService({ store, telemetry }), new LogStreams({ telemetry, clock, logger: options.logger })),
     eventRoutes(parts.events),
     metricRoutes(new MetricService({ store, metrics: executions, clock, retentionDays })),
-    settingRoutes(new SettingService({ store, clock, lock, barrier })),
+    settingRoutes(new SettingService({ store, clock, lock, barrier, users: options.users })),
     openapiRoutes(),
   ].flat();
 }

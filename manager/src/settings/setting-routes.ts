@@ -6,7 +6,7 @@ import type { SettingService } from './setting-service.ts';
 
 export function settingRoutes(service: SettingService): Route[] {
   return routes(settingEndpoints, {
-    list: async () => ({ json: { settings: await service.list() } }),
+    list: async ({ principal }) => ({ json: { settings: await service.list(principal) } }),
     update: async ({ body, principal }) => {
       await service.update(body.settings, principal);
       const names = Object.keys(body.settings).sort();

@@ -1,6 +1,6 @@
 import toRegexRange from 'to-regex-range';
 import { z } from 'zod';
-import { SETTINGS, type SettingDefinition } from '@wherry/core/settings-definitions.ts';
+import { SETTINGS, USER_SETTINGS, type SettingDefinition } from '@wherry/core/settings-definitions.ts';
 
 export const settingListSchema = z.strictObject({
   settings: z.array(
@@ -11,7 +11,7 @@ export type SettingView = z.output<typeof settingListSchema>['settings'][number]
 
 /** What the service checks one by one, so that each bad value has a detail of its own. */
 const VALUES = Object.fromEntries(
-  Object.entries<SettingDefinition>(SETTINGS).map(([name, one]) => [name, valueSchema(one)]),
+  Object.entries<SettingDefinition>({ ...SETTINGS, ...USER_SETTINGS }).map(([name, one]) => [name, valueSchema(one)]),
 );
 
 function valueSchema({ description, range, schema }: SettingDefinition): Record<string, unknown> {

@@ -3,7 +3,14 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
-import { accessGroups, SETTINGS, settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
+import {
+  accessGroups,
+  SETTINGS,
+  settingValue,
+  USER_SETTINGS,
+  type SettingDefinition,
+  type SettingName,
+} from '@wherry/core/settings-definitions.ts';
 import { FIRST_START_DONE } from '../first-start/ensure-first-start.ts';
 import type { Principal } from '../http/principal.ts';
 import { refused } from '../http/validate.ts';
@@ -11,6 +18,8 @@ import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { changeResource, Collection, stampNew } from '../object-access/collection.ts';
 import { compareCodePoints } from '../object-access/shape.ts';
 import type { WriteBarrier } from '../object-access/write-barrier.ts';
+import type { UserChange } from '../users/user-record.ts';
+import type { UserStore } from '../users/user-store.ts';
 import type { SettingView } from './setting-schemas.ts';
 
 const NAMES = (Object.keys(SETTINGS) as SettingName[]).sort(compareCodePoints);
@@ -25,9 +34,10 @@ interface SettingServiceOptions {
   clock: Clock;
   lock: KeyedLock;
   barrier: WriteBarrier;
+  users: UserStore;
 }
 
-/** The global settings. */
+/** The global settings, and those of the user who is signed in. */
 export class SettingService {
   readonly #options: SettingServiceOptions;
   readonly #groups: Collection<'KeyGroup'>;
@@ -37,9 +47,21 @@ export class SettingService {
     this.#groups = new Collection('KeyGroup', options);
   }
 
-  /** Every setting with its active value, by name. */
-  async list(): Promise<SettingView[]> {
-    return settingViews(await this.#options.store.get('Settings', SETTINGS_NAME));
+  /** Every setting with its active value, by name; those of a user where one is signed in. */
+  async list(principal: Principal | undefined): Promise<SettingView[]> {
+    const global = settingViews(await this.#options.store.get('Settings', SETTINGS_NAME));
+    return [...global, ...this.#ofUser(principal)].sort((a, b) => compareCodePoints(a.name, b.name));
+  }
+
+  #ofUser(principal: Principal | undefined): SettingView[] {
+    if (principal?.type !== 'user') return [];
+    const chosen = this.#options.users.settings(principal.id);
+    return Object.entries(USER_SETTINGS).map(([name, definition]) => ({
+      name,
+      value: chosen[name] ?? definition.default,
+      default: definition.default,
+      scope: 'user',
+    }));
   }
 
   /**
@@ -51,12 +73,31 @@ export class SettingService {
   async update(wanted: Wanted, principal: Principal | undefined): Promise<void> {
     // With the deletion of groups: a group that is named here must not go meanwhile.
     await this.#options.lock.run('keys', async () => {
-      const problems = Object.entries(wanted).flatMap(([name, value]) => problemOf(name, value));
+      const problems = Object.entries(wanted).flatMap(([name, value]) => problemOf(name, value, principal));
       if (problems.length > 0) throw refused(problems);
       await this.#checkAccessGroups(wanted[ACCESS_GROUPS], principal);
-      const written = (await this.#make(wanted)) ?? (await this.#change(wanted));
-      await this.#options.barrier.seen(written);
+      const [own, global] = divided(wanted);
+      const undo = await this.#changeOwn(own, principal);
+      if (Object.keys(global).length === 0) return;
+      try {
+        const written = (await this.#make(global)) ?? (await this.#change(global));
+        await this.#options.barrier.seen(written);
+      } catch (error) {
+        await undo();
+        throw error;
+      }
     });
+  }
+
+  /** @returns how to bring the values before back. */
+  async #changeOwn(own: Wanted, principal: Principal | undefined): Promise<() => Promise<void>> {
+    const names = Object.keys(own);
+    if (principal?.type !== 'user' || names.length === 0) return async () => undefined;
+    const { users } = this.#options;
+    const before = users.settings(principal.id);
+    await users.write(...changesOf(principal.id, own));
+    const old = Object.fromEntries(names.map((name) => [name, before[name] ?? null]));
+    return () => users.write(...changesOf(principal.id, old));
   }
 
   #change(wanted: Wanted): Promise<SettingsResource> {
@@ -120,12 +161,32 @@ function refuseShutOut(groups: string[], principal: Principal | undefined): void
   throw refused([{ path: ACCESS_GROUPS_PATH, message }]);
 }
 
-function problemOf(name: string, value: string | null): ErrorDetail[] {
+function problemOf(name: string, value: string | null, principal: Principal | undefined): ErrorDetail[] {
   const path = `settings.${name}`;
-  if (name.startsWith('ui.')) return [{ path, message: 'is a user setting: it needs a signed-in user' }];
-  if (!isSetting(name)) return [{ path, message: 'is not a known setting' }];
-  const problem = value === null ? undefined : SETTINGS[name].check(value);
+  const known: Record<string, SettingDefinition> = { ...SETTINGS, ...USER_SETTINGS };
+  const definition = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (definition === undefined) return [{ path, message: 'is not a known setting' }];
+  if (isOwn(name) && principal?.type !== 'user')
+    return [{ path, message: 'is a user setting: it needs a signed-in user' }];
+  const problem = value === null ? undefined : definition.check(value);
   return problem === undefined ? [] : [{ path, message: problem }];
+}
+
+/** Those of the user, and the others. */
+function divided(wanted: Wanted): [own: Wanted, global: Wanted] {
+  const entries = Object.entries(wanted);
+  const of = (own: boolean): Wanted => Object.fromEntries(entries.filter(([name]) => isOwn(name) === own));
+  return [of(true), of(false)];
+}
+
+function isOwn(name: string): boolean {
+  return Object.hasOwn(USER_SETTINGS, name);
+}
+
+function changesOf(userId: string, wanted: Wanted): UserChange[] {
+  return Object.entries(wanted).map(([name, value]) =>
+    value === null ? { remove: 'setting', userId, name } : { put: 'setting', setting: { userId, name, value } },
+  );
 }
 
 function isSetting(name: string): name is SettingName {
