@@ -95,3 +95,26 @@ it('masks a secret within a secret, and the longer first', () => {
   for (const value of ['pass', 'password', '']) mask.add(value);
   expect(mask.apply('password pass word')).toBe('*** *** word');
 });
+
+it.each([
+  [
+    'a getter',
+    {
+      get value(): never {
+        throw new Error('a secret b');
+      },
+    },
+  ],
+  [
+    'toJSON',
+    {
+      toJSON(): never {
+        throw new Error('a secret b');
+      },
+    },
+  ],
+  ['the name of a class', Object.assign(new Uint8Array(3), { constructor: { name: 'a secret b' } })],
+])('masks what it says of an object that it cannot show, with a secret in %s', (_where, value) => {
+  const masked = (text: string): string => text.replaceAll('secret', '***');
+  expect(formatArguments([value], masked)).toMatch(/^\["\[.*a \*\*\* b.*\]"\]$/);
+});

@@ -71,7 +71,7 @@ function object(value: object, walk: Walk): unknown {
   try {
     return members(value, walk);
   } catch (error) {
-    return `[Unreadable: ${error instanceof Error ? error.message : typeof error}]`;
+    return walk.mask(`[Unreadable: ${error instanceof Error ? error.message : typeof error}]`);
   } finally {
     walk.seen.delete(value);
   }
@@ -80,7 +80,7 @@ function object(value: object, walk: Walk): unknown {
 function members(value: object, walk: Walk): unknown {
   const own = 'toJSON' in value && typeof value.toJSON === 'function' ? (value.toJSON as () => unknown)() : value;
   if (own !== value) return plain(own, walk);
-  if (ArrayBuffer.isView(value)) return `[${value.constructor.name}: ${value.byteLength} bytes]`;
+  if (ArrayBuffer.isView(value)) return walk.mask(`[${value.constructor.name}: ${value.byteLength} bytes]`);
   if (value instanceof Map || value instanceof Set) return members([...value] as unknown[], walk);
   if (Array.isArray(value)) return bounded(value, walk).map((item) => plain(item, walk));
   const entries = bounded(Object.keys(value), walk).map((key) => [
