@@ -126,7 +126,7 @@ function exposeStateAge({ clock, metrics }: RouterOptions): () => void {
 
 /** What records calls, and sends log entries and metrics of executions up the feed. */
 function createTelemetry({ clock, logger, metrics }: RouterOptions, state: RouterState) {
-  const logs = new LogQueue(clock, metrics);
+  const logs = new LogQueue(clock, metrics, () => state.logBatch);
   const intervalSeconds = (): number => state.metricsIntervalSeconds;
   const executions = new MetricsReporter({ clock, logger, metrics, intervalSeconds });
   const recorder = new CallRecorder(clock, metrics, {

@@ -141,7 +141,12 @@ function collectLogs({
 }) {
   const mask = new SecretMask();
   const buffer = new LogBuffer({ clock, congested, send: (batch) => send({ type: 'logs', ...batch }) });
-  const log = new CallLog({ clock, mask, add: (entry) => buffer.add(entry) });
+  const log = new CallLog({
+    clock,
+    mask,
+    add: (entry) => buffer.add(entry),
+    batch: (batching) => (buffer.batching = batching),
+  });
   return { mask, log, flush: (): void => buffer.end() };
 }
 

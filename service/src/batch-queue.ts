@@ -65,14 +65,14 @@ export class BatchQueue<T> {
     this.#evict();
   }
 
-  /** The oldest items, as many as a batch holds; empty when none waits. */
-  take(): T[] {
+  /** The oldest items, as many as a batch holds, or fewer; empty when none waits. */
+  take(maxItems = Infinity): T[] {
     const { batch } = this.#options;
     let count = 0;
     let bytes = 0;
     for (const slot of this.#waiting) {
       bytes += slot.bytes;
-      if (count === batch.items || bytes > batch.bytes) break;
+      if (count === batch.items || count === maxItems || bytes > batch.bytes) break;
       count += 1;
       this.#cost -= this.#costOf(slot.bytes);
     }

@@ -103,8 +103,18 @@ export const helloSchema = z.discriminatedUnion('role', [
 ]);
 export type Hello = z.infer<typeof helloSchema>;
 
+/** How log entries are sent up: as soon as there are so many, and none later than so long after it was made. */
+const logBatchSchema = z.strictObject({
+  maxEntries: z.int().check(z.gte(1), z.lte(500)),
+  maxDelayMs: z.int().check(z.gte(1)),
+});
+export type LogBatching = z.infer<typeof logBatchSchema>;
+/** Where a message has none: the defaults of the settings, so that clients of earlier versions understand it. */
+export const DEFAULT_LOG_BATCH: LogBatching = { maxEntries: 50, maxDelayMs: 50 };
+
 const routerSettings = z.strictObject({
   logLevel: z.string(),
+  logBatch: z.optional(logBatchSchema),
   /** How often metrics of executions are sent; absent: the default, so that routers of earlier versions understand it. */
   metricsIntervalSeconds: z.optional(z.int().check(z.gte(1))),
 });
@@ -234,7 +244,7 @@ export type RuntimeSecret = z.infer<typeof runtimeSecretSchema>;
 
 const runtimeState = z.strictObject({
   function: runtimeFunctionSchema,
-  settings: z.strictObject({ logLevel: z.string() }),
+  settings: z.strictObject({ logLevel: z.string(), logBatch: z.optional(logBatchSchema) }),
   secrets: z.array(runtimeSecretSchema),
 });
 export type RuntimeState = z.infer<typeof runtimeState>;

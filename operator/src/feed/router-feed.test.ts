@@ -180,16 +180,19 @@ describe("the routers' feed", () => {
     ]);
   });
 
-  it('sends the log level that is set', async () => {
+  it('sends the log level and the batches that are set', async () => {
     const { router } = await world.start();
     expect(router.messages[0]).toMatchObject({ settings: { logLevel: 'info' } });
     await world.store.create({
       kind: 'Settings',
       metadata: { name: 'wherry' },
-      spec: { values: { 'log.level': 'warn' } },
+      spec: { values: { 'log.level': 'warn', 'log.batching.max-delay-ms': '200' } },
     });
     await world.run();
-    expect(router.changes().at(-1)?.settings).toEqual({ logLevel: 'warn' });
+    expect(router.changes().at(-1)?.settings).toEqual({
+      logLevel: 'warn',
+      logBatch: { maxEntries: 50, maxDelayMs: 200 },
+    });
   });
 
   it('a new function is sent before anything of it is written, so that a call after its creation waits for it', async () => {

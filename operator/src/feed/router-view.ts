@@ -9,6 +9,7 @@ import type { Caches } from '../informers/caches.ts';
 import { routeOf } from '../informers/route-of.ts';
 import type { ObservedWorkloads } from '../informers/observed-workloads.ts';
 import { groupFace, type KeyRecords } from '../keys/key-records.ts';
+import { logSettings } from './log-settings.ts';
 import { routerFunction } from './router-function.ts';
 import { RouterFeedState, type RouterDifference, type RouterSettings } from './router-feed-state.ts';
 
@@ -135,9 +136,8 @@ export class RouterView {
 const METRICS_INTERVAL = 'metrics.aggregation-interval-seconds';
 
 function settingsOf({ settings }: Caches): RouterSettings {
-  const values = settings.get(SETTINGS_NAME)?.spec.values;
-  const logLevel = settingValue(values, 'log.level');
-  const interval = settingValue(values, METRICS_INTERVAL);
-  if (interval === SETTINGS[METRICS_INTERVAL].default) return { logLevel };
-  return { logLevel, metricsIntervalSeconds: Number(interval) };
+  const object = settings.get(SETTINGS_NAME);
+  const interval = settingValue(object?.spec.values, METRICS_INTERVAL);
+  if (interval === SETTINGS[METRICS_INTERVAL].default) return logSettings(object);
+  return { ...logSettings(object), metricsIntervalSeconds: Number(interval) };
 }

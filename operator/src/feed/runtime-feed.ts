@@ -17,10 +17,10 @@ import type { RuntimeFeed, RuntimeIdentity, RuntimeOutcome, RuntimeSession } fro
 import type { InstanceAddress } from '@wherry/core/ports/workloads.ts';
 import { createConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
-import { settingValue } from '@wherry/core/settings-definitions.ts';
 import { secretOwner, type Caches } from '../informers/caches.ts';
 import { createSecretOpener, type SecretOpener } from '../secrets/open-secrets.ts';
 import { invocationToken } from './invocation-token.ts';
+import { logSettings } from './log-settings.ts';
 import type { LogIntake } from './log-intake.ts';
 import { runtimeState } from './runtime-state.ts';
 
@@ -243,8 +243,8 @@ export class CachedRuntimeFeed implements RuntimeFeed {
     const { caches } = this.#options;
     const fn = caches.functions.get(functionName);
     if (fn === undefined) return undefined;
-    const logLevel = settingValue(caches.settings.get(SETTINGS_NAME)?.spec.values, 'log.level');
-    return runtimeState(fn, logLevel, this.#secrets.secretsOf(fn));
+    const settings = logSettings(caches.settings.get(SETTINGS_NAME));
+    return runtimeState(fn, settings, this.#secrets.secretsOf(fn));
   }
 
   #send({ channel }: Session, message: RuntimeDown): void {

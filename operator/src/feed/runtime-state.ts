@@ -2,7 +2,11 @@ import type { RuntimeSecret, RuntimeState } from '@wherry/core/feed/messages.ts'
 import { displayName, type FunctionResource } from '@wherry/core/resources/kinds.ts';
 
 /** What a function's runtimes know of it. Pure. */
-export function runtimeState(fn: FunctionResource, logLevel: string, secrets: RuntimeSecret[]): RuntimeState {
+export function runtimeState(
+  fn: FunctionResource,
+  settings: RuntimeState['settings'],
+  secrets: RuntimeSecret[],
+): RuntimeState {
   const { spec, metadata } = fn;
   return {
     function: {
@@ -16,7 +20,7 @@ export function runtimeState(fn: FunctionResource, logLevel: string, secrets: Ru
       keyGroups: spec.keyGroups ?? null,
       debug: spec.debug,
     },
-    settings: { logLevel },
+    settings,
     secrets,
   };
 }

@@ -1,4 +1,9 @@
-import type { RouterDown, RouterFunction } from '@wherry/core/feed/messages.ts';
+import {
+  DEFAULT_LOG_BATCH,
+  type LogBatching,
+  type RouterDown,
+  type RouterFunction,
+} from '@wherry/core/feed/messages.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import { SETTINGS } from '@wherry/core/settings-definitions.ts';
@@ -31,6 +36,7 @@ export class RouterState {
   #resourceVersion = '0';
   #restores = 0;
   #metricsIntervalSeconds = METRICS_INTERVAL_SECONDS;
+  #logBatch = DEFAULT_LOG_BATCH;
 
   constructor(open: OpenUpstream, logger: Logger, metrics: Metrics) {
     this.#open = open;
@@ -61,6 +67,11 @@ export class RouterState {
   /** How often metrics of executions are sent. */
   get metricsIntervalSeconds(): number {
     return this.#metricsIntervalSeconds;
+  }
+
+  /** How log entries are sent. */
+  get logBatch(): LogBatching {
+    return this.#logBatch;
   }
 
   get table(): RouteTable<RoutedFunction> {
@@ -132,8 +143,9 @@ export class RouterState {
     return true;
   }
 
-  #applySettings({ metricsIntervalSeconds = METRICS_INTERVAL_SECONDS }: Snapshot['settings']): void {
-    this.#metricsIntervalSeconds = metricsIntervalSeconds;
+  #applySettings(settings: Snapshot['settings']): void {
+    this.#metricsIntervalSeconds = settings.metricsIntervalSeconds ?? METRICS_INTERVAL_SECONDS;
+    this.#logBatch = settings.logBatch ?? DEFAULT_LOG_BATCH;
   }
 
   #changeFunctions(gone: readonly string[], specs: readonly RouterFunction[]): void {

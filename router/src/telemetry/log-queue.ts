@@ -1,4 +1,4 @@
-import { MAX_DROPPED, type RouterUp } from '@wherry/core/feed/messages.ts';
+import { DEFAULT_LOG_BATCH, MAX_DROPPED, type LogBatching, type RouterUp } from '@wherry/core/feed/messages.ts';
 import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
@@ -9,9 +9,10 @@ import { logEntryOwner } from '@wherry/service/log-entry-owner.ts';
 
 type LogBatch = Extract<RouterUp, { type: 'logs' }>;
 
-const MAX_DELAY_MS = 50;
-/** Of one message up the feed. */
+/** Of one message up the feed; the settings may say fewer. */
 const BATCH = { items: 500, bytes: 1024 * 1024 };
+/** How often a reader that lags is tried. */
+const RETRY_MS = 50;
 /** How many entries wait while nothing reads them. */
 const CAPACITY = { items: 10_000, bytes: 8 * 1024 * 1024 };
 
@@ -26,12 +27,15 @@ interface LogOutlet {
 export class LogQueue {
   readonly #clock: Clock;
   readonly #queue: BatchQueue<LogEntry>;
+  readonly #batching: () => LogBatching;
   #outlet: LogOutlet | undefined;
   #droppedSinceBatch = 0;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(clock: Clock, metrics: Metrics) {
+  /** @param batching as the settings are now. */
+  constructor(clock: Clock, metrics: Metrics, batching: () => LogBatching = () => DEFAULT_LOG_BATCH) {
     this.#clock = clock;
+    this.#batching = batching;
     const dropped = metrics.counter(METRICS.routerTelemetryDropped);
     this.#queue = new BatchQueue<LogEntry>({
       capacity: CAPACITY,
@@ -54,7 +58,7 @@ export class LogQueue {
   write(entry: LogEntry): void {
     this.#queue.push(entry);
     if (this.#outlet === undefined) return;
-    if (this.#queue.length % BATCH.items === 0) this.#flush();
+    if (this.#queue.length % this.#batching().maxEntries === 0) this.#flush();
     else this.#flushLater();
   }
 
@@ -65,21 +69,22 @@ export class LogQueue {
     this.#sendAll();
   }
 
-  #flushLater(): void {
-    this.#cancelTimer ??= this.#clock.after(MAX_DELAY_MS, () => this.#flush());
+  #flushLater(ms = this.#batching().maxDelayMs): void {
+    this.#cancelTimer ??= this.#clock.after(ms, () => this.#flush());
   }
 
   #flush(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    if (this.#outlet?.isCongested() === true) this.#flushLater();
+    if (this.#outlet?.isCongested() === true) this.#flushLater(RETRY_MS);
     else this.#sendAll();
   }
 
   #sendAll(): void {
+    const { maxEntries } = this.#batching();
     while (this.#outlet !== undefined && this.#queue.length > 0) {
       const dropped = Math.min(this.#droppedSinceBatch, MAX_DROPPED);
-      this.#outlet.send({ type: 'logs', entries: this.#queue.take(), dropped });
+      this.#outlet.send({ type: 'logs', entries: this.#queue.take(maxEntries), dropped });
       this.#droppedSinceBatch -= dropped;
     }
   }

@@ -26,8 +26,26 @@ describe('LogQueue', () => {
     expect(sizes).toEqual([]);
     await clock.advance(50);
     expect(sizes).toEqual([2]);
-    for (let n = 0; n < 500; n++) queue.write(entry(n));
-    expect(sizes).toEqual([2, 500]);
+    for (let n = 0; n < 50; n++) queue.write(entry(n));
+    expect(sizes).toEqual([2, 50]);
+  });
+
+  it('takes size and delay of batches from the settings, as they are at each moment', async () => {
+    const clock = new FakeClock();
+    const sizes: number[] = [];
+    let batching = { maxEntries: 3, maxDelayMs: 200 };
+    const queue = new LogQueue(clock, new FakeMetrics(), () => batching);
+    for (let n = 0; n < 7; n++) queue.write(entry(n));
+    queue.connect({ send: (batch) => sizes.push(batch.entries.length), isCongested: () => false });
+    expect(sizes.splice(0)).toEqual([3, 3, 1]);
+    queue.write(entry(1));
+    await clock.advance(199);
+    expect(sizes).toEqual([]);
+    await clock.advance(1);
+    expect(sizes.splice(0)).toEqual([1]);
+    batching = { maxEntries: 1, maxDelayMs: 5000 };
+    queue.write(entry(1));
+    expect(sizes).toEqual([1]);
   });
 
   it('without anybody to send to it keeps the newest of at most 10,000 and counts the rest', () => {
@@ -90,7 +108,7 @@ describe('LogQueue', () => {
     expect(sizes).toEqual([]);
     congested = false;
     await clock.advance(50);
-    expect(sizes).toEqual([500, 200]);
+    expect(sizes).toEqual(Array.from({ length: 14 }, () => 50));
   });
 });
 

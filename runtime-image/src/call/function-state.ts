@@ -27,7 +27,7 @@ export class FunctionState {
     this.route = handlerRoute(state.function);
     this.debug = state.function.debug;
     this.headThroughGet = methods.includes('GET') && !methods.includes('HEAD');
-    this.#log.level = state.settings.logLevel;
+    this.#log.apply(state.settings);
     this.#log.functionName = state.function.id;
     this.secrets.replace(state.secrets);
   }

@@ -1,3 +1,4 @@
+import { DEFAULT_LOG_BATCH, type LogBatching, type RuntimeState } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { currentCall, type Call } from '../call/call.ts';
@@ -9,6 +10,8 @@ interface CallLogOptions {
   clock: Clock;
   mask: SecretMask;
   add(entry: LogEntry): void;
+  /** The settings of batches are these from now on. */
+  batch(batching: LogBatching): void;
 }
 
 /**
@@ -20,12 +23,17 @@ export class CallLog {
   level = 'info';
   functionName = '';
   readonly #options: CallLogOptions;
-  readonly #apply: (text: string) => string;
+  readonly #mask: (text: string) => string;
   #sequence = 0;
 
   constructor(options: CallLogOptions) {
     this.#options = options;
-    this.#apply = (text) => options.mask.apply(text);
+    this.#mask = (text) => options.mask.apply(text);
+  }
+
+  apply({ logLevel, logBatch = DEFAULT_LOG_BATCH }: RuntimeState['settings']): void {
+    this.level = logLevel;
+    this.#options.batch(logBatch);
   }
 
   /** @param values as they were handed to a console method: the first is the message, the others its arguments. */
@@ -36,8 +44,8 @@ export class CallLog {
       functionName: this.functionName,
       requestId: call?.context.requestId ?? '',
       level,
-      message: formatMessage(message, this.#apply),
-      args: formatArguments(rest, this.#apply),
+      message: formatMessage(message, this.#mask),
+      args: formatArguments(rest, this.#mask),
       sequence: call === undefined ? (this.#sequence += 1) : (call.sequence += 1),
       timestamp: this.#options.clock.now(),
     });

@@ -31,6 +31,25 @@ function bench(): { clock: FakeClock; buffer: LogBuffer; sent: Sent[]; slow(on: 
 }
 
 describe('LogBuffer', () => {
+  it('sends a full batch once what runs has yielded, and the rest after the delay, as the settings are', async () => {
+    const { clock, buffer, sent } = bench();
+    const sizes = (): number[] => sent.splice(0).map(({ messages }) => messages.length);
+    for (let n = 0; n < 50; n += 1) buffer.add(entry(`${n}`));
+    // Who prints does not wait for it.
+    expect(sizes()).toEqual([]);
+    await clock.advance(0);
+    expect(sizes()).toEqual([50]);
+    buffer.batching = { maxEntries: 2, maxDelayMs: 300 };
+    for (let n = 0; n < 5; n += 1) buffer.add(entry(`${n}`));
+    await clock.advance(0);
+    expect(sizes()).toEqual([2, 2, 1]);
+    buffer.add(entry('late'));
+    await clock.advance(299);
+    expect(sizes()).toEqual([]);
+    await clock.advance(1);
+    expect(sizes()).toEqual([1]);
+  });
+
   it('sends what came within 50 ms as one batch', async () => {
     const { clock, buffer, sent } = bench();
     buffer.add(entry('a'));

@@ -1,12 +1,13 @@
-import { MAX_DROPPED, MAX_FOLLOWING } from '@wherry/core/feed/messages.ts';
+import { DEFAULT_LOG_BATCH, MAX_DROPPED, MAX_FOLLOWING, type LogBatching } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { BatchQueue } from '@wherry/service/batch-queue.ts';
 import { logEntryBytes } from '@wherry/service/log-entry-bytes.ts';
 
-const FLUSH_MS = 50;
+/** How often a feed that lags is tried. */
+const RETRY_MS = 50;
 const CAPACITY = { items: MAX_FOLLOWING, bytes: 8 * 1024 * 1024 };
-/** The size of one message on the feed: the operator accepts no line that is much longer. */
+/** The size of one message on the feed, of which the settings may say fewer entries: the operator accepts no line that is much longer. */
 const BATCH = { items: 500, bytes: 1024 * 1024 };
 
 /** One message up the feed. */
@@ -25,12 +26,16 @@ interface LogBufferOptions {
   congested(): boolean;
 }
 
-/** Log entries on their way up the feed: bounded, with the oldest dropped and counted, and sent within 50 ms. */
+/** Log entries on their way up the feed: bounded, with the oldest dropped and counted, and sent in batches. */
 export class LogBuffer {
+  /** The settings, as the feed last sent them. */
+  batching: LogBatching = DEFAULT_LOG_BATCH;
   readonly #options: LogBufferOptions;
   readonly #queue: BatchQueue<LogEntry>;
   #dropped = 0;
-  #scheduled = false;
+  #cancelSend: (() => void) | undefined;
+  /** A full batch is sent once what runs has yielded: who prints never waits for it. */
+  #isUrgent = false;
 
   constructor(options: LogBufferOptions) {
     this.#options = options;
@@ -67,11 +72,17 @@ export class LogBuffer {
   }
 
   #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    this.#options.clock.after(FLUSH_MS, () => {
-      this.#scheduled = false;
-      while (!this.#isEmpty && !this.#options.congested()) this.#send(this.#queue.take());
+    const { maxEntries, maxDelayMs } = this.batching;
+    const isCongested = this.#options.congested();
+    const isFull = this.#queue.length >= maxEntries && !isCongested;
+    const delayMs = isCongested ? Math.min(maxDelayMs, RETRY_MS) : maxDelayMs;
+    if (this.#cancelSend !== undefined && (this.#isUrgent || !isFull)) return;
+    this.#cancelSend?.();
+    this.#isUrgent = isFull;
+    this.#cancelSend = this.#options.clock.after(isFull ? 0 : delayMs, () => {
+      this.#cancelSend = undefined;
+      this.#isUrgent = false;
+      while (!this.#isEmpty && !this.#options.congested()) this.#send(this.#queue.take(this.batching.maxEntries));
       if (!this.#isEmpty) this.#schedule();
     });
   }
