@@ -156,6 +156,20 @@ describe('the telemetry store', () => {
     expect(metrics.value('log_entries_lost_total')).toBe(50_010 - kept.length);
   });
 
+  it('counts what the database refuses, and goes on once it takes entries again', async () => {
+    const other = new DatabaseSync(path.join(directory, 'telemetry.db'));
+    other.exec('BEGIN IMMEDIATE');
+    store.write([entry({ message: 'refused' }), entry({ message: 'refused too' })]);
+    // The query comes after the write, which waits for the lock for five seconds and gives up.
+    expect(await messages()).toEqual([]);
+    expect([store.dropped(), metrics.value('log_entries_lost_total')]).toEqual([2, 2]);
+    expect(logger.of('warn').length).toBeGreaterThan(0);
+    other.exec('ROLLBACK');
+    other.close();
+    store.write([entry({ message: 'taken' })]);
+    expect(await messages()).toEqual(['taken']);
+  }, 40_000);
+
   it('counts what comes after its end', async () => {
     await store.close();
     store.write([entry({ message: 'late' }), entry({ message: 'later' })]);
