@@ -11,7 +11,7 @@ import { Authenticator } from './auth/authenticate.ts';
 import { createChain } from './chain.ts';
 import { DemandReporter } from './feed/demand-reporter.ts';
 import { followFeed } from './feed/feed-client.ts';
-import { KeyUseReporter } from './key-use/key-use-reporter.ts';
+import { createKeyReports } from './key-use/key-reports.ts';
 import { UndiciUpstream } from './upstream/undici-upstream.ts';
 import type { UpstreamAddress } from './upstream/upstream.ts';
 import { UpstreamConnections } from './upstream/upstream-connections.ts';
@@ -67,7 +67,7 @@ export function buildRouter(options: RouterOptions): Router {
   const heard = exposeStateAge(options);
   const send = (message: RouterUp): void => feed?.send(message);
   const demand = new DemandReporter(clock, () => state.functions, send);
-  const keyUses = new KeyUseReporter(clock);
+  const keys = createKeyReports(clock);
   const manager = options.managerAddress === undefined ? undefined : open(options.managerAddress);
   const budget = new CallBudget(capacity.calls);
   const { recorder, ...telemetry } = createTelemetry(options, state);
@@ -76,7 +76,7 @@ export function buildRouter(options: RouterOptions): Router {
     logger,
     state,
     recorder,
-    keyUses,
+    ...keys.parts,
     authenticator: new Authenticator(clock, new BadKeyThrottle(clock)),
     trusts,
     budget,
@@ -88,7 +88,7 @@ export function buildRouter(options: RouterOptions): Router {
   const connections = new Connections({ chain, clock, trusts, capacity, headersTimeoutMs, maxIdleMs });
   const server = createFront(connections, options.front);
   demand.start();
-  keyUses.start();
+  keys.start();
   return {
     server,
     isReady: () => state.ready,
@@ -96,19 +96,20 @@ export function buildRouter(options: RouterOptions): Router {
     async follow(channel) {
       feed = channel;
       telemetry.connect(channel);
-      keyUses.connect(send);
+      keys.connect(send);
       demand.sayAgain();
-      await followFeed(channel, { state, logger, onHeard: heard, onStored: telemetry.onStored });
+      const onAnswers = { onStored: telemetry.onStored, onLimits: keys.onLimits };
+      await followFeed(channel, { state, logger, onHeard: heard, ...onAnswers });
       // A newer connection may have replaced it.
       if (feed !== channel) return;
       feed = undefined;
       telemetry.connect(undefined);
-      keyUses.connect(undefined);
+      keys.connect(undefined);
     },
     async drain(drainOptions) {
       await drain(server, connections, clock, drainOptions);
       demand.stop();
-      keyUses.stop();
+      keys.stop();
       await telemetry.close();
       await Promise.all([state.close(), manager?.destroy()]);
     },

@@ -34,6 +34,8 @@ export interface AdmittedCall extends RoutedCall {
   readonly auth: { key: RouterKey } | undefined;
   /** The values of all keys in its headers and its target: they are not forwarded (R6). */
   readonly keys: readonly string[];
+  /** What every answer says of the limits of its key; empty without any. */
+  readonly limitHeaders: readonly string[];
   /** Releases its slot among the calls that the router holds. */
   readonly leave: () => void;
 }

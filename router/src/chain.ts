@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { KeyLimit } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { requestIdOf } from '@wherry/service/request-id.ts';
@@ -16,6 +17,7 @@ import { headerValue, headerValues } from './headers/raw-headers.ts';
 import type { CallBudget } from './limit/call-budget.ts';
 import { bodyInfo, checkSize } from './http-framing/check-size.ts';
 import { Refusal } from './refusal.ts';
+import type { KeyLimits, Verdict } from './limit/key-limits.ts';
 import type { KeyUseReporter } from './key-use/key-use-reporter.ts';
 import type { RoutedFunction } from './state/routed-function.ts';
 import type { RouterState } from './state/router-state.ts';
@@ -29,6 +31,7 @@ interface ChainParts extends ForwardParts {
   state: RouterState;
   authenticator: Authenticator;
   keyUses: KeyUseReporter;
+  keyLimits: KeyLimits;
   trusts: TrustedNetworks;
   budget: CallBudget;
   /** Equal ports: handles every path but `/run`. */
@@ -74,7 +77,35 @@ function run(call: Call, parts: ChainParts): void {
   }
   const admitted = admit(routed, parts);
   if ('refusal' in admitted) reject(routed, admitted, parts);
-  else forwardCall(admitted, parts);
+  else if (admitted.auth?.key.limits === undefined) forwardCall(admitted, parts);
+  else limit(admitted, admitted.auth.key.limits, parts);
+}
+
+const INTERNAL_ERROR = new Refusal('internal_error');
+
+/** Applies the limits of the call's key and of its group, which may have to be requested first. */
+function limit(call: AdmittedCall, limits: readonly KeyLimit[], parts: ChainParts): void {
+  const verdict = parts.keyLimits.admit(limits);
+  if (verdict instanceof Promise)
+    verdict.then(
+      (later) => applyVerdict(call, later, parts),
+      (error: unknown) => {
+        parts.logger.error({ err: error, requestId: call.id }, 'the limits of a call could not be applied');
+        applyVerdict(call, { refusal: INTERNAL_ERROR, headers: [] }, parts);
+      },
+    );
+  else applyVerdict(call, verdict, parts);
+}
+
+function applyVerdict(call: AdmittedCall, { refusal, headers }: Verdict, parts: ChainParts): void {
+  // A caller that left while it waited has no use for an answer.
+  if (refusal === undefined && !call.res.destroyed) {
+    forwardCall({ ...call, limitHeaders: headers }, parts);
+    return;
+  }
+  call.fn.activity.limit.leave();
+  call.leave();
+  if (refusal !== undefined) reject(call, { refusal, reason: refusal.code, keys: call.keys }, parts);
 }
 
 /** A call that does not reach its function. */
@@ -148,7 +179,7 @@ function admit(call: RoutedCall, parts: ChainParts): AdmittedCall | Rejection {
   const leave = acquireSlots(call, parts.budget);
   if (leave instanceof Refusal) return rejection(leave, keys);
   // Last, because it costs most: done only for calls that reach a handler.
-  return { ...call, auth, keys: heldKeys(words, auth?.value, known), leave };
+  return { ...call, auth, keys: heldKeys(words, auth?.value, known), limitHeaders: NO_HEADERS, leave };
 }
 
 /** @returns undefined for a function that anybody may call. */
@@ -162,6 +193,8 @@ function authenticate(call: RoutedCall, known: KeyIndex, parts: ChainParts): Aut
 }
 
 const rejection = (refusal: Refusal, keys: readonly string[]): Rejection => ({ refusal, reason: refusal.code, keys });
+
+const NO_HEADERS: readonly string[] = [];
 
 const TOO_MANY_WORDS = new Refusal(
   'headers_too_large',

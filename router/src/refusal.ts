@@ -14,6 +14,8 @@ const REFUSALS = {
   expectation_failed: [417, 'The only supported expectation is 100-continue.'],
   throttled: [429, 'Too many invalid API keys from this address. Try again later.'],
   over_capacity: [429, 'The function is at its limit of concurrent calls. Try again shortly.'],
+  rate_limited: [429, 'The API key, or its group, has reached its rate limit. Try again later.'],
+  quota_exceeded: [429, 'The API key, or its group, has used up its quota for today. Try again later.'],
   headers_too_large: [431, 'The request headers are larger than 16384 bytes, or there are more than 255 of them.'],
   handler_not_found: [404, 'The handler of this function does not exist.'],
   handler_syntax_error: [500, 'The handler of this function does not compile.'],

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { keyDigest } from '../crypto/key-digest.ts';
-import type { RouterKey } from '../feed/messages.ts';
+import type { KeyLimit, RouterKey } from '../feed/messages.ts';
 import type { ConfidentialReader } from './confidential-reader.ts';
 import { displayName, type ApiKeyResource, type KeyGroupResource } from '../resources/kinds.ts';
 
@@ -30,6 +30,7 @@ export function routerKeys(
     groupId: group.metadata.name,
     groupName: displayName(group),
     expiresAt: apiKey.spec.enabled ? expiryOf(apiKey) : 0,
+    ...limitsOf(apiKey, group),
   };
   const previous = previousKey(apiKey, current, reader, digestKey);
   return previous === undefined ? [current] : [current, previous];
@@ -67,4 +68,29 @@ export function previousValueEnd({ spec }: ApiKeyResource): number | undefined {
 function pastUnlessTime(time: string): number {
   const milliseconds = Date.parse(time);
   return Number.isNaN(milliseconds) ? 0 : milliseconds;
+}
+
+function limitsOf(apiKey: ApiKeyResource, group: KeyGroupResource): { limits?: KeyLimit[] } {
+  const limits = [
+    ...limitOf(`key/${apiKey.metadata.name}`, apiKey.spec),
+    ...limitOf(`group/${group.metadata.name}`, group.spec),
+  ];
+  return limits.length === 0 ? {} : { limits };
+}
+
+function limitOf(
+  holder: string,
+  { rateLimit, dailyQuota }: ApiKeyResource['spec'] | KeyGroupResource['spec'],
+): KeyLimit[] {
+  if (rateLimit === undefined && dailyQuota === undefined) return [];
+  const requestsPerSecond = rateLimit?.requestsPerSecond;
+  return [
+    {
+      holder,
+      ...(requestsPerSecond !== undefined && {
+        rate: { requestsPerSecond, burst: rateLimit?.burst ?? requestsPerSecond },
+      }),
+      ...(dailyQuota !== undefined && { dailyQuota }),
+    },
+  ];
 }

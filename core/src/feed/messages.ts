@@ -69,7 +69,19 @@ const routerKeySchema = z.strictObject({
   groupName: z.string(),
   /** Milliseconds since 1970 UTC; 0 of a disabled key. */
   expiresAt: z.nullable(z.number()),
+  /** Of the key and of its group, all of which apply; absent: no limits. */
+  limits: z.optional(
+    z.array(
+      z.strictObject({
+        /** `key/<id>` or `group/<id>`: keys with the same one share the limit. */
+        holder: z.string(),
+        rate: z.optional(z.strictObject({ requestsPerSecond: z.int(), burst: z.int() })),
+        dailyQuota: z.optional(z.int()),
+      }),
+    ),
+  ),
 });
+export type KeyLimit = NonNullable<RouterKey['limits']>[number];
 export type RouterKey = z.infer<typeof routerKeySchema>;
 
 /**
@@ -119,6 +131,22 @@ const routerSettings = z.strictObject({
   metricsIntervalSeconds: z.optional(z.int().check(z.gte(1))),
 });
 
+const calls = z.int().check(z.gte(0));
+
+/** What a router reports of limits: see `LimitReport`. */
+export const limitReportSchema = z.strictObject({
+  router: z.string().check(z.maxLength(64)),
+  limits: z.record(
+    z.string().check(z.maxLength(128)),
+    z.strictObject({
+      rate: z.optional(
+        z.strictObject({ offered: calls, requestsPerSecond: z.int().check(z.gte(1)), burst: z.int().check(z.gte(1)) }),
+      ),
+      quota: z.optional(z.strictObject({ daily: calls, wanted: calls, returned: calls, owed: calls, day: calls })),
+    }),
+  ),
+});
+
 /** Down to a router: its state. `version` counts the operator's states and never goes back within an `epoch`. */
 export const routerDownSchema = z.discriminatedUnion('type', [
   z.strictObject({
@@ -157,8 +185,28 @@ export type RouterDown = z.infer<typeof routerDownSchema>;
 /** Down to a router, beside its state: the batch of metrics of this sequence is stored, and the next one may follow. */
 const routerStoredSchema = z.strictObject({ type: z.literal('stored'), sequence: z.int() });
 export type RouterStored = z.infer<typeof routerStoredSchema>;
+/**
+ * Down to a router, the answer to its own report of limits: its share of each, until the next one. It is no part of the
+ * state.
+ */
+const limitsDownSchema = z.strictObject({
+  type: z.literal('limits'),
+  routers: z.int(),
+  limits: z.record(
+    z.string(),
+    z.strictObject({
+      rate: z.optional(z.strictObject({ share: z.number(), bonus: z.number() })),
+      quota: z.optional(z.strictObject({ day: z.int(), granted: z.int(), left: z.int() })),
+    }),
+  ),
+});
+export type LimitsDown = z.infer<typeof limitsDownSchema>;
 /** Whatever comes down to a router. */
-export const routerMessageSchema = z.discriminatedUnion('type', [routerDownSchema, routerStoredSchema]);
+export const routerMessageSchema = z.discriminatedUnion('type', [
+  routerDownSchema,
+  routerStoredSchema,
+  limitsDownSchema,
+]);
 
 /** Dropped entries that one message may report; a sender with more reports the rest in its next one. */
 export const MAX_DROPPED = 1_000_000;
@@ -215,6 +263,8 @@ export const routerUpSchema = z.discriminatedUnion('type', [
     sequence: z.int().check(z.gte(1)),
     metrics: z.array(executionMetrics).check(z.maxLength(MAX_METRICS)),
   }),
+  /** Calls of limited keys, about once a second; at once where a call waits for its quota. The answer is `limits`. */
+  z.strictObject({ type: z.literal('limits'), report: limitReportSchema }),
 ]);
 export type RouterUp = z.infer<typeof routerUpSchema>;
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { inKubernetes } from '../kubernetes-rule.ts';
 import { confidentialSchema } from './confidential.ts';
 import { keyNameSchema } from './key-group.ts';
+import { dailyQuotaSchema, rateLimitSchema } from './key-limits.ts';
 import { conditionsSchema, nameSchema, observedGenerationSchema } from './meta.ts';
 import { textSchema } from './text.ts';
 
@@ -20,6 +21,8 @@ export const apiKeySpecSchema = z
       .describe('When previousValue becomes invalid: RFC 3339, with seconds.')
       .optional(),
     enabled: z.boolean().default(true).describe('If false, calls with the key are rejected.'),
+    rateLimit: rateLimitSchema.describe('The rate limit of the key. That of its group applies too.').optional(),
+    dailyQuota: dailyQuotaSchema.optional(),
     expiresAt: timeSchema
       .describe('When the key expires: RFC 3339, with seconds. From then on it is invalid.')
       .optional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { conditionsSchema, observedGenerationSchema } from './meta.ts';
+import { dailyQuotaSchema, rateLimitSchema } from './key-limits.ts';
 import { textSchema } from './text.ts';
 
 /** Names of groups and of keys. */
@@ -11,6 +12,10 @@ export const keyNameSchema = z
 export const keyGroupSpecSchema = z.strictObject({
   displayName: keyNameSchema.describe('The display name of the group. Default: metadata.name.').optional(),
   description: textSchema(0, 1024).describe('A description for people.').optional(),
+  rateLimit: rateLimitSchema.describe('The rate limit of all keys of the group together.').optional(),
+  dailyQuota: dailyQuotaSchema
+    .describe('How many calls of all keys of the group are accepted in a day of UTC.')
+    .optional(),
 });
 export type KeyGroupSpec = z.infer<typeof keyGroupSpecSchema>;
 

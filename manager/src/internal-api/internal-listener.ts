@@ -9,7 +9,7 @@ import type { MetricsSink, TelemetrySink } from '@wherry/core/ports/telemetry.ts
 import { toDomainError } from '../http/error-mapper.ts';
 import { sendError } from '../http/reply.ts';
 import { collectBlobs, hasBlob, putBlob, sendBlob } from './content-requests.ts';
-import { takeUses } from './key-requests.ts';
+import { divideLimits, takeUses } from './key-requests.ts';
 import { takeMetrics } from './metrics-requests.ts';
 import { takeTelemetry } from './telemetry-requests.ts';
 
@@ -36,6 +36,7 @@ const ROUTES: Record<string, Handler> = {
   'POST /telemetry': takeTelemetry,
   'POST /keys/uses': takeUses,
   'POST /telemetry/metrics': takeMetrics,
+  'POST /keys/limits': divideLimits,
 };
 const BLOB = /^\/content\/([0-9a-f]{64})$/;
 

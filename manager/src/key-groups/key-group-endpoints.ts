@@ -53,7 +53,7 @@ export const keyGroupEndpoints = {
     operationId: 'updateKeyGroup',
     method: 'put',
     path: '/api/key-groups/:groupId',
-    summary: 'Change the description of a group',
+    summary: 'Change the description and the limits of a group',
     audit: { action: 'key-group.update', kind: 'KeyGroup', id: 'groupId' },
     body: { kind: 'json', schema: groupUpdateSchema, readOnly: GROUP_READ_ONLY },
     status: 200,

@@ -9,6 +9,7 @@ import { requireSame } from '../http/validate.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { Collection, stampNew } from '../object-access/collection.ts';
 import type { ScopedSecrets } from '../secrets/scoped-secrets.ts';
+import { changedLimits, limitView } from '../keys/limit-fields.ts';
 import type { GroupCreate, GroupUpdate, GroupView } from './key-group-schemas.ts';
 
 /** The group of the first start; the API never deletes it under this name. */
@@ -49,7 +50,7 @@ export class KeyGroupService {
   async create(body: GroupCreate): Promise<KeyGroupResource> {
     if ((await this.#groups.list()).some((group) => displayName(group) === body.name)) throw taken(body.name);
     const metadata = { name: nameFor(body.name), annotations: stampNew(this.#clock) };
-    const spec = { displayName: body.name, ...optional(body.description) };
+    const spec = { displayName: body.name, ...optional(body.description), ...changedLimits({}, body) };
     try {
       return await this.#store.create({ kind: 'KeyGroup', metadata, spec });
     } catch (error) {
@@ -61,9 +62,9 @@ export class KeyGroupService {
   update(id: string, body: GroupUpdate): Promise<KeyGroupResource> {
     return this.#groups.change(id, (current) => {
       requireSame('name', body.name, displayName(current));
-      if (body.description === undefined) return undefined;
-      const { description: _old, ...rest } = current.spec;
-      return { ...rest, ...optional(body.description) };
+      const { description, rateLimit, dailyQuota, ...rest } = current.spec;
+      const next = body.description === undefined ? description : body.description;
+      return { ...rest, ...optional(next), ...changedLimits({ rateLimit, dailyQuota }, body) };
     });
   }
 
@@ -109,7 +110,9 @@ export class KeyGroupService {
 
 /** A group as the API shows it. */
 export function groupView(group: KeyGroupResource, keyCount: number): GroupView {
-  return { id: group.metadata.name, name: displayName(group), description: group.spec.description ?? null, keyCount };
+  const { metadata, spec } = group;
+  const description = spec.description ?? null;
+  return { id: metadata.name, name: displayName(group), description, ...limitView(spec), keyCount };
 }
 
 function taken(name: string): DomainError {

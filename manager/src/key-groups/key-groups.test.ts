@@ -26,6 +26,8 @@ describe('key groups', () => {
       id,
       name: 'mobile_apps',
       description: 'phones',
+      rateLimit: null,
+      dailyQuota: null,
       keyCount: 0,
     });
     expect((await api().put(`/api/key-groups/${id}`).send({ description: null }).expect(200)).body).toEqual({
@@ -34,6 +36,17 @@ describe('key groups', () => {
     expect((await api().get(`/api/key-groups/${id}`)).body).toMatchObject({ description: null });
     expect((await api().delete(`/api/key-groups/${id}`).expect(200)).body).toEqual({ success: true });
     await api().get(`/api/key-groups/${id}`).expect(404);
+  });
+
+  it('have limits, which stay until they are changed or cleared', async () => {
+    const body = { name: 'limited', rateLimit: { requestsPerSecond: 5 }, dailyQuota: 100 };
+    const { id } = (await api().post('/api/key-groups').send(body).expect(201)).body as { id: string };
+    const view = async (): Promise<unknown> => (await api().get(`/api/key-groups/${id}`)).body;
+    expect(await view()).toMatchObject({ rateLimit: { requestsPerSecond: 5, burst: 5 }, dailyQuota: 100 });
+    await api().put(`/api/key-groups/${id}`).send({ description: 'd', dailyQuota: null }).expect(200);
+    expect(await view()).toMatchObject({ rateLimit: { requestsPerSecond: 5, burst: 5 }, dailyQuota: null });
+    expect((await manager.store.get('KeyGroup', id))?.spec.rateLimit).toEqual({ requestsPerSecond: 5 });
+    await api().put(`/api/key-groups/${id}`).send({ dailyQuota: 0 }).expect(400);
   });
 
   it.each(['', 'Upper', 'with space', 'dot.ted', 'x'.repeat(65), 'ä'])('refuse the name %j', async (name) => {

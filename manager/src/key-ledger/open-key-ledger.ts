@@ -1,10 +1,15 @@
-import type { KeyLedger, KeyUses } from '@wherry/core/ports/key-ledger.ts';
+import { ShareBoard } from '@wherry/core/limits/share-board.ts';
+import type { KeyLedger, KeyUses, LimitAnswer, LimitReport } from '@wherry/core/ports/key-ledger.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { LedgerStore } from './ledger-store.ts';
 
 /** A key is written once in this time at the most, all keys in one transaction. */
 const SAVE_MS = 60_000;
+
+const DAY_MS = 86_400_000;
+/** Of several routers, none gets more at once of what is left of a quota than this part of an equal share. */
+const GRANTS = 10;
 
 interface KeyLedgerOptions {
   store: LedgerStore;
@@ -40,6 +45,7 @@ class SavedKeyLedger implements OwnedKeyLedger {
   readonly #options: KeyLedgerOptions;
   readonly #uses: Map<string, number>;
   readonly #changed = new Set<string>();
+  readonly #shares = new ShareBoard();
   #cancelTimer: () => void = () => undefined;
 
   constructor(options: KeyLedgerOptions, uses: Map<string, number>) {
@@ -61,6 +67,24 @@ class SavedKeyLedger implements OwnedKeyLedger {
 
   lastUsedAt(key: string): number | undefined {
     return this.#uses.get(key);
+  }
+
+  async exchange({ router, limits }: LimitReport): Promise<LimitAnswer> {
+    const { store, clock } = this.#options;
+    const now = clock.monotonic();
+    const routers = this.#shares.heard(router, now);
+    const answers: LimitAnswer['limits'] = {};
+    const requests: Parameters<LedgerStore['grant']>[0] = {};
+    for (const [holder, { rate, quota }] of Object.entries(limits)) {
+      answers[holder] = rate === undefined ? {} : { rate: this.#shares.divide(router, holder, rate, now) };
+      if (quota !== undefined) requests[holder] = quota;
+    }
+    if (Object.keys(requests).length === 0) return { routers, limits: answers };
+    // One router may have all; several keep most of it for each other.
+    const most = routers === 1 ? 1 : 1 / (GRANTS * routers);
+    const grants = await store.grant(requests, Math.floor(clock.now() / DAY_MS), most);
+    for (const [holder, quota] of Object.entries(grants)) answers[holder] = { ...answers[holder], quota };
+    return { routers, limits: answers };
   }
 
   keys(): string[] {

@@ -8,6 +8,7 @@ import type { KeyGroupService } from '../key-groups/key-group-service.ts';
 import { actedOn, byName, isoOrNull, isoTime, SUCCESS, timesOf } from '../object-access/shape.ts';
 import { keyEndpoints } from './key-endpoints.ts';
 import type { KeyView } from './key-schemas.ts';
+import { limitView } from './limit-fields.ts';
 import type { KeyService } from './key-service.ts';
 
 interface KeyRoutesOptions {
@@ -71,6 +72,7 @@ export function keyView(
     groupName: groupName ?? spec.keyGroup,
     enabled: spec.enabled,
     expiresAt: isoOrNull(spec.expiresAt),
+    ...limitView(spec),
     previousValueExpiresAt: (previousValueEnd(key) ?? 0) > now ? isoOrNull(spec.previousValueExpiresAt) : null,
     lastUsedAt: lastUse(key, keyLedger.lastUsedAt(metadata.name)),
     createdAt: timesOf(key).createdAt,

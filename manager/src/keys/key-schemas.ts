@@ -4,6 +4,7 @@ import { keyNameSchema } from '@wherry/core/resources/key-group.ts';
 import { nameSchema } from '@wherry/core/resources/meta.ts';
 import { textSchema } from '@wherry/core/resources/text.ts';
 import { groupViewSchema } from '../key-groups/key-group-schemas.ts';
+import { limitFields, limitViewFields } from './limit-fields.ts';
 import { fixedSchema, includeValuesSchema, SETS_NOTHING, setsSomething, timeSchema } from '../object-access/shape.ts';
 
 const description = textSchema(0, 1024).nullish();
@@ -16,6 +17,7 @@ export const keyCreateSchema = z.strictObject({
   value: keyValueSchema.nullish().describe('Generated when omitted'),
   enabled: z.boolean().nullish().describe('true when omitted'),
   expiresAt,
+  ...limitFields,
 });
 export type KeyCreate = z.output<typeof keyCreateSchema>;
 
@@ -27,6 +29,7 @@ export const keyUpdateSchema = z
     value: keyValueSchema.optional(),
     enabled: z.boolean().optional(),
     expiresAt,
+    ...limitFields,
   })
   .refine(setsSomething, SETS_NOTHING);
 export type KeyUpdate = z.output<typeof keyUpdateSchema>;
@@ -62,6 +65,7 @@ export const keyViewSchema = z
     groupName: z.string(),
     enabled: z.boolean(),
     expiresAt: timeSchema.nullable(),
+    ...limitViewFields,
     previousValueExpiresAt: timeSchema
       .nullable()
       .describe('Until when the value from before the last rotation is valid too; null when it is not'),

@@ -18,6 +18,7 @@ import { refuseReferencedValue } from '../object-access/referenced-value.ts';
 import { isoTime } from '../object-access/shape.ts';
 import type { WriteBarrier } from '../object-access/write-barrier.ts';
 import type { ScopedSecrets } from '../secrets/scoped-secrets.ts';
+import { changedLimits } from './limit-fields.ts';
 import type { KeyCreate, KeyRotate, KeyUpdate } from './key-schemas.ts';
 
 interface KeyServiceOptions {
@@ -171,7 +172,7 @@ export class KeyService {
   }
 
   #changed(current: ApiKeyResource, body: KeyUpdate): ApiKeyResource['spec'] {
-    const { description, expiresAt, ...rest } = current.spec;
+    const { description, expiresAt, rateLimit, dailyQuota, ...rest } = current.spec;
     const nextDescription = body.description === undefined ? description : (body.description ?? undefined);
     const nextExpiry = body.expiresAt === undefined ? expiresAt : normalTime(body.expiresAt);
     return {
@@ -179,6 +180,7 @@ export class KeyService {
       ...(body.name === undefined ? {} : { displayName: body.name }),
       ...(nextDescription === undefined ? {} : { description: nextDescription }),
       ...(nextExpiry === undefined ? {} : { expiresAt: nextExpiry }),
+      ...changedLimits({ rateLimit, dailyQuota }, body),
       ...(body.value === undefined
         ? {}
         : { value: sealConfidential(this.#options.keyRing, current, 'spec.value', body.value) }),
@@ -200,6 +202,7 @@ export class KeyService {
           value: sealConfidential(keyRing, owner, 'spec.value', value),
           enabled: body.enabled ?? true,
           ...(expiresAt === undefined ? {} : { expiresAt }),
+          ...changedLimits({}, body),
         },
       });
     };

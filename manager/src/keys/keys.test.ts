@@ -134,11 +134,13 @@ describe('API keys', () => {
         groupName: 'apps',
         enabled: true,
         expiresAt: null,
+        rateLimit: null,
+        dailyQuota: null,
         previousValueExpiresAt: null,
         lastUsedAt: null,
         createdAt: '2026-01-01T00:00:00.000Z',
       },
-      group: { id: group, name: 'apps', description: null, keyCount: 1 },
+      group: { id: group, name: 'apps', description: null, rateLimit: null, dailyQuota: null, keyCount: 1 },
     });
   });
 
@@ -163,6 +165,15 @@ describe('API keys', () => {
       })),
     );
     await api().get('/api/keys?includeValues=1').expect(400);
+  });
+
+  it('have limits, which stay until they are changed or cleared', async () => {
+    const { id } = await create({ rateLimit: { requestsPerSecond: 5, burst: 9 }, dailyQuota: 100 });
+    expect(await read(id)).toMatchObject({ rateLimit: { requestsPerSecond: 5, burst: 9 }, dailyQuota: 100 });
+    await api().put(`/api/keys/${id}`).send({ name: 'renamed', rateLimit: null }).expect(200);
+    expect(await read(id)).toMatchObject({ rateLimit: null, dailyQuota: 100 });
+    for (const rateLimit of [{ requestsPerSecond: 0 }, { burst: 1 }, { requestsPerSecond: 100_001 }])
+      await api().put(`/api/keys/${id}`).send({ rateLimit }).expect(400);
   });
 
   it('are stored encrypted: their values are nowhere in the objects', async () => {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import type { KeyUses } from '@wherry/core/ports/key-ledger.ts';
+import type { KeyUses, QuotaGrant, QuotaRequest } from '@wherry/core/ports/key-ledger.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
@@ -159,6 +159,10 @@ class WorkerTelemetryStore implements TelemetryStore {
       if (some === 0) return deleted;
       deleted += some;
     }
+  }
+
+  async grant(requests: Record<string, QuotaRequest>, day: number, most: number): Promise<Record<string, QuotaGrant>> {
+    return (await this.#thread.call({ operation: 'grant', requests, day, most })) as Record<string, QuotaGrant>;
   }
 
   retain(retention: LogRetention): void {

@@ -1,4 +1,4 @@
-import type { KeyUses } from '@wherry/core/ports/key-ledger.ts';
+import type { KeyUses, QuotaRequest } from '@wherry/core/ports/key-ledger.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import type { LogBounds } from './log-database.ts';
 import type { FollowQuery, LogQuery } from './telemetry-store.ts';
@@ -18,4 +18,5 @@ export type TelemetryOperation =
   | { operation: 'delete'; functionName: string; until: number }
   | { operation: 'trim'; maxPerFunction: number; oldest: number | undefined }
   | { operation: 'uses' }
-  | { operation: 'save-uses'; uses: KeyUses; gone: readonly string[] };
+  | { operation: 'save-uses'; uses: KeyUses; gone: readonly string[] }
+  | { operation: 'grant'; requests: Record<string, QuotaRequest>; day: number; most: number };

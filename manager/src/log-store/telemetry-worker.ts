@@ -24,6 +24,8 @@ function run(database: LogDatabase, operation: TelemetryOperation): unknown {
       return database.deleteSome(operation.functionName, operation.until);
     case 'uses':
       return database.ledger.uses();
+    case 'grant':
+      return database.ledger.grant(operation.requests, operation.day, operation.most);
     case 'save-uses':
       database.ledger.saveUses(operation.uses, operation.gone);
       return null;

@@ -3,13 +3,14 @@ import { isDomainError } from '@wherry/core/errors.ts';
 import {
   HEARTBEAT_SECONDS,
   routerUpSchema,
+  type LimitsDown,
   type RouterDown,
   type RouterStored,
   type RouterUp,
 } from '@wherry/core/feed/messages.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
-import type { KeyLedger } from '@wherry/core/ports/key-ledger.ts';
+import type { KeyLedger, LimitReport } from '@wherry/core/ports/key-ledger.ts';
 import type { MetricsSink } from '@wherry/core/ports/telemetry.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
 import { Listeners } from '@wherry/service/listeners.ts';
@@ -329,6 +330,21 @@ export class RouterFeed {
         return;
       case 'metrics':
         void this.#store(connection.channel, message);
+        return;
+      case 'limits':
+        void this.#exchangeLimits(connection, message.report);
+    }
+  }
+
+  /** Without an answer the router goes on with its share; it reports again within a second. */
+  async #exchangeLimits({ channel }: Connection, report: LimitReport): Promise<void> {
+    try {
+      channel.send({ type: 'limits', ...(await this.#options.keyLedger.exchange(report)) } satisfies LimitsDown);
+    } catch (error) {
+      this.#options.logger.debug(
+        { err: error },
+        'the limits of keys cannot be divided: routers go on with their shares',
+      );
     }
   }
 

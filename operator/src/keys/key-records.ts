@@ -61,5 +61,8 @@ export function createKeyRecords({
 
 /** The only part of a group that its keys depend on: its status changes with every key. */
 export function groupFace(group: KeyGroupResource | undefined): string | undefined {
-  return group && JSON.stringify([displayName(group), group.metadata.deletionTimestamp]);
+  return (
+    group &&
+    JSON.stringify([displayName(group), group.metadata.deletionTimestamp, group.spec.rateLimit, group.spec.dailyQuota])
+  );
 }

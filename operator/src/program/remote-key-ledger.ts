@@ -1,12 +1,14 @@
 import type { InternalClient } from '@wherry/content/internal-client.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import type { KeyLedger, KeyUses } from '@wherry/core/ports/key-ledger.ts';
+import type { KeyLedger, KeyUses, LimitAnswer, LimitReport } from '@wherry/core/ports/key-ledger.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { Backoff } from '@wherry/service/backoff.ts';
 
 /** Reports of several routers that arrive within this time are sent together. */
 const GATHER_MS = 1000;
 const RETRY = { firstMs: 1000, lastMs: 15_000 };
+/** Routers wait no longer for their share. */
+const EXCHANGE_MS = 2000;
 /** Of one request. */
 const MOST_KEYS = 20_000;
 
@@ -32,6 +34,18 @@ export class RemoteKeyLedger implements KeyLedger {
   used(uses: KeyUses): void {
     for (const [key, at] of Object.entries(uses)) this.#uses.set(key, Math.max(at, this.#uses.get(key) ?? 0));
     this.#sendLater(GATHER_MS);
+  }
+
+  async exchange(report: LimitReport): Promise<LimitAnswer> {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await this.#options.client.send({
+      method: 'POST',
+      path: '/keys/limits',
+      headers,
+      body: JSON.stringify(report),
+      timeoutMs: EXCHANGE_MS,
+    });
+    return (await answer.body.json()) as LimitAnswer;
   }
 
   /** Tries once more to send what waits. */

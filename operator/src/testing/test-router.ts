@@ -1,6 +1,7 @@
 import { channelPair } from '@wherry/testing/fakes/fake-feed-channel.ts';
 import {
   routerMessageSchema,
+  type LimitsDown,
   type RouterDown,
   type RouterFunction,
   type RouterKey,
@@ -12,6 +13,7 @@ export class TestRouter {
   /** The operator's end. */
   readonly channel: FeedChannel;
   readonly messages: RouterDown[] = [];
+  readonly limits: LimitsDown[] = [];
   readonly functions = new Map<string, RouterFunction>();
   readonly keys = new Map<string, RouterKey>();
   /** Sequences of its batches of metrics that were acknowledged. */
@@ -47,6 +49,10 @@ export class TestRouter {
       const message = routerMessageSchema.parse(raw);
       if (message.type === 'stored') {
         this.stored.push(message.sequence);
+        continue;
+      }
+      if (message.type === 'limits') {
+        this.limits.push(message);
         continue;
       }
       this.messages.push(message);

@@ -1,4 +1,10 @@
-import { routerMessageSchema, type RouterDown, type RouterStored, type RouterUp } from '@wherry/core/feed/messages.ts';
+import {
+  routerMessageSchema,
+  type LimitsDown,
+  type RouterDown,
+  type RouterStored,
+  type RouterUp,
+} from '@wherry/core/feed/messages.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { RouterState } from '../state/router-state.ts';
@@ -8,6 +14,8 @@ interface FollowOptions {
   logger: Logger;
   /** The feed has confirmed or changed the state. */
   onHeard: () => void;
+  /** The router's shares of limits. */
+  onLimits: (answer: LimitsDown) => void;
   /** A batch of metrics is stored. */
   onStored: (sequence: number) => void;
 }
@@ -18,16 +26,13 @@ interface FollowOptions {
  * @returns when the connection has ended, or is of no use because the operator has an older state than the router.
  */
 export async function followFeed(channel: FeedChannel, options: FollowOptions): Promise<void> {
-  const { state, logger, onHeard, onStored } = options;
+  const { state, logger, onHeard } = options;
   // Versions count within an epoch: before the snapshot of this connection's operator they mean nothing.
   let follows = false;
   for await (const raw of channel.messages()) {
     const message = readMessage(raw, logger);
-    if (message?.type === 'stored') {
-      onStored(message.sequence);
-      continue;
-    }
-    if (message === undefined || !(follows || message.type === 'snapshot')) continue;
+    if (message === undefined || isAnswer(message, options)) continue;
+    if (!(follows || message.type === 'snapshot')) continue;
     if (state.isOlder(message)) {
       logger.warn({ known: state.resourceVersion }, 'ignored an older state, sent by an operator that lags behind');
       return;
@@ -36,6 +41,17 @@ export async function followFeed(channel: FeedChannel, options: FollowOptions): 
     follows = true;
     onHeard();
   }
+}
+
+/** Passes on what answers a report of the router's own, and is no part of the state. */
+function isAnswer(
+  message: RouterDown | RouterStored | LimitsDown,
+  { onLimits, onStored }: FollowOptions,
+): message is RouterStored | LimitsDown {
+  if (message.type === 'limits') onLimits(message);
+  else if (message.type === 'stored') onStored(message.sequence);
+  else return false;
+  return true;
 }
 
 /** @returns whether the state could be applied; its version is then confirmed. */
@@ -55,7 +71,7 @@ function applyState(
   }
 }
 
-function readMessage(raw: unknown, logger: Logger): RouterDown | RouterStored | undefined {
+function readMessage(raw: unknown, logger: Logger): RouterDown | RouterStored | LimitsDown | undefined {
   const parsed = routerMessageSchema.safeParse(raw);
   if (!parsed.success)
     logger.error({ issues: parsed.error.issues.slice(0, 5) }, 'the feed sent a message that does not match its schema');

@@ -57,9 +57,10 @@ class ForwardedCall implements PlacedCall, UpstreamReceiver {
   }
 
   head(status: number, headers: string[]): void {
-    const { id, cors, fn } = this.#call;
-    const own = ['X-Request-Id', id, ...cors];
-    const answer = responseHeaders(headers, status, { own, replacesCors: fn.spec.cors !== null });
+    const { id, cors, fn, limitHeaders } = this.#call;
+    const own = ['X-Request-Id', id, ...limitHeaders, ...cors];
+    const replaced = { replacesCors: fn.spec.cors !== null, replacesLimits: limitHeaders.length > 0 };
+    const answer = responseHeaders(headers, status, { own, ...replaced });
     if (answer.outcome === 'full') {
       this.#rejected = true;
       return;
@@ -152,7 +153,7 @@ class ForwardedCall implements PlacedCall, UpstreamReceiver {
     const begun = this.#response.begun;
     this.#giveUp(outcome, refusal);
     if (begun) this.#response.cut();
-    else answerRefusal(this.#call, refusal, this.#parts.clock, this.#call.cors);
+    else answerRefusal(this.#call, refusal, this.#parts.clock, [...this.#call.limitHeaders, ...this.#call.cors]);
   }
 
   #giveUp(outcome: CallOutcome, refusal?: Refusal): void {

@@ -14,20 +14,20 @@ interface ResponseHeaders {
 
 /**
  * Drops hop-by-hop headers (R4) and those that only the router may set: `X-Wherry-*`, `X-Request-Id`, and the CORS
- * headers where CORS is configured. A 204 has no length.
+ * headers where CORS is configured, the limits of a limited key. A 204 has no length.
  * @param own what the router adds.
  */
 export function responseHeaders(
   rawHeaders: readonly string[],
   status: number,
-  options: { own: readonly string[]; replacesCors: boolean },
+  options: { own: readonly string[]; replacesCors: boolean; replacesLimits?: boolean },
 ): ResponseHeaders {
   const endsHere = hopByHop(rawHeaders);
   const headers: string[] = [];
   let outcome: ResponseHeaders['outcome'] = 'ok';
   eachHeader(rawHeaders, (lower, value, name) => {
     if (lower === OUTCOME_HEADER && (value === 'error' || value === 'timeout' || value === 'full')) outcome = value;
-    if (endsHere(lower) || isRouters(lower, options.replacesCors)) return;
+    if (endsHere(lower) || isRouters(lower, options)) return;
     if (status === 204 && lower === 'content-length') return;
     headers.push(name, value);
   });
@@ -35,7 +35,8 @@ export function responseHeaders(
   return { headers, outcome };
 }
 
-function isRouters(lower: string, replacesCors: boolean): boolean {
+function isRouters(lower: string, replaced: { replacesCors: boolean; replacesLimits?: boolean }): boolean {
   if (lower.startsWith('x-wherry-') || lower === 'x-request-id') return true;
-  return replacesCors && lower.startsWith('access-control-');
+  if (replaced.replacesLimits === true && lower.startsWith('ratelimit-')) return true;
+  return replaced.replacesCors && lower.startsWith('access-control-');
 }
