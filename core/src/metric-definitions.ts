@@ -123,6 +123,25 @@ export const METRICS = {
   ),
   dataDiskSize: gauge('manager', 'data_disk_size_bytes', 'Size of the disk with the data.'),
   dataDiskFree: gauge('manager', 'data_disk_free_bytes', 'Free space on the disk with the data.'),
+  rotationInProgress: gauge(
+    'manager',
+    'encryption_rotation_in_progress',
+    '1 while the encryption key is being rotated, 0 otherwise.',
+  ),
+  rotationValues: gauge(
+    'manager',
+    'encryption_rotation_values',
+    'Encrypted values in the rotation that runs, else in the last one, by state.',
+    ['state'],
+  ),
+  rotations: counter('manager', 'encryption_rotations_total', 'Rotations of the encryption key, by result.', [
+    'result',
+  ]),
+  encryptionKeyCreated: gauge(
+    'manager',
+    'encryption_key_created_timestamp_seconds',
+    'When the active encryption key was made, in seconds since 1970.',
+  ),
   logEntriesLost: counter(
     'manager',
     'log_entries_lost_total',

@@ -131,7 +131,7 @@ describe.each([
       ]).flatMap((name) => (name === undefined ? [] : [name.replace(/^[a-z]+-/, '')]));
     expect(secrets('operator')).toEqual([]);
     expect(secrets('router')).toEqual(['router-tls']);
-    expect(secrets('manager').sort()).toEqual(['encryption-keys', 'management-key', 'manager-tls', 'setup-token']);
+    expect(secrets('manager').sort()).toEqual(['management-key', 'manager-tls', 'setup-token']);
   });
 
   it('give a router the time to announce its end and to finish its calls', () => {

@@ -82,6 +82,7 @@ describe.each(variants)('K1: the rights that the chart gives %s', (_what, args, 
     expect(secrets.length).toBeGreaterThan(0);
     for (const { resourceNames, verbs } of secrets) {
       if (resourceNames === undefined) expect(verbs).toEqual(['create']);
+      else if (verbs.includes('watch')) expect(resourceNames).toEqual([expect.stringMatching(/-encryption-keys$/)]);
       else expect(verbs.filter((verb) => !['get', 'update', 'patch'].includes(verb))).toEqual([]);
     }
   });

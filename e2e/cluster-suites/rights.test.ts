@@ -177,8 +177,17 @@ describe('K1: what the operator may', () => {
 describe('K1: what the manager may', () => {
   const among = [...each('get list watch create update delete', KINDS), ...each('get list watch', ['secrets'])];
 
-  it('is the objects of its API, and to read the Secrets that they name', async () => {
+  const beside = [
+    'get secrets wherry-encryption-keys',
+    'update secrets wherry-encryption-keys',
+    'create coordination.k8s.io/leases',
+    'get coordination.k8s.io/leases wherry-manager',
+    'update coordination.k8s.io/leases wherry-manager',
+  ];
+
+  it('is the objects of its API, to read the Secrets that they name, and to rotate the encryption keys', async () => {
     expect(await granted(MANAGER, FUNCTIONS, among)).toEqual(among);
+    expect(await granted(MANAGER, SYSTEM, beside)).toEqual(beside);
   });
 
   it('is no status, no workload, no writing of Secrets, and nothing beside its own pod or elsewhere', async () => {
@@ -197,8 +206,9 @@ describe('K1: what the manager may', () => {
       ...each('get list', ['pods', 'configmaps', 'apps/deployments']),
     ];
     expect(await granted(MANAGER, FUNCTIONS, others)).toEqual([]);
-    const keys = SECRETS.map((name) => `get secrets wherry-${name}`);
-    expect(await granted(MANAGER, SYSTEM, [...among, ...others, ...keys])).toEqual([]);
+    const keys = SECRETS.filter((name) => name !== 'encryption-keys').map((name) => `get secrets wherry-${name}`);
+    const lease = 'update coordination.k8s.io/leases wherry-operator';
+    expect(await granted(MANAGER, SYSTEM, [...among, ...others, ...keys, lease])).toEqual([]);
     for (const namespace of ['default', 'kube-system', undefined])
       expect(await granted(MANAGER, namespace, among)).toEqual([]);
   });

@@ -15,6 +15,7 @@ import { openTelemetryStore } from '@wherry/manager/log-store/open-telemetry-sto
 import type { TelemetryStore } from '@wherry/manager/log-store/telemetry-store.ts';
 import { openUserStore } from '@wherry/manager/users/open-user-store.ts';
 import type { UserStore } from '@wherry/manager/users/user-store.ts';
+import { keyRingOver, type RingStorage } from '@wherry/service/keys/ring-storage.ts';
 import { loadKeyFile } from './data-directory/key-file.ts';
 import type { DataDirectory } from './data-directory/open-data-directory.ts';
 import { openSqliteStore } from './store/open-sqlite-store.ts';
@@ -32,6 +33,7 @@ export interface Stores {
   audit: AuditStore;
   users: UserStore;
   keyRing: KeyRing;
+  ring: RingStorage;
   digestKey: KeyObject;
 }
 
@@ -64,7 +66,7 @@ export async function openStores(
       ),
     );
   }
-  const { keyRing, digestKey } = loadKeyFile(paths.keys, { create: isNew, clock, logger });
+  const { ring, digestKey } = loadKeyFile(paths.keys, { create: isNew, clock, logger });
   const store = await openSqliteStore({ file: paths.database, namespace: NAMESPACE, clock });
   parts.defer(() => store.close());
   const content = await createFolderContentStore({ directory: paths.content, clock, logger });
@@ -78,7 +80,8 @@ export async function openStores(
     keyLedger,
     audit: await audit,
     users: await users,
-    keyRing,
+    keyRing: keyRingOver(ring),
+    ring,
     digestKey,
   };
 }

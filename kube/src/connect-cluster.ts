@@ -4,7 +4,7 @@ import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { ObjectWrites } from '@wherry/core/ports/object-writes.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
+import type { FollowedObject, SystemObjects } from '@wherry/core/ports/system-objects.ts';
 import { connectKube, type KubeClient } from './client/kube-client.ts';
 import { Refusals } from './client/refusals.ts';
 import { EventRecorder } from './event-recorder.ts';
@@ -12,7 +12,7 @@ import { LeaderElection } from './lease/leader-election.ts';
 import { createReferencedSecrets, type WatchedSecrets } from './referenced-secrets.ts';
 import { KubeStore } from './store/kube-store.ts';
 import { createObjectWrites } from './store/object-writes.ts';
-import { createSystemConfigMaps, createSystemSecrets } from './system-objects.ts';
+import { createSystemConfigMaps, createSystemSecrets, followSystemSecret } from './system-objects.ts';
 import { createDeploymentWorkloads, type DeploymentWorkloadsOptions } from './workloads/deployment-workloads.ts';
 
 interface ClusterOptions {
@@ -56,6 +56,11 @@ export class Cluster {
 
   systemSecrets(namespace: string): SystemObjects {
     return createSystemSecrets({ client: this.#client, namespace });
+  }
+
+  followSystemSecret(namespace: string, name: string): FollowedObject {
+    const { clock, logger } = this.#options;
+    return followSystemSecret({ client: this.#client, namespace, name, clock, logger });
   }
 
   configMaps(): SystemObjects<string> {

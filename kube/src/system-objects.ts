@@ -1,7 +1,10 @@
 import { conflict, isDomainError } from '@wherry/core/errors.ts';
-import type { SystemObject, SystemObjects } from '@wherry/core/ports/system-objects.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { FollowedObject, SystemObject, SystemObjects } from '@wherry/core/ports/system-objects.ts';
 import type { KubeClient } from './client/kube-client.ts';
 import type { KubeObject } from './client/kube-object.ts';
+import { createObjectCache } from './object-cache.ts';
 
 interface SystemObjectsOptions {
   client: KubeClient;
@@ -36,6 +39,35 @@ export function createSystemConfigMaps(options: SystemObjectsOptions): SystemObj
     encode: (value: string) => value,
     decode: (text: string) => text,
   });
+}
+
+interface KeptSecret extends KubeObject {
+  content: SystemObject;
+}
+
+/** One Secret by a watch of its own, which a role can allow by its name. */
+export function followSystemSecret({
+  name,
+  ...options
+}: SystemObjectsOptions & { name: string; clock: Clock; logger: Logger }): FollowedObject {
+  const cache = createObjectCache<KeptSecret>({
+    ...options,
+    path: `/api/v1/namespaces/${options.namespace}/secrets`,
+    fieldSelector: `metadata.name=${name}`,
+    keep({ metadata, data = {} }: RawObject) {
+      const { uid, resourceVersion } = metadata;
+      const decoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64')] as const);
+      return {
+        metadata: { name, uid, resourceVersion },
+        content: { data: Object.fromEntries(decoded), resourceVersion },
+      };
+    },
+  });
+  return {
+    start: () => cache.start(),
+    stop: () => cache.stop(),
+    onChange: (callback) => cache.onChange((_name, secret) => callback(secret?.content)),
+  };
 }
 
 class KeyedObjects<V> implements SystemObjects<V> {

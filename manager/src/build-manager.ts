@@ -13,6 +13,7 @@ import type { Kind, SettingsResource } from '@wherry/core/resources/kinds.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
 import { settingValue, type SettingName } from '@wherry/core/settings-definitions.ts';
 import { createInformer, type Informer } from '@wherry/service/informer.ts';
+import type { RingStorage } from '@wherry/service/keys/ring-storage.ts';
 import { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { createKeyAccess, type KeyAccess } from './authentication/key-access.ts';
 import { authenticateBy, buildAccounts, type Accounts } from './accounts.ts';
@@ -24,6 +25,8 @@ import { AuditTrail } from './audit/audit-trail.ts';
 import { KubernetesAudit } from './audit/kubernetes-audit.ts';
 import { followWrites, type OwnWrites } from './audit/own-writes.ts';
 import type { KnowsKey } from './audit/without-keys.ts';
+import { buildEncryptionKeys, type EncryptionKeys, type Leadership } from './encryption-keys/build-encryption-keys.ts';
+import { encryptionKeyRoutes } from './encryption-keys/encryption-key-routes.ts';
 import { eventRoutes } from './events/event-routes.ts';
 import { ResourceEvents } from './events/resource-events.ts';
 import { FileService } from './files/file-service.ts';
@@ -71,7 +74,11 @@ export interface ManagerOptions {
   /** In a cluster, where others write the objects too; none on one machine. */
   objectWrites?: ObjectWrites;
   content: ContentStore;
+  /** The keys of `ring`. */
   keyRing: KeyRing;
+  ring: RingStorage;
+  /** Which of several replicas rotates the keys; absent where there is only one. */
+  leadership?: Leadership;
   /** Filled before the manager starts. */
   referencedSecrets: ReferencedSecrets;
   digestKey: KeyObject;
@@ -103,8 +110,6 @@ export interface ManagerOptions {
   passwordCost?: PasswordCost;
   /** Session cookies are not `Secure`, and are accepted over plain HTTP from anywhere; false by default. */
   allowPlainCookies?: boolean;
-  /** Notifies when the key ring changes. */
-  onKeyRingChange?: (callback: () => void) => () => void;
 }
 
 export interface Manager {
@@ -140,24 +145,30 @@ export function buildManager(options: ManagerOptions): Manager {
 
   const streams = new EventStreams(clock);
   const events = new ResourceEvents({ ...options, informers, functionUrl: functionUrl(options) });
+  const rotation = buildEncryptionKeys({ ...options, store: followed.store, boundedStore: store, settings, trail });
 
   const retentionDays = (): number => metricsDays(settings.get(SETTINGS_NAME));
   const listener = buildListener({
     ...listenerDefaults(options),
-    routes: apiRoutes(options, { store, reader, access, barrier, lock, operator, retentionDays, accounts, events }),
+    routes: apiRoutes(options, {
+      store,
+      reader,
+      access,
+      barrier,
+      lock,
+      operator,
+      retentionDays,
+      accounts,
+      events,
+      rotation,
+    }),
     authenticate: authenticateBy(notingUses(access.authenticate, options), accounts.sessions),
     claimantOf: access.claimantOf,
     auditor: new Auditor(trail, clock, knowsKey),
     streams,
   });
 
-  const stopRetention = settings.onChange((name, object) => {
-    if (name === SETTINGS_NAME) retain(object, options);
-  });
-
-  const stopForgetting = keys.onChange((name, key) => {
-    if (key === undefined) options.keyLedger.forget([name]);
-  });
+  const stopHousekeeping = keepHouse({ settings, keys }, options);
 
   return {
     listener,
@@ -168,12 +179,13 @@ export function buildManager(options: ManagerOptions): Manager {
       retain(settings.get(SETTINGS_NAME), options);
       events.start();
       others?.start();
+      rotation.start();
     },
     endStreams: () => streams.drain(),
     async stop() {
+      await rotation.stop();
       bounded?.stop();
-      stopRetention();
-      stopForgetting();
+      stopHousekeeping();
       access.stop();
       events.stop();
       await others?.stop();
@@ -181,6 +193,22 @@ export function buildManager(options: ManagerOptions): Manager {
       await Promise.all(Object.values(informers).map((informer) => informer.stop()));
     },
   };
+}
+
+/** Follows the settings of retention, and forgets the uses of keys that are gone. Returns how to stop. */
+function keepHouse(
+  { settings, keys }: { settings: Informer<'Settings'>; keys: Informer<'ApiKey'> },
+  options: ManagerOptions,
+): () => void {
+  const stops = [
+    settings.onChange((name, object) => {
+      if (name === SETTINGS_NAME) retain(object, options);
+    }),
+    keys.onChange((name, key) => {
+      if (key === undefined) options.keyLedger.forget([name]);
+    }),
+  ];
+  return () => stops.forEach((stop) => stop());
 }
 
 function listenerDefaults({ clock, logger, metrics, ...given }: ManagerOptions) {
@@ -229,11 +257,12 @@ interface RouteParts {
   retentionDays: () => number;
   accounts: Accounts;
   events: ResourceEvents;
+  rotation: EncryptionKeys;
 }
 
 /** All endpoints with what answers them. */
 function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
-  const { store, reader, access, barrier, lock, operator, retentionDays, accounts } = parts;
+  const { store, reader, access, barrier, lock, operator, retentionDays, accounts, rotation } = parts;
   const { content, keyRing, clock, telemetry, keyLedger, executions } = options;
   const sources = new SourceService({ store, clock });
   const trees = new SourceTrees({ store, content, clock, lock });
@@ -261,6 +290,7 @@ function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
     eventRoutes(parts.events),
     metricRoutes(new MetricService({ store, metrics: executions, clock, retentionDays })),
     settingRoutes(new SettingService({ store, clock, lock, barrier, users: options.users })),
+    encryptionKeyRoutes(rotation.service),
     openapiRoutes(),
   ].flat();
 }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import {
   functionUrlVariable,
   hostVariable,
@@ -7,6 +8,7 @@ import {
   namespaceVariable,
   pathVariable,
   portVariable,
+  releaseNameVariable,
   telemetryMebibytesVariable,
   type LogLevel,
 } from '@wherry/service/config-variables.ts';
@@ -26,7 +28,8 @@ export const managerEnvironment = z.object({
   WHERRY_DATA_DIR: pathVariable.default('/var/lib/wherry'),
   WHERRY_TELEMETRY_MIB: telemetryMebibytesVariable.default(512),
   WHERRY_TLS_DIRECTORY: pathVariable.default('/etc/wherry/tls'),
-  WHERRY_KEYS_DIRECTORY: pathVariable.default('/etc/wherry/keys'),
+  WHERRY_SYSTEM_NAMESPACE: namespaceVariable.default('wherry-system'),
+  WHERRY_NAME: releaseNameVariable.default('wherry'),
   WHERRY_MANAGEMENT_KEY_FILE: pathVariable.optional(),
   WHERRY_SETUP_TOKEN_FILE: pathVariable.optional(),
   ...accountsEnvironment,
@@ -52,14 +55,17 @@ export interface ManagerConfig {
   /** Maximum bytes of the log database. */
   telemetryBytes: number;
   tlsDirectory: string;
-  keysDirectory: string;
+  /** Of the Secret of the encryption keys and of the lease. */
+  systemNamespace: string;
+  /** Prefix of their names. */
+  name: string;
   managementKeyFile: string | undefined;
   setupTokenFile: string | undefined;
   accounts: AccountsConfig;
   lameDuckMs: number;
   logLevel: LogLevel;
-  /** Which pod it is, for its log. */
-  instance: string | undefined;
+  /** Which pod it is. */
+  instance: string;
   trustedProxies: string[];
   /** Undefined: the pod's own service account. */
   kubeconfig: string | undefined;
@@ -78,13 +84,14 @@ export function managerConfig(environment: Record<string, string | undefined> = 
     dataDirectory: set.WHERRY_DATA_DIR,
     telemetryBytes: set.WHERRY_TELEMETRY_MIB * 1024 * 1024,
     tlsDirectory: set.WHERRY_TLS_DIRECTORY,
-    keysDirectory: set.WHERRY_KEYS_DIRECTORY,
+    systemNamespace: set.WHERRY_SYSTEM_NAMESPACE,
+    name: set.WHERRY_NAME,
     managementKeyFile: set.WHERRY_MANAGEMENT_KEY_FILE,
     setupTokenFile: set.WHERRY_SETUP_TOKEN_FILE,
     accounts: accountsConfig(set),
     lameDuckMs: set.WHERRY_LAME_DUCK_SECONDS * 1000,
     logLevel: set.WHERRY_LOG_LEVEL,
-    instance: set.WHERRY_INSTANCE,
+    instance: set.WHERRY_INSTANCE ?? hostname(),
     trustedProxies: set.TRUSTED_PROXIES,
     kubeconfig: set.KUBECONFIG,
   };

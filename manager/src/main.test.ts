@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { createHttpContentStore } from '@wherry/content/http-content-store.ts';
 import { eventually } from '@wherry/testing/eventually.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
@@ -10,8 +8,8 @@ import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.
 import { startFaultProxy, type FaultProxy } from '@wherry/kube/testing/fault-proxy.ts';
 import { installCrds, makeNamespace } from '@wherry/kube/testing/install-crds.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
-import { keyRingOf } from '@wherry/service/keys/keys-json.ts';
-import { MANAGEMENT_KEY, ManagerPlace } from './testing/manager-program.ts';
+import { keyRingOf, newKey, serializeKeysJson, type KeysJson } from '@wherry/service/keys/keys-json.ts';
+import { createKeysSecret, MANAGEMENT_KEY, ManagerPlace, writeKeysSecret } from './testing/manager-program.ts';
 
 const PATH = '/apis/wherry.dev/v1alpha1/namespaces';
 let server: ApiServer;
@@ -19,6 +17,7 @@ let proxy: FaultProxy;
 let kubectl: KubeClient;
 let place: ManagerPlace;
 let namespace: string;
+let keys: KeysJson;
 beforeAll(async () => {
   server = await startApiServer();
   proxy = await startFaultProxy(server);
@@ -33,6 +32,7 @@ afterAll(async () => {
 beforeEach(async () => {
   place = new ManagerPlace();
   namespace = await makeNamespace(kubectl);
+  keys = await createKeysSecret(kubectl, namespace);
 });
 afterEach(async () => {
   for (const lift of outages) lift();
@@ -40,7 +40,13 @@ afterEach(async () => {
 });
 
 const start = (environment: Record<string, string> = {}) =>
-  place.start({ KUBECONFIG: proxy.kubeconfig, WHERRY_NAMESPACE: namespace, ...environment });
+  place.start({
+    KUBECONFIG: proxy.kubeconfig,
+    WHERRY_NAMESPACE: namespace,
+    WHERRY_SYSTEM_NAMESPACE: namespace,
+    ...environment,
+  });
+const writeKeys = (text: string): Promise<unknown> => writeKeysSecret(kubectl, namespace, text);
 const plural: Record<string, string> = {
   Function: 'functions',
   CodeSource: 'codesources',
@@ -205,27 +211,33 @@ describe('the manager as a program on a real API server', () => {
     await start().ready();
   }, 60_000);
 
-  it('E4: names the file of keys that is not good, and shows nothing of it', async () => {
-    writeFileSync(path.join(place.folder, 'keys', 'keys.json'), '{"keys":[{"secret":"canary"');
+  it('E4: is not ready with keys that are damaged, names their Secret, and shows nothing of it', async () => {
+    await writeKeys('{"keys":[{"secret":"canary"');
     const manager = start();
-    expect(await manager.exited).toEqual([1, null]);
-    expect(manager.said).toMatch(/keys\.json is truncated or not JSON/);
+    await manager.ports();
+    await eventually(async () =>
+      expect(await manager.readiness()).toMatch(
+        new RegExp(`The Secret ${namespace}/wherry-encryption-keys \\(keys\\.json\\) is truncated or not JSON: `),
+      ),
+    );
+    expect((await manager.api('GET', '/api/keys')).status).toBe(503);
     expect(manager.said).not.toContain('canary');
+    await writeKeys(serializeKeysJson(keys));
+    await manager.ready();
+    expect((await manager.api('GET', '/api/keys')).status).toBe(200);
   }, 30_000);
 
-  it('takes new encryption keys without a restart: what was sealed with them opens', async () => {
+  it('E5: follows the encryption keys by a watch: what was sealed with new ones opens', async () => {
     const manager = await start().ready();
-    place.rotateKeys();
-    const keyRing = keyRingOf({ keys: place.keys.map((key) => ({ ...key, createdAt: '' })) });
+    const next = { ...keys, current: 2, keys: [...keys.keys, newKey(2, 0)] };
+    await writeKeys(serializeKeysJson(next));
     const owner = { kind: 'ApiKey', metadata: { namespace, name: 'new' } } as const;
     await create('ApiKey', 'new', {
       keyGroup: 'management',
-      value: sealConfidential(keyRing, owner, 'spec.value', 'sealed-with-the-new-key'),
+      value: sealConfidential(keyRingOf(next), owner, 'spec.value', 'sealed-with-the-new-key'),
     });
-    await eventually(
-      async () =>
-        expect((await manager.api('GET', '/api/keys', undefined, 'sealed-with-the-new-key')).status).toBe(200),
-      12_000,
+    await eventually(async () =>
+      expect((await manager.api('GET', '/api/keys', undefined, 'sealed-with-the-new-key')).status).toBe(200),
     );
     expect(manager.said).toContain('"current":2');
   }, 40_000);

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 import {
-  DNS_LABEL,
   feedAddressVariable,
   functionUrlVariable,
   hostVariable,
@@ -10,6 +9,7 @@ import {
   namespaceVariable,
   pathVariable,
   portVariable,
+  releaseNameVariable,
   type LogLevel,
 } from '@wherry/service/config-variables.ts';
 import { loadConfig } from '@wherry/service/config.ts';
@@ -21,7 +21,7 @@ import { z } from 'zod';
 export const operatorEnvironment = z.object({
   WHERRY_NAMESPACE: namespaceVariable.default('wherry-functions'),
   WHERRY_SYSTEM_NAMESPACE: namespaceVariable.default('wherry-system'),
-  WHERRY_NAME: z.string().max(40).regex(DNS_LABEL, 'must be lowercase letters, digits and dashes').default('wherry'),
+  WHERRY_NAME: releaseNameVariable.default('wherry'),
   WHERRY_FUNCTION_URL: functionUrlVariable,
   WHERRY_RUNTIME_IMAGE: z.string('must name the image of function pods').min(1).max(1024),
   WHERRY_RUNTIME_IMAGE_PULL_POLICY: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),

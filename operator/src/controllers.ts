@@ -1,7 +1,14 @@
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
-import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
+import { findCondition } from '@wherry/core/resources/conditions.ts';
+import {
+  displayName,
+  type ApiKeyResource,
+  type CodeSourceResource,
+  type FunctionSecretResource,
+} from '@wherry/core/resources/kinds.ts';
 import { secretOwner, type Caches } from './informers/caches.ts';
 import { onHolderChange } from './informers/on-holder-change.ts';
 import type { TreeCache } from './content/trees.ts';
@@ -22,6 +29,8 @@ export interface ControllerDependencies extends FunctionDependencies {
   reader: ConfidentialReader;
   /** The Secrets that the reader follows. */
   referencedSecrets: ReferencedSecrets;
+  /** The reader's keys. */
+  keyRing: Pick<KeyRing, 'onChange'>;
   keyRecords: KeyRecords;
   routers: RouterFeed;
   undecryptable: Undecryptable;
@@ -184,7 +193,7 @@ function hasOtherCode(last: CodeSourceResource | undefined, source: CodeSourceRe
  * of their value or name.
  */
 function enqueueOthers(
-  { caches, referencedSecrets, routers }: ControllerDependencies,
+  { caches, referencedSecrets, keyRing, routers }: ControllerDependencies,
   { sources, groups, keys, secrets, settings }: All,
 ): (() => void)[] {
   const enqueue = (owner: string): void => caches.secretsByOwner.names(owner).forEach(secrets.enqueue);
@@ -202,11 +211,27 @@ function enqueueOthers(
     caches.functions.onChange((name) => enqueue(secretOwner({ scope: 'function', function: name }))),
     caches.groups.onChange((name) => enqueue(secretOwner({ scope: 'group', keyGroup: name }))),
     caches.keys.onChange((name) => enqueue(secretOwner({ scope: 'key', apiKey: name }))),
+    keyRing.onChange(() => {
+      for (const [of, cache] of [
+        [sources, caches.sources],
+        [keys, caches.keys],
+        [secrets, caches.secrets],
+      ] as const)
+        cache
+          .list()
+          .filter(isDegraded)
+          .forEach(({ metadata }) => of.enqueue(metadata.name));
+    }),
     referencedSecrets.onChange((secret) => {
       caches.keysByReference.names(secret).forEach(keys.enqueue);
       caches.secretsByReference.names(secret).forEach(secrets.enqueue);
     }),
   ];
+}
+
+/** It has a value that did not decrypt, which it may do with other keys. */
+function isDegraded({ status }: CodeSourceResource | ApiKeyResource | FunctionSecretResource): boolean {
+  return findCondition(status.conditions, 'Degraded') !== undefined;
 }
 
 /**

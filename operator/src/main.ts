@@ -62,6 +62,7 @@ async function clusterPorts(config: OperatorConfig, logger: Logger, metrics: Met
   return {
     store: cluster.store(),
     systemSecrets: cluster.systemSecrets(systemNamespace),
+    followSystemSecret: (secret) => cluster.followSystemSecret(systemNamespace, secret),
     configMaps: cluster.configMaps(),
     referencedSecrets: cluster.referencedSecrets(),
     events: cluster.events(`${name}-operator`),

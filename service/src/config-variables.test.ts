@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as variables from './config-variables.ts';
 import { loadConfig } from './config.ts';
 
-type Name = Exclude<keyof typeof variables, 'DNS_LABEL'>;
+type Name = keyof typeof variables;
 
 /** How a program that reads the variable `V` takes the text. */
 const take = (name: Name, text: string): unknown => {
@@ -21,6 +21,7 @@ describe('the variables that programs share', () => {
     ['telemetryMebibytesVariable', '16', 16],
     ['logLevelVariable', 'silent', 'silent'],
     ['namespaceVariable', 'wherry-system', 'wherry-system'],
+    ['releaseNameVariable', 'wherry-2', 'wherry-2'],
   ])('%s takes %s', (name, text, value) => {
     expect(take(name, text)).toBe(value);
   });
@@ -36,6 +37,7 @@ describe('the variables that programs share', () => {
     ['lameDuckSecondsVariable', 'some', 'must be a number of seconds'],
     ['telemetryMebibytesVariable', '15', 'must be at least 16'],
     ['namespaceVariable', 'Wherry', 'must be the name of a namespace'],
+    ['releaseNameVariable', 'wherry_2', 'must be lowercase letters, digits and dashes'],
   ])('%s refuses %s', (name, text, problem) => {
     expect(() => take(name, text)).toThrow(`The configuration is not valid: V: ${problem}`);
   });

@@ -44,5 +44,7 @@ export type LogLevel = z.infer<typeof logLevelVariable>;
 export const instanceVariable = z.string().max(253);
 
 /** What Kubernetes takes as the name of a namespace, among others. */
-export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+/** Prefix of the names of a release's objects. */
+export const releaseNameVariable = z.string().max(40).regex(DNS_LABEL, 'must be lowercase letters, digits and dashes');
 export const namespaceVariable = z.string().regex(DNS_LABEL, 'must be the name of a namespace');

@@ -66,6 +66,21 @@ export function confidentialValues<K extends Kind>(
   });
 }
 
+/** A copy of the object whose field holds this value. The field must be there. */
+export function withConfidential<K extends Kind>(
+  resource: Resource<K>,
+  field: ConfidentialField<K>,
+  value: Confidential,
+): Resource<K> {
+  const copy = structuredClone(resource);
+  const path = field.split('.');
+  const owner = step(copy, path.slice(0, -1));
+  const last = path.at(-1);
+  if (owner === undefined || last === undefined) throw new Error(`${field} is not in the object`);
+  owner[last] = value as unknown as Node;
+  return copy;
+}
+
 function fieldsOf<K extends Kind>(kind: K): readonly ConfidentialField<K>[] {
   return CONFIDENTIAL_FIELDS[kind];
 }

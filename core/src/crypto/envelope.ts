@@ -76,6 +76,14 @@ export function open(keyRing: KeyRing, binding: EnvelopeBinding, envelope: strin
   return plaintext.toString('utf8');
 }
 
+/**
+ * The key version that an envelope needs.
+ * @throws EnvelopeError for what is not an envelope of this format.
+ */
+export function envelopeVersion(envelope: string): number {
+  return decode(envelope).readUInt32BE();
+}
+
 function decode(envelope: string): Buffer {
   if (!envelope.startsWith(PREFIX)) {
     const known = /^wherry\d+\./.test(envelope);

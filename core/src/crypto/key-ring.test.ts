@@ -15,6 +15,15 @@ describe('createKeyRing', () => {
     expect(ring.get(2)).toBeUndefined();
   });
 
+  it('E5: seals with the version that is named as the current one, and knows the higher ones too', () => {
+    const keys = [1, 2, 3].map((version) => ({ version, secret: secret(version) }));
+    const ring = createKeyRing(keys, 2);
+    expect(ring.current()).toMatchObject({ version: 2 });
+    expect(ring.current().key.export()).toEqual(Buffer.from(secret(2)));
+    expect(ring.get(3)?.export()).toEqual(Buffer.from(secret(3)));
+    expect(() => createKeyRing(keys, 4)).toThrow('version 4) must be in the ring');
+  });
+
   it('keeps its keys when the caller wipes the bytes that it read', () => {
     const bytes = secret(5);
     const ring = createKeyRing([{ version: 1, secret: bytes }]);

@@ -4,6 +4,15 @@ export interface SystemObject<T = Buffer> {
   resourceVersion: string;
 }
 
+/** One of them, kept current by a watch that survives every error. */
+export interface FollowedObject<T = Buffer> {
+  /** Calls back with the first state and after each change; undefined when it was deleted. Returns how to stop. */
+  onChange(callback: (object: SystemObject<T> | undefined) => void): () => void;
+  /** Resolves when the first state is there. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
 /**
  * Wherry's own Secrets (of bytes) or ConfigMaps (of text) of one namespace, by name. Every method rejects with a
  * DomainError.

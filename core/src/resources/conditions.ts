@@ -9,6 +9,7 @@ export const CONDITION_TYPES = [
   'CodeReady',
   'Available',
   'Syncing',
+  'Degraded',
 ] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
@@ -125,7 +126,7 @@ const MESSAGE_LIMIT = 4096;
 
 /**
  * Puts decisions into a list of conditions; `lastTransitionTime` moves only where `status` does. With `Ready` come
- * `Reconciling` and `Stalled`, which are there only while they are true.
+ * `Reconciling`, `Stalled` and `Degraded`, which are there only while they are true.
  * @returns the same array when nothing differs, so that nothing is written.
  */
 export function setConditions(
@@ -136,7 +137,7 @@ export function setConditions(
   const before = current ?? [];
   const ready = decisions.find(({ type }) => type === 'Ready');
   const all = ready === undefined ? decisions : [...decisions, ...progressOf(ready)];
-  const replaced: string[] = [...all.map(({ type }) => type), ...(ready === undefined ? [] : PROGRESS)];
+  const replaced: string[] = [...all.map(({ type }) => type), ...(ready === undefined ? [] : WITH_READY)];
   const kept = before.filter(({ type }) => !replaced.includes(type));
   const next = all.map((decision) => transition(findCondition(before, decision.type), decision, at));
   const changed = kept.length + next.length !== before.length || next.some((condition) => !before.includes(condition));
@@ -144,6 +145,13 @@ export function setConditions(
 }
 
 const PROGRESS = ['Reconciling', 'Stalled'] as const satisfies ConditionType[];
+const WITH_READY: ConditionType[] = [...PROGRESS, 'Degraded'];
+
+/** An object with a value that does not decrypt (E6), whatever else is to be said of it. */
+export function degraded(problem: Pick<ConditionDecision, 'reason' | 'message'> | undefined): ConditionDecision[] {
+  if (problem?.reason !== 'DecryptionFailed') return [];
+  return [{ type: 'Degraded', status: 'True', ...problem }];
+}
 
 /** Which of the two goes with a reason of `Ready`; undefined for neither, since everything is as desired. */
 export function progressType(reason: Reason): (typeof PROGRESS)[number] | undefined {

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -11,6 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { serializeKeysJson, type KeyFile } from '@wherry/service/keys/keys-json.ts';
+import { keyRingOver } from '@wherry/service/keys/ring-storage.ts';
+import { activate, beginRotation, conclude } from '@wherry/service/keys/ring-transitions.ts';
 import { loadKeyFile } from './key-file.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 
@@ -25,8 +28,11 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const clock = { now: () => Date.UTC(2026, 10, 21) };
-const logger = { warn: (fields: object) => void warnings.push(fields) };
-const load = (create = false) => loadKeyFile(file, { create, clock, logger });
+const logger = { warn: (fields: object) => void warnings.push(fields), error: () => undefined };
+function load(create = false) {
+  const { ring, digestKey } = loadKeyFile(file, { create, clock, logger });
+  return { ring, keyRing: keyRingOver(ring), digestKey };
+}
 const stored = () => JSON.parse(readFileSync(file, 'utf8')) as KeyFile;
 
 const secret = (byte: number) => Buffer.alloc(32, byte).toString('base64');
@@ -93,14 +99,13 @@ describe('loadKeyFile', () => {
     expect(second.keyRing.current().key.equals(first.keyRing.current().key)).toBe(false);
   });
 
-  it('reads every version of the ring; the highest is current', () => {
+  it('reads every version of the ring, and which is current', () => {
     writeFileSync(file, serializeKeysJson(sample()), { mode: 0o600 });
-    const { keyRing, digestKey, versions } = load();
+    const { keyRing, digestKey } = load();
     expect(keyRing.current().version).toBe(2);
     expect(keyRing.get(1)?.export()).toEqual(Buffer.alloc(32, 1));
     expect(keyRing.get(2)?.export()).toEqual(Buffer.alloc(32, 2));
     expect(digestKey.export()).toEqual(Buffer.alloc(32, 3));
-    expect(versions.map((version) => version.version)).toEqual([1, 2]);
   });
 
   it('E4: refuses a missing file beside a database, and does not make one', () => {
@@ -121,7 +126,10 @@ describe('loadKeyFile', () => {
     ['with a key that is not base64', JSON.stringify(sample({ digestKey: '!'.repeat(44) }))],
     ['without the digest key', JSON.stringify(sample({ digestKey: undefined }))],
     ['whose current version it does not hold', JSON.stringify(sample({ current: 3 }))],
-    ['whose current version is not the highest', JSON.stringify(sample({ current: 1 }))],
+    [
+      'whose current version is retired',
+      JSON.stringify(sample({ keys: sample().keys.map((key) => ({ ...key, retiredAt: key.createdAt })) })),
+    ],
     ['with a version twice', JSON.stringify(sample({ keys: [sample().keys[1], sample().keys[1]] }))],
     ['of another format', JSON.stringify(sample({ format: 2 }))],
     ['with an unknown field', JSON.stringify(sample({ extra: 1 }))],
@@ -148,5 +156,48 @@ describe('loadKeyFile', () => {
     load();
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(warnings).toEqual([{ file, mode: '644' }]);
+  });
+});
+
+describe('the ring in the key file', () => {
+  const now = clock.now();
+
+  it('E5: is changed in one step that the next start reads, with the digest key as it was', async () => {
+    const { ring, keyRing, digestKey } = load(true);
+    const seen: number[] = [];
+    keyRing.onChange(() => seen.push(keyRing.current().version));
+    await ring.change((state) => beginRotation(state, now));
+    expect([keyRing.current().version, keyRing.get(2)?.export().length]).toEqual([1, 32]);
+    expect(load().ring.ring()).toEqual(ring.ring());
+    await ring.change((state) => activate(state, now));
+    await ring.change((state) => conclude(state, now, { processed: 0, total: 0, failed: 0 }));
+    expect(seen).toEqual([1, 2]);
+    const again = load();
+    expect(again.ring.ring()).toEqual(ring.ring());
+    expect(again.keyRing.current().key.equals(keyRing.current().key)).toBe(true);
+    expect(again.digestKey.equals(digestKey)).toBe(true);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(['keys.json']);
+  });
+
+  it('writes nothing where nothing changes, and keeps the old state where the decision throws', async () => {
+    const { ring } = load(true);
+    const text = readFileSync(file, 'utf8');
+    const { ino } = statSync(file);
+    await ring.change((state) => state);
+    const begun = await ring.change((state) => beginRotation(state, now));
+    expect(statSync(file).ino).not.toBe(ino);
+    await expect(ring.change((state) => beginRotation(state, now))).rejects.toMatchObject({ code: 'conflict' });
+    expect(ring.ring()).toBe(begun);
+    expect(readFileSync(file, 'utf8')).not.toBe(text);
+  });
+
+  it('is as it was where the file cannot be written', async () => {
+    const { ring } = load(true);
+    const before = ring.ring();
+    mkdirSync(`${file}.tmp`);
+    await expect(ring.change((state) => beginRotation(state, now))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(ring.ring()).toBe(before);
+    expect(load().ring.ring()).toEqual(before);
   });
 });

@@ -2,26 +2,26 @@ import type { KeyObject } from 'node:crypto';
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { createDigestKey } from '@wherry/core/crypto/key-digest.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
+import { DomainError } from '@wherry/core/errors.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import {
   keyFileSchema,
-  keyRingOf,
   newKey,
   newKeySecret,
   parseKeysJson,
   serializeKeysJson,
   type KeyFile,
 } from '@wherry/service/keys/keys-json.ts';
+import type { RingStorage } from '@wherry/service/keys/ring-storage.ts';
+import type { Ring } from '@wherry/service/keys/ring-transitions.ts';
+import { Listeners } from '@wherry/service/listeners.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import { codeOf, reasonOf } from './error-facts.ts';
 import { writeDurably } from './write-durably.ts';
 
 interface LoadedKeys {
-  keyRing: KeyRing;
+  ring: RingStorage;
   digestKey: KeyObject;
-  /** The versions of the ring, with the time of their making (RFC 3339). */
-  versions: { version: number; createdAt: string }[];
 }
 
 /**
@@ -32,7 +32,7 @@ interface LoadedKeys {
  */
 export function loadKeyFile(
   file: string,
-  { create, clock, logger }: { create: boolean; clock: Pick<Clock, 'now'>; logger: Pick<Logger, 'warn'> },
+  { create, clock, logger }: { create: boolean; clock: Pick<Clock, 'now'>; logger: Pick<Logger, 'warn' | 'error'> },
 ): LoadedKeys {
   let text = readIfThere(file);
   if (text === undefined) {
@@ -42,7 +42,8 @@ export function loadKeyFile(
     writeDurably(file, text);
   }
   makePrivate(file, logger);
-  return load(parseKeysJson(text, keyFileSchema, { name: `The key file ${file}`, remedy: RESTORE }));
+  const keys = parse(file, text);
+  return { ring: new FileRing(file, keys, logger), digestKey: createDigestKey(Buffer.from(keys.digestKey, 'base64')) };
 }
 
 const RESTORE = 'restore it from a backup (to start over, move the whole data directory away)';
@@ -74,10 +75,50 @@ function makePrivate(file: string, logger: Pick<Logger, 'warn'>): void {
   logger.warn({ file, mode: mode.toString(8) }, 'the key file was accessible to other users and is now private (0600)');
 }
 
-function load(keyFile: KeyFile): LoadedKeys {
-  return {
-    keyRing: keyRingOf(keyFile),
-    digestKey: createDigestKey(Buffer.from(keyFile.digestKey, 'base64')),
-    versions: keyFile.keys.map(({ version, createdAt }) => ({ version, createdAt })),
-  };
+function parse(file: string, text: string): KeyFile {
+  return parseKeysJson(text, keyFileSchema, { name: `The key file ${file}`, remedy: RESTORE });
+}
+
+/** The master encryption keys in the key file, which this process alone writes: it holds the data directory. */
+class FileRing implements RingStorage {
+  readonly #file: string;
+  readonly #listeners: Listeners<[]>;
+  #keys: KeyFile;
+
+  constructor(file: string, keys: KeyFile, logger: Pick<Logger, 'error'>) {
+    this.#file = file;
+    this.#keys = keys;
+    this.#listeners = new Listeners((error) => logger.error({ err: error }, 'a handler for new encryption keys threw'));
+  }
+
+  ring(): Ring {
+    return this.#keys;
+  }
+
+  /** Nothing is awaited between reading and writing. */
+  async change(decide: (ring: Ring) => Ring): Promise<Ring> {
+    const { digestKey } = this.#keys;
+    const next = decide(this.#keys);
+    if (next === this.#keys) return next;
+    const keys = keyFileSchema.parse({ ...next, digestKey });
+    try {
+      writeDurably(this.#file, serializeKeysJson(keys));
+    } catch (error) {
+      throw new DomainError(
+        'unavailable',
+        `The key file cannot be written (${reasonOf(error)}): free some space on the disk of the data directory, then try again.`,
+      );
+    }
+    this.#keys = keys;
+    this.#listeners.notify();
+    return keys;
+  }
+
+  onChange(callback: () => void): () => void {
+    return this.#listeners.add(callback);
+  }
+
+  missed(): void {
+    // No other program adds a key.
+  }
 }

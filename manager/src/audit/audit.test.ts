@@ -154,7 +154,7 @@ describe('audit records (M9)', () => {
       expect([operationId, audit !== undefined]).toEqual([operationId, method !== 'get' || givesValues]);
       if (audit !== undefined)
         expect(audit.action).toMatch(
-          /^(function|source|file|key-group|key|secret|settings|logs|user|session)\.[a-z]+(-[a-z]+)?$/,
+          /^(function|source|file|key-group|key|secret|settings|logs|user|session|encryption-key)\.[a-z]+(-[a-z]+)?$/,
         );
       if (givesValues) expect(audit?.flag).toBe('includeValues');
     }

@@ -3,7 +3,7 @@ import { connectKube, type KubeClient, type KubeRequest } from '@wherry/kube/cli
 import { startApiServer, type ApiServer } from '@wherry/kube/testing/api-server.ts';
 import { installCrds, makeNamespace } from '@wherry/kube/testing/install-crds.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
-import { ManagerPlace } from '../testing/manager-program.ts';
+import { createKeysSecret, ManagerPlace } from '../testing/manager-program.ts';
 import type { AuditPage, AuditRecordView } from './audit-schemas.ts';
 
 type Program = ReturnType<ManagerPlace['start']>;
@@ -25,11 +25,14 @@ afterAll(async () => {
 beforeEach(async () => {
   place = new ManagerPlace();
   namespace = await makeNamespace(client);
+  await createKeysSecret(client, namespace);
 });
 afterEach(() => place.remove());
 
 const start = (): Promise<Program> =>
-  place.start({ KUBECONFIG: server.kubeconfig, WHERRY_NAMESPACE: namespace }).ready();
+  place
+    .start({ KUBECONFIG: server.kubeconfig, WHERRY_NAMESPACE: namespace, WHERRY_SYSTEM_NAMESPACE: namespace })
+    .ready();
 
 /** A request as kubectl sends it; `manager` is what it calls itself. */
 const kubectl = (manager: string, request: Omit<KubeRequest, 'path'> & { path: string }): Promise<unknown> =>

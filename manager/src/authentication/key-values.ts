@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { ConfidentialField } from '@wherry/core/confidential/confidential-fields.ts';
 import { keyDigest } from '@wherry/core/crypto/key-digest.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
@@ -12,8 +13,8 @@ export interface KeyValuesOptions {
   reader: ConfidentialReader;
   /** The Secrets that the reader follows. */
   referencedSecrets: ReferencedSecrets;
-  /** Notifies when the key ring changes: what could not be decrypted before may be now. */
-  onKeyRingChange?: (callback: () => void) => () => void;
+  /** When it changes, what could not be decrypted before may be now. */
+  keyRing: Pick<KeyRing, 'onChange'>;
   digestKey: KeyObject;
   logger: Logger;
 }
@@ -83,12 +84,12 @@ export function followKeyValues(options: KeyValuesOptions): KeyValues {
   }
 
   learnAll();
-  const stops = [keys.onChange(learn), referencedSecrets.onChange(learnAgain), options.onKeyRingChange?.(learnAll)];
+  const stops = [keys.onChange(learn), referencedSecrets.onChange(learnAgain), options.keyRing.onChange(learnAll)];
 
   return {
     digestOf: (id) => known.get(id)?.digests[0],
     idsOf: (digest) => [...(idsBy.get(digest) ?? [])],
-    stop: () => stops.forEach((stop) => stop?.()),
+    stop: () => stops.forEach((stop) => stop()),
   };
 }
 

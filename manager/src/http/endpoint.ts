@@ -83,10 +83,12 @@ type Endpoint<
   /** A browser uses it before it has a session: no page of another origin may (M4). */
   isForBrowsers?: boolean;
   query?: Q;
+  /** Request headers that it reads, with what they do. */
+  headers?: Readonly<Record<string, string>>;
   body?: RequestBody<B>;
   status: 200 | 201 | 204 | 302;
-  /** A second good status: a PUT that creates or replaces. */
-  otherStatus?: 200 | 201 | 304;
+  /** A second good status: a PUT that creates or replaces, a POST that need not wait. */
+  otherStatus?: 200 | 201 | 202 | 304;
   reply: ReplyBody<R>;
   /** Beside those that every endpoint may answer. */
   errors: readonly ErrorCode[];

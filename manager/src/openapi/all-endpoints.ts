@@ -1,6 +1,7 @@
 import { auditEndpoints } from '../audit/audit-endpoints.ts';
 import { eventEndpoints } from '../events/event-endpoints.ts';
 import type { AnyEndpoint } from '../http/endpoint.ts';
+import { encryptionKeyEndpoints } from '../encryption-keys/encryption-key-endpoints.ts';
 import { fileEndpoints } from '../files/file-endpoints.ts';
 import { functionEndpoints } from '../functions/function-endpoints.ts';
 import { keyGroupEndpoints } from '../key-groups/key-group-endpoints.ts';
@@ -29,5 +30,6 @@ export const ALL_ENDPOINTS: readonly AnyEndpoint[] = [
   auditEndpoints,
   eventEndpoints,
   settingEndpoints,
+  encryptionKeyEndpoints,
   openapiEndpoints,
 ].flatMap((endpoints) => Object.values<AnyEndpoint>(endpoints));

@@ -82,6 +82,7 @@ function operation(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
       ...pathParameters(endpoint, schemas),
       ...queryParameters(endpoint, schemas),
       ...(endpoint.reply.events === undefined ? [] : [LAST_EVENT_ID]),
+      ...headerParameters(endpoint),
     ],
     ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, schemas) }),
     responses: { ...goodAnswers(endpoint, schemas), ...errorAnswers(endpoint) },
@@ -136,6 +137,16 @@ function queryParameters(endpoint: AnyEndpoint, schemas: JsonSchemas): Json[] {
   );
 }
 
+function headerParameters({ headers = {} }: AnyEndpoint): Json[] {
+  return Object.entries(headers).map(([name, description]) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  }));
+}
+
 function requestBody(body: NonNullable<AnyEndpoint['body']>, schemas: JsonSchemas): Json {
   if (body.kind === 'stream') {
     return {
@@ -150,6 +161,12 @@ function requestBody(body: NonNullable<AnyEndpoint['body']>, schemas: JsonSchema
     required: true,
     content: { 'application/json': { schema: schemas.ofBody(body.schema as z.ZodType, body.readOnly ?? []) } },
   };
+}
+
+function otherAnswer({ otherStatus }: AnyEndpoint, good: Json): Json {
+  if (otherStatus === undefined) return {};
+  if (otherStatus === 304) return { 304: { description: 'Not changed since If-None-Match' } };
+  return { [otherStatus]: otherStatus === 202 ? { ...good, description: 'Begun' } : good };
 }
 
 function goodAnswers(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
@@ -169,8 +186,7 @@ function goodAnswers(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
     ...(Object.keys(content).length === 0 ? {} : { content }),
     ...(links === undefined ? {} : { links }),
   };
-  const other = endpoint.otherStatus === 304 ? { description: 'Not changed since If-None-Match' } : good;
-  return { [endpoint.status]: good, ...(endpoint.otherStatus === undefined ? {} : { [endpoint.otherStatus]: other }) };
+  return { [endpoint.status]: good, ...otherAnswer(endpoint, good) };
 }
 
 /** The media type is text; the schema of an event's data stands beside it, as OpenAPI 3.2 does. */

@@ -7,6 +7,9 @@ import { setupTokenSchema } from '@wherry/core/crypto/setup-token.ts';
 import { DomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Metrics } from '@wherry/core/ports/metrics.ts';
+import { FollowedRing } from '@wherry/service/keys/followed-ring.ts';
+import { keyRingOver } from '@wherry/service/keys/ring-storage.ts';
 import { createProgramMetrics } from '@wherry/service/metrics.ts';
 import { drainServer } from '@wherry/service/drain-server.ts';
 import { listenOrFail } from '@wherry/service/listen-or-fail.ts';
@@ -27,14 +30,13 @@ import { beginWork } from './begin-work.ts';
 import type { Cluster } from './cluster.ts';
 import { exposeDisk } from './disk-metrics.ts';
 import { takeDataDirectory } from './data-directory.ts';
-import { watchKeyDirectory, type KeyDirectory } from './key-directory.ts';
 import { openUserStore } from '../users/open-user-store.ts';
 import { readMountedText } from './read-mounted-text.ts';
 
 interface StartManagerOptions {
   config: ManagerConfig;
   /** It sends nothing yet. */
-  connect: () => Promise<Cluster>;
+  connect: (metrics: Metrics) => Promise<Cluster>;
   clock: Clock;
   logger: Logger;
 }
@@ -81,8 +83,6 @@ async function compose(
   parts.defer(() => ops.close());
   const managementKey = await readMountedText('WHERRY_MANAGEMENT_KEY_FILE', config.managementKeyFile, keyValueSchema);
   const setupToken = await readMountedText('WHERRY_SETUP_TOKEN_FILE', config.setupTokenFile, setupTokenSchema);
-  const keys = await watchKeyDirectory({ directory: config.keysDirectory, clock, logger });
-  parts.defer(() => keys.stop());
   const tls = await watchTlsFiles({ directory: config.tlsDirectory, clock, logger });
   parts.defer(() => tls.stop());
   exposeDisk(metrics, config.dataDirectory);
@@ -90,7 +90,10 @@ async function compose(
     { directory: config.dataDirectory, maxBytes: config.telemetryBytes, clock, logger, metrics },
     parts,
   );
-  const cluster = await open(connect, parts);
+  const cluster = await open(() => connect(metrics), parts);
+  const ring = followRing(cluster, { config, clock, logger });
+  parts.defer(() => ring.stop());
+  parts.defer(() => cluster.election.stop());
   const internal = await listenInternal({
     listener: buildInternalListener({ ...stores, logger }),
     tls,
@@ -99,25 +102,17 @@ async function compose(
     logger,
   });
   parts.defer(() => internal.close());
-  const manager = managerOf({ ...cluster, ...stores, setupToken, clock, logger, metrics }, keys, config);
+  const manager = managerOf(
+    { ...cluster, ...stores, setupToken, ring, leadership: cluster.election, clock, logger, metrics },
+    config,
+  );
   parts.defer(() => manager.stop());
   const management = await listenManagement(whenReady(state, manager.listener), config, clock);
   parts.defer(() => management.close());
   parts.defer(() => manager.endStreams());
   const stopping = new AbortController();
-  beginWork(
-    {
-      cluster,
-      manager,
-      audit: stores.audit,
-      keyRing: keys.keyRing,
-      managementKey,
-      clock,
-      logger,
-      signal: stopping.signal,
-    },
-    state,
-  );
+  const { signal } = stopping;
+  beginWork({ cluster, manager, audit: stores.audit, ring, managementKey, clock, logger, signal }, state);
   logger.info({ management: management.port, internal: internal.port, ops: ops.port }, 'the manager is listening');
   return {
     ports: { management: management.port, internal: internal.port, ops: ops.port },
@@ -136,6 +131,8 @@ function managerOf(
     | 'store'
     | 'objectWrites'
     | 'referencedSecrets'
+    | 'ring'
+    | 'leadership'
     | 'telemetry'
     | 'keyLedger'
     | 'executions'
@@ -147,13 +144,11 @@ function managerOf(
     | 'logger'
     | 'metrics'
   >,
-  keys: KeyDirectory,
   { functionUrl, trustedProxies, accounts }: ManagerConfig,
 ): Manager {
   return buildManager({
     ...ports,
-    keyRing: keys.keyRing,
-    onKeyRingChange: (callback) => keys.onChange(callback),
+    keyRing: keyRingOver(ports.ring),
     // Nothing else computes these digests: they live as long as this process.
     digestKey: createDigestKey(randomBytes(32)),
     functionUrl,
@@ -164,7 +159,23 @@ function managerOf(
   });
 }
 
-async function open(connect: StartManagerOptions['connect'], parts: AsyncDisposableStack): Promise<Cluster> {
+function followRing(
+  { systemSecrets, encryptionKeys }: Cluster,
+  { config, clock, logger }: Pick<StartManagerOptions, 'config' | 'clock' | 'logger'>,
+): FollowedRing {
+  const { name, systemNamespace, instance } = config;
+  return new FollowedRing({
+    secrets: systemSecrets,
+    followed: encryptionKeys,
+    name: `${name}-encryption-keys`,
+    systemNamespace,
+    reader: instance,
+    clock,
+    logger,
+  });
+}
+
+async function open(connect: () => Promise<Cluster>, parts: AsyncDisposableStack): Promise<Cluster> {
   const cluster = await connect();
   parts.defer(() => cluster.close());
   parts.defer(() => cluster.referencedSecrets.stop());

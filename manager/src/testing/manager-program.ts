@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { newKey, serializeKeysJson } from '@wherry/service/keys/keys-json.ts';
+import { newKey, serializeKeysJson, type KeysJson } from '@wherry/service/keys/keys-json.ts';
 import { TestAuthority, writeTlsFiles } from '@wherry/service/testing/test-certificates.ts';
 import type { TlsMaterial } from '@wherry/service/tls/tls-files.ts';
 
@@ -16,29 +16,43 @@ interface Answer {
   body: unknown;
 }
 
-/** What lies in the folders that a manager's pod mounts, and how to start the program with them. */
+/** As much of `@wherry/kube`'s client as is needed here. */
+interface Api {
+  request<T>(request: { method: 'POST' | 'PATCH'; path: string; body?: object; contentType?: string }): Promise<T>;
+}
+
+const KEYS = 'wherry-encryption-keys';
+
+/** The Secret of the encryption keys, as an operator makes it. */
+export async function createKeysSecret(api: Api, namespace: string): Promise<KeysJson> {
+  const keys: KeysJson = { format: 1, current: 1, keys: [newKey(1, Date.now())] };
+  const stringData = { 'keys.json': serializeKeysJson(keys) };
+  const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name: KEYS }, stringData };
+  await api.request({ method: 'POST', path: `/api/v1/namespaces/${namespace}/secrets`, body });
+  return keys;
+}
+
+/** As a person with kubectl, or another replica, does. */
+export function writeKeysSecret(api: Api, namespace: string, text: string): Promise<unknown> {
+  return api.request({
+    method: 'PATCH',
+    path: `/api/v1/namespaces/${namespace}/secrets/${KEYS}`,
+    contentType: 'application/merge-patch+json',
+    body: { stringData: { 'keys.json': text } },
+  });
+}
+
+/** What lies in the folders that a manager's pod mounts, and how to start the program with them. Its own place each. */
 export class ManagerPlace {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'wherry-manager-'));
   readonly authority = new TestAuthority();
   readonly operator: TlsMaterial = this.authority.issue('operator');
-  readonly #keys = [newKey(1, 0)];
   readonly #running = new Set<ManagerProgram>();
 
   constructor() {
-    for (const name of ['tls', 'keys', 'data']) mkdirSync(path.join(this.folder, name));
+    for (const name of ['tls', 'data']) mkdirSync(path.join(this.folder, name));
     writeTlsFiles(path.join(this.folder, 'tls'), this.authority.issue('manager', ['127.0.0.1', 'localhost']));
     writeFileSync(path.join(this.folder, 'management-key'), `${MANAGEMENT_KEY}\n`);
-    this.#writeKeys();
-  }
-
-  get keys(): { version: number; secret: string }[] {
-    return this.#keys;
-  }
-
-  /** Adds a version, as a rotation does. */
-  rotateKeys(): void {
-    this.#keys.push(newKey(this.#keys.length + 1, 0));
-    this.#writeKeys();
   }
 
   start(environment: Record<string, string>): ManagerProgram {
@@ -51,7 +65,6 @@ export class ManagerPlace {
       WHERRY_FUNCTION_URL: 'http://functions.test',
       WHERRY_DATA_DIR: at('data'),
       WHERRY_TLS_DIRECTORY: at('tls'),
-      WHERRY_KEYS_DIRECTORY: at('keys'),
       WHERRY_MANAGEMENT_KEY_FILE: at('management-key'),
       WHERRY_LAME_DUCK_SECONDS: '0',
       ...environment,
@@ -69,14 +82,6 @@ export class ManagerPlace {
     await this.stop();
     this.authority.remove();
     rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  #writeKeys(): void {
-    const current = this.#keys.length;
-    writeFileSync(
-      path.join(this.folder, 'keys', 'keys.json'),
-      serializeKeysJson({ format: 1, current, keys: this.#keys }),
-    );
   }
 }
 

@@ -6,7 +6,10 @@ import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import { FakeReferencedSecrets } from '@wherry/testing/fakes/fake-referenced-secrets.ts';
 import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
-import { testDigestKey, testKeyRing } from '@wherry/testing/test-key-ring.ts';
+import { testDigestKey } from '@wherry/testing/test-key-ring.ts';
+import { keyRingOver } from '@wherry/service/keys/ring-storage.ts';
+import { MemoryRing } from '@wherry/service/testing/memory-ring.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { StoredAuditRecord } from '../audit/audit-record.ts';
 import { buildManager, type ManagerOptions } from '../build-manager.ts';
 import { ensureFirstStart } from '../first-start/ensure-first-start.ts';
@@ -30,6 +33,9 @@ export const CHEAP = { memoryKib: 8, passes: 1 };
 /** A manager on fakes of the stores, a real telemetry database and a real socket. */
 export interface TestManager {
   store: FakeResourceStore;
+  ring: MemoryRing;
+  keyRing: KeyRing;
+  metrics: FakeMetrics;
   content: FakeContentStore;
   referencedSecrets: FakeReferencedSecrets;
   clock: FakeClock;
@@ -45,13 +51,24 @@ export interface TestManager {
   stop(): Promise<void>;
 }
 
-export async function startTestManager(overrides: Partial<ManagerOptions> = {}): Promise<TestManager> {
+function fakePorts() {
   const clock = new FakeClock();
-  const store = new FakeResourceStore({ clock });
-  const content = new FakeContentStore({ clock });
-  const logger = new FakeLogger();
-  const keyRing = testKeyRing();
-  const referencedSecrets = new FakeReferencedSecrets();
+  const ring = new MemoryRing(clock);
+  return {
+    clock,
+    ring,
+    keyRing: keyRingOver(ring),
+    store: new FakeResourceStore({ clock }),
+    content: new FakeContentStore({ clock }),
+    logger: new FakeLogger(),
+    metrics: new FakeMetrics(),
+    referencedSecrets: new FakeReferencedSecrets(),
+  };
+}
+
+export async function startTestManager(overrides: Partial<ManagerOptions> = {}): Promise<TestManager> {
+  const fakes = fakePorts();
+  const { clock, store, logger, keyRing } = fakes;
   const telemetry = await openTelemetryStore({ file: ':memory:', maxBytes: 64 * 1024 * 1024, clock, logger });
   const keyLedger = await openKeyLedger({ store: telemetry, clock, logger });
   const executions = await openMetricStore({ file: ':memory:', clock, logger });
@@ -59,17 +76,11 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const users = overrides.users ?? inProcessUserStore();
   await ensureFirstStart({ store, audit, keyRing, clock, managementKey: KEY });
   const manager = buildManager({
-    store,
-    content,
-    keyRing,
-    referencedSecrets,
+    ...fakes,
     digestKey: testDigestKey(),
     telemetry,
     keyLedger,
     executions,
-    clock,
-    logger,
-    metrics: new FakeMetrics(),
     functionUrl: 'http://functions.test:8000/',
     audit,
     users,
@@ -81,11 +92,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const server = createServer(manager.listener);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return {
-    store,
-    content,
-    referencedSecrets,
-    clock,
-    logger,
+    ...fakes,
     telemetry,
     keyLedger,
     executions,

@@ -1,4 +1,4 @@
-import { setConditions, type ConditionDecision } from '@wherry/core/resources/conditions.ts';
+import { degraded, setConditions, type ConditionDecision } from '@wherry/core/resources/conditions.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
 import type { Condition } from '@wherry/core/resources/meta.ts';
 
@@ -15,11 +15,16 @@ export function deletingProblem({ kind, metadata }: Resource): Problem | undefin
   };
 }
 
-/** The conditions of an object about which there is nothing to say but whether it is Ready. */
+/**
+ * The conditions of an object about which there is nothing to say but whether it is Ready, and whether its values
+ * decrypt.
+ * @param unread why its value cannot be read, whether or not that is the problem of Ready.
+ */
 export function readyConditions(
   resource: Resource<Exclude<Kind, 'Function'>>,
   found: Problem | undefined,
   now: number,
+  unread?: Problem,
 ): Condition[] {
   const { status, metadata } = resource;
   const problem = deletingProblem(resource) ?? found;
@@ -27,5 +32,5 @@ export function readyConditions(
     problem === undefined
       ? { type: 'Ready', status: 'True', reason: 'Ready', message: '' }
       : { type: 'Ready', status: 'False', ...problem };
-  return setConditions(status.conditions, [ready], { generation: metadata.generation, now });
+  return setConditions(status.conditions, [ready, ...degraded(unread)], { generation: metadata.generation, now });
 }

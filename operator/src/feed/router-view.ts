@@ -1,5 +1,6 @@
 import type { RouterFunction } from '@wherry/core/feed/messages.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import { SETTINGS_NAME } from '@wherry/core/resources/settings.ts';
@@ -21,6 +22,8 @@ export interface RouterViewOptions {
   keyRecords: KeyRecords;
   /** The Secrets that the key records follow. */
   referencedSecrets: ReferencedSecrets;
+  /** With which keys are decrypted. */
+  keyRing: Pick<KeyRing, 'onChange'>;
   /** The invocation token of a workload. */
   tokenOf: (workload: string) => string;
   logger: Logger;
@@ -55,6 +58,7 @@ export class RouterView {
     });
     caches.keys.onChange((name) => this.#touchKeys([name]));
     options.referencedSecrets.onChange((secret) => this.#touchKeys(caches.keysByReference.names(secret)));
+    options.keyRing.onChange(() => this.#touchKeys(this.#unreadKeys()));
     caches.groups.onChange((name, group) => {
       const face = groupFace(group);
       if (this.#groupFaces.get(name) === face) return;
@@ -66,6 +70,11 @@ export class RouterView {
       this.#settings = true;
       onTouch();
     });
+  }
+
+  #unreadKeys(): string[] {
+    const names = this.#options.caches.keys.list().map(({ metadata }) => metadata.name);
+    return names.filter((name) => this.state.holderFor(name) === undefined);
   }
 
   /** What runs is not followed any more. */

@@ -70,7 +70,9 @@ export class CachedRuntimeFeed implements RuntimeFeed {
       caches,
       createConfidentialReader(options.keyRing, referencedSecrets),
       referencedSecrets,
+      options.keyRing,
     );
+    options.keyRing.onChange(() => this.#touch(this.#sessions.keys()));
     caches.functions.onChange((name) => this.#touch([name]));
     caches.settings.onChange(() => this.#touch(this.#sessions.keys()));
     caches.keysByGroup.onChange((_name, before, after) => this.#touchGroups([...before, ...after]));

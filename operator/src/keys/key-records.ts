@@ -1,6 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import type { RouterKey } from '@wherry/core/feed/messages.ts';
+import { confidentialValues } from '@wherry/core/confidential/confidential-fields.ts';
 import { routerKeys } from '@wherry/core/confidential/usable-key.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import { displayName, type ApiKeyResource, type KeyGroupResource } from '@wherry/core/resources/kinds.ts';
@@ -23,6 +25,8 @@ export interface KeyRecords {
 }
 
 interface KeyRecordsOptions {
+  /** The reader's keys: what could not be decrypted before may be after a change. */
+  keyRing: Pick<KeyRing, 'onChange'>;
   caches: Caches;
   reader: ConfidentialReader;
   /** The Secrets that the reader follows. */
@@ -36,16 +40,21 @@ export function createKeyRecords({
   caches,
   reader,
   referencedSecrets,
+  keyRing,
   digestKey,
 }: KeyRecordsOptions): KeyRecords & { stop(): void } {
   const known = new Map<string, KeyRecord>();
   caches.keys.onChange((name, key) => (key === undefined ? void known.delete(name) : undefined));
-  const stop = referencedSecrets.onChange((secret) =>
-    caches.keysByReference.names(secret).forEach((name) => known.delete(name)),
-  );
+  const stops = [
+    referencedSecrets.onChange((secret) => caches.keysByReference.names(secret).forEach((name) => known.delete(name))),
+    keyRing.onChange(() => {
+      for (const [name, { key, records }] of known)
+        if (records.length < confidentialValues(key).length) known.delete(name);
+    }),
+  ];
 
   return {
-    stop,
+    stop: () => stops.forEach((stop) => stop()),
     of(name) {
       const key = caches.keys.get(name);
       if (key === undefined) return NONE;

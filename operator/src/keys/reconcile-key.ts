@@ -37,7 +37,7 @@ export async function reconcileKey(dependencies: KeyDependencies, name: string):
   if (key === undefined) return DONE;
   const now = clock.now();
   const problem = closedProblem(key, now) ?? unread ?? placeProblem(dependencies, key);
-  const conditions = readyConditions(key, problem, now);
+  const conditions = readyConditions(key, problem, now, unread);
   await writeStatus(store, key, { ...key.status, observedGeneration: key.metadata.generation, conditions });
   const expiry = expiryOf(key);
   if (expiry !== null && expiry > now) return requeueAfter(Math.min(expiry - now, LOOK_AGAIN_MS));

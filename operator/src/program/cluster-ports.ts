@@ -5,7 +5,7 @@ import type { Events } from '@wherry/core/ports/events.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { StoreRestores } from '@wherry/core/ports/store-restores.ts';
-import type { SystemObjects } from '@wherry/core/ports/system-objects.ts';
+import type { FollowedObject, SystemObjects } from '@wherry/core/ports/system-objects.ts';
 
 /** Something that runs in the background: caches, streams. */
 interface Running {
@@ -29,6 +29,8 @@ export interface ClusterPorts {
   store: ResourceStore;
   /** Of the system's namespace. */
   systemSecrets: SystemObjects;
+  /** One of them, by a watch. */
+  followSystemSecret(name: string): FollowedObject;
   /** Of the functions' namespace. */
   configMaps: SystemObjects<string>;
   referencedSecrets: ReferencedSecrets & Running;

@@ -25,6 +25,9 @@ const MOST_OPEN = 16 + 1;
 const MOST_MEMORY_MIB = 100;
 const FUNCTION = { handler: 'api/main.ts', methods: ['GET'] };
 
+/** Whatever the objects are, an operator renews its lease, records events, and registers as a reader of the encryption keys. */
+const NOT_OF_OBJECTS = /\/(leases|events|secrets\/wherry-encryption-keys)(\/|$)/;
+
 let server: ApiServer;
 let client: KubeClient;
 let proxy: FaultProxy;
@@ -58,7 +61,7 @@ const names = (items: { metadata: { name: string } }[]): string[] => items.map((
 /** Writes that are no lease and no event. */
 function writes(): string[] {
   return proxy.requests
-    .filter(({ kind, path }) => kind === 'write' && !/\/(leases|events)(\/|$)/.test(path))
+    .filter(({ kind, path }) => kind === 'write' && !NOT_OF_OBJECTS.test(path))
     .map(({ method, path }) => `${method} ${path}`);
 }
 
@@ -365,7 +368,7 @@ async function liveThrough(name: string, { type, at }: { type: 'drop' | 'drop-an
   let replaced: Promise<void> | undefined;
   const remove = proxy.inject({
     when({ kind, path }) {
-      if (kind !== 'write' || /\/(leases|events)(\/|$)/.test(path)) return false;
+      if (kind !== 'write' || NOT_OF_OBJECTS.test(path)) return false;
       count += 1;
       if (count !== at) return false;
       replaced = replaceOperator();

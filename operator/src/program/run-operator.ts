@@ -6,6 +6,7 @@ import { createInternalClient } from '@wherry/content/internal-client.ts';
 import { feedToken } from '@wherry/core/feed/feed-token.ts';
 import { METRICS } from '@wherry/core/metric-definitions.ts';
 import type { ClusterWorkloads } from '@wherry/core/ports/cluster-workloads.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
@@ -15,6 +16,8 @@ import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import type { RuntimeFeed, RuntimeIdentity } from '@wherry/core/ports/runtime-feed.ts';
 import type { MetricsSink } from '@wherry/core/ports/telemetry.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
+import { FollowedRing } from '@wherry/service/keys/followed-ring.ts';
+import { keyRingOver } from '@wherry/service/keys/ring-storage.ts';
 import { STOPPING } from '@wherry/service/ops/readiness.ts';
 import { buildOperator, type Operator } from '../build-operator.ts';
 import { createCaches, type Caches } from '../informers/caches.ts';
@@ -116,6 +119,7 @@ async function run(options: RunOptions, parts: AsyncDisposableStack): Promise<Ru
 }
 
 interface Keys {
+  keyRing: KeyRing;
   systemKeys: SystemKeys;
   feedKeys: FeedKeys;
   certificates: InternalCertificates;
@@ -140,12 +144,28 @@ async function readKeys(
     clock,
     logger,
   });
+  const ring = followRing({ ports, config, clock, logger });
+  parts.defer(() => ring.stop());
+  await untilDone(() => ring.start(), { what, clock, logger });
   await untilDone(work, { what, clock, logger });
   parts.defer(keepUp({ what, work, clock, logger }));
   metrics
     .gauge(METRICS.certificateExpiry)
     .observe(() => [...certificates.expiries()].map(([certificate, ms]) => [{ certificate }, ms / 1000] as const));
-  return { systemKeys, feedKeys, certificates };
+  return { systemKeys, keyRing: keyRingOver(ring), feedKeys, certificates };
+}
+
+function followRing({ ports, config, clock, logger }: Omit<RunOptions, 'metrics'>): FollowedRing {
+  const name = `${config.name}-encryption-keys`;
+  return new FollowedRing({
+    secrets: ports.systemSecrets,
+    followed: ports.followSystemSecret(name),
+    name,
+    systemNamespace: config.systemNamespace,
+    reader: config.instance,
+    clock,
+    logger,
+  });
 }
 
 /** As a certificate names it. */
@@ -202,14 +222,14 @@ function compose(
   parts: AsyncDisposableStack,
 ): { operator: Operator; runtimeFeed: RuntimeFeed } {
   const { config, ports, clock, logger, metrics } = options;
-  const { systemKeys, content, logs, keyLedger, executions, workloads, builder } = dependencies;
+  const { systemKeys, keyRing, content, logs, keyLedger, executions, workloads, builder } = dependencies;
   parts.defer(() => builder.stop());
   const caches = createCaches({ store: ports.store, clock, logger });
   const shared = {
     caches,
     content,
     logs,
-    keyRing: systemKeys.keyRing,
+    keyRing,
     invocationKey: createSecretKey(systemKeys.invocationKey),
     referencedSecrets: ports.referencedSecrets,
     clock,

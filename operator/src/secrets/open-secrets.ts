@@ -1,4 +1,5 @@
 import type { RuntimeSecret } from '@wherry/core/feed/messages.ts';
+import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ReferencedSecrets } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import type { FunctionResource, FunctionSecretResource } from '@wherry/core/resources/kinds.ts';
@@ -14,17 +15,25 @@ export interface SecretOpener {
   secretsOf(fn: FunctionResource): RuntimeSecret[];
 }
 
-/** @param referencedSecrets the Secrets that the reader follows. */
+/**
+ * @param referencedSecrets the Secrets that the reader follows.
+ * @param keyRing the reader's keys: what could not be decrypted before may be after a change.
+ */
 export function createSecretOpener(
   caches: Caches,
   reader: ConfidentialReader,
   referencedSecrets: ReferencedSecrets,
+  keyRing: Pick<KeyRing, 'onChange'>,
 ): SecretOpener {
   const opened = new Map<string, { secret: FunctionSecretResource; value: string | undefined }>();
   caches.secrets.onChange((name) => void opened.delete(name));
   referencedSecrets.onChange((secret) =>
     caches.secretsByReference.names(secret).forEach((name) => opened.delete(name)),
   );
+
+  keyRing.onChange(() => {
+    for (const [name, { value }] of opened) if (value === undefined) opened.delete(name);
+  });
 
   function valueOf(secret: FunctionSecretResource): string | undefined {
     const known = opened.get(secret.metadata.name);

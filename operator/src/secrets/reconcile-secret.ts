@@ -40,7 +40,7 @@ export function createSecretReconciler(dependencies: SecretDependencies): (name:
     undecryptable.set('FunctionSecret', name, unread?.reason === 'DecryptionFailed');
     if (secret === undefined) return DONE;
     if (secret.metadata.deletionTimestamp === undefined) return keepSecret(dependencies, secret, unread);
-    await say(dependencies, secret, { problem: undefined, owner: secret.status.owner });
+    await say(dependencies, secret, { problem: undefined, unread, owner: secret.status.owner });
     return DONE;
   };
 }
@@ -53,9 +53,9 @@ async function keepSecret(
 ): Promise<Outcome> {
   const owner = await ownerOf(dependencies, secret);
   if (owner === undefined || (owner !== 'global' && isOfEarlierOwner(secret, owner)))
-    return leaveOrphan(dependencies, secret);
+    return leaveOrphan(dependencies, secret, unread);
   const problem = placeProblem(dependencies.caches, secret) ?? unread;
-  await say(dependencies, secret, { problem, owner: owner === 'global' ? undefined : binding(owner) });
+  await say(dependencies, secret, { problem, unread, owner: owner === 'global' ? undefined : binding(owner) });
   return problem === undefined ? DONE : stalled(problem.reason);
 }
 
@@ -70,7 +70,11 @@ function placeProblem(caches: Caches, { metadata, spec }: FunctionSecretResource
 }
 
 /** A secret that never had its owner waits for it; any other is deleted. */
-async function leaveOrphan(dependencies: SecretDependencies, secret: FunctionSecretResource): Promise<Outcome> {
+async function leaveOrphan(
+  dependencies: SecretDependencies,
+  secret: FunctionSecretResource,
+  unread: Problem | undefined,
+): Promise<Outcome> {
   const wait = hadOwner(secret)
     ? 0
     : ORPHAN_AGE_MS - (dependencies.clock.now() - Date.parse(secret.metadata.creationTimestamp));
@@ -78,7 +82,7 @@ async function leaveOrphan(dependencies: SecretDependencies, secret: FunctionSec
     await deleteSecret(dependencies, secret);
     return DONE;
   }
-  await say(dependencies, secret, { problem: noOwner(secret), owner: undefined });
+  await say(dependencies, secret, { problem: noOwner(secret), unread, owner: undefined });
   return requeueAfter(wait);
 }
 
@@ -88,9 +92,9 @@ type Owner = Resource<SecretOwner['kind']> | 'global';
 async function say(
   { store, clock }: SecretDependencies,
   secret: FunctionSecretResource,
-  { problem, owner }: { problem: Problem | undefined; owner: SecretOwner | undefined },
+  { problem, unread, owner }: Record<'problem' | 'unread', Problem | undefined> & { owner: SecretOwner | undefined },
 ): Promise<void> {
-  const conditions = readyConditions(secret, problem, clock.now());
+  const conditions = readyConditions(secret, problem, clock.now(), unread);
   await writeStatus(store, secret, {
     ...secret.status,
     observedGeneration: secret.metadata.generation,

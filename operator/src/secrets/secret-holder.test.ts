@@ -34,7 +34,12 @@ describe('secrets of one scope and one name', () => {
     const started = caches.start();
     await world.run(300);
     await started;
-    const opener = createSecretOpener(caches, createConfidentialReader(keyRing, referencedSecrets), referencedSecrets);
+    const opener = createSecretOpener(
+      caches,
+      createConfidentialReader(keyRing, referencedSecrets),
+      referencedSecrets,
+      keyRing,
+    );
     const found = opener.secretsOf(await world.fn('hello')).map(({ value }) => value);
     await caches.stop();
     return found;

@@ -82,6 +82,7 @@ describe('secrets', () => {
         caches,
         createConfidentialReader(world.keyRing, world.referencedSecrets),
         world.referencedSecrets,
+        world.keyRing,
       );
       const scopes = seen.secretsOf(await world.fn('hello')).map(({ scope }) => scope);
       expect(scopes).toEqual(['function', 'global', 'group', 'key'].filter((scope) => secret !== `of-${scope}`));

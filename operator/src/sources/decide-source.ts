@@ -1,8 +1,8 @@
-import { setConditions, type ConditionDecision } from '@wherry/core/resources/conditions.ts';
+import { degraded, setConditions, type ConditionDecision } from '@wherry/core/resources/conditions.ts';
 import type { CodeSourceStatus } from '@wherry/core/resources/code-source.ts';
 import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
 import type { Digest } from '@wherry/core/resources/meta.ts';
-import { deletingProblem } from '../controller/ready-conditions.ts';
+import { deletingProblem, type Problem } from '../controller/ready-conditions.ts';
 
 /** The state in the content store of the tree that a manual source names. */
 export type NamedTree =
@@ -23,11 +23,16 @@ interface SourceFacts {
   named: NamedTree;
   /** `metadata.name` of the source that handlers find under the name of this one. */
   holder: string | undefined;
+  /** Why one of its values cannot be read. */
+  unread: Problem | undefined;
   now: number;
 }
 
 /** Decides a source's whole status: the active tree moves only to one that is there. Undefined fields are absent. */
-export function decideSource(source: CodeSourceResource, { named, holder, now }: SourceFacts): Unset<CodeSourceStatus> {
+export function decideSource(
+  source: CodeSourceResource,
+  { named, holder, unread, now }: SourceFacts,
+): Unset<CodeSourceStatus> {
   const { generation } = source.metadata;
   const { ready: own, active } = decide(source, named);
   const ready = deleting(source) ?? duplicate(source, holder) ?? own;
@@ -36,7 +41,10 @@ export function decideSource(source: CodeSourceResource, { named, holder, now }:
     ...active,
     shortTree: active.tree?.slice(0, 12),
     observedGeneration: generation,
-    conditions: setConditions(source.status.conditions, [{ type: 'Ready', ...ready }], { generation, now }),
+    conditions: setConditions(source.status.conditions, [{ type: 'Ready', ...ready }, ...degraded(unread)], {
+      generation,
+      now,
+    }),
   };
 }
 

@@ -1,3 +1,5 @@
+import { confidentialValues } from '@wherry/core/confidential/confidential-fields.ts';
+import type { ConfidentialReader } from '@wherry/core/confidential/confidential-reader.ts';
 import { findCondition } from '@wherry/core/resources/conditions.ts';
 import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
@@ -6,7 +8,9 @@ import { displayName, type CodeSourceResource } from '@wherry/core/resources/kin
 import type { Caches } from '../informers/caches.ts';
 import type { TreeCache } from '../content/trees.ts';
 import { DONE, requeueAfter, stalled, type Outcome } from '../controller/outcome.ts';
+import type { Problem } from '../controller/ready-conditions.ts';
 import { writeStatus } from '../controller/write-status.ts';
+import type { Undecryptable } from '../secrets/undecryptable.ts';
 import { decideSource, type NamedTree } from './decide-source.ts';
 
 /** How soon to check again for a missing tree. */
@@ -16,21 +20,32 @@ interface SourceDependencies {
   store: ResourceStore;
   caches: Caches;
   trees: TreeCache;
+  reader: ConfidentialReader;
+  undecryptable: Undecryptable;
   clock: Clock;
 }
 
 /** Makes the tree that a manual source names active, once it is in the content store. */
 export async function reconcileSource(dependencies: SourceDependencies, name: string): Promise<Outcome> {
-  const { caches, clock } = dependencies;
+  const { caches, undecryptable, clock } = dependencies;
   const source = caches.sources.get(name);
+  const unread = source && unreadValue(dependencies.reader, source);
+  undecryptable.set('CodeSource', name, unread !== undefined);
   if (source === undefined) return DONE;
   const named = await gatherTree(dependencies.trees, source);
   const holder = caches.sourceNamed(displayName(source))?.metadata.name;
-  const status = decideSource(source, { named, holder, now: clock.now() });
+  const status = decideSource(source, { named, holder, unread, now: clock.now() });
   await writeStatus(dependencies.store, source, status);
   if (named.state === 'missing') return requeueAfter(LOOK_AGAIN_MS);
   const ready = findCondition(status.conditions, 'Ready');
   return ready?.status === 'True' ? DONE : stalled(ready?.reason ?? '');
+}
+
+/** The credentials of a source may be unreadable while its files are fine. */
+function unreadValue(reader: ConfidentialReader, source: CodeSourceResource): Problem | undefined {
+  return confidentialValues(source)
+    .map(({ field }) => reader.read(source, field).problem)
+    .find((problem) => problem?.reason === 'DecryptionFailed');
 }
 
 async function gatherTree(trees: TreeCache, source: CodeSourceResource): Promise<NamedTree> {

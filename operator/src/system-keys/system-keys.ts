@@ -2,12 +2,10 @@ import { hkdfSync } from 'node:crypto';
 import { generateKeyValue, keyValueSchema } from '@wherry/core/crypto/key-value.ts';
 import { generateSetupToken } from '@wherry/core/crypto/setup-token.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import { CONFIDENTIAL_FIELDS, confidentialValues } from '@wherry/core/confidential/confidential-fields.ts';
 import type { Kind } from '@wherry/core/resources/kinds.ts';
 import {
-  keyRingOf,
   keysJsonSchema,
   newKey,
   newKeySecret,
@@ -32,7 +30,6 @@ interface SystemKeysOptions {
 
 /** The keys of an installation that are created once. */
 export interface SystemKeys {
-  keyRing: KeyRing;
   /** 32 bytes: of the digests by which routers know API keys. */
   digestKey: Uint8Array;
   /**
@@ -46,7 +43,7 @@ const RESTORE = 'restore it from a backup';
 
 /**
  * Creates the encryption keys, the digest key, the value of the first management key and the setup token as Secrets
- * where they are missing, and reads the first two. Existing ones are never replaced.
+ * where they are missing, checks the first, and reads the second. Existing ones are never replaced.
  * @throws StartError for encryption keys that are missing while objects are encrypted, and for any that are invalid
  * (E4)
  */
@@ -56,7 +53,7 @@ export async function ensureSystemKeys(options: SystemKeysOptions): Promise<Syst
     await refuseToHideLoss(options);
     return serializeKeysJson({ format: 1, current: 1, keys: [newKey(1, clock.now())] });
   });
-  const keyRing = keyRingOf(parseKeysJson(keys.text, keysJsonSchema, keys.place));
+  parseKeysJson(keys.text, keysJsonSchema, keys.place);
   const digest = await ensureKey(options, { secret: 'digest-key', entry: 'key' }, newKeySecret);
   const digestKey = parseKeySecret(digest.text, digest.place);
   const management = await ensureKey(options, { secret: 'management-key', entry: 'key' }, generateKeyValue);
@@ -67,7 +64,6 @@ export async function ensureSystemKeys(options: SystemKeysOptions): Promise<Syst
     );
   await ensureKey(options, { secret: 'setup-token', entry: 'token' }, generateSetupToken);
   return {
-    keyRing,
     digestKey,
     invocationKey: Buffer.from(hkdfSync('sha256', digestKey, '', 'wherry invocation tokens', 32)),
   };

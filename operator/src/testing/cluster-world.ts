@@ -123,12 +123,11 @@ export class ClusterWorld {
       'tls.key': 'tls.key',
       'ca.crt': 'ca.crt',
     });
-    await this.#mount('wherry-encryption-keys', path.join(folder, 'keys'), { 'keys.json': 'keys.json' });
-    await this.#mount('wherry-digest-key', path.join(folder, 'keys'), { key: 'digest-key' });
     await this.#mount('wherry-management-key', path.join(folder, 'management'), { key: 'key' });
     const manager = new Program(path.join(ROOT, 'manager/src/main.ts'), {
       KUBECONFIG: kubeconfig,
       WHERRY_NAMESPACE: this.namespace,
+      WHERRY_SYSTEM_NAMESPACE: this.systemNamespace,
       WHERRY_FUNCTION_URL: 'http://functions.example',
       MANAGEMENT_PORT: '0',
       MANAGEMENT_HOST: '127.0.0.1',
@@ -136,7 +135,6 @@ export class ClusterWorld {
       OPS_PORT: '0',
       WHERRY_DATA_DIR: path.join(folder, 'data'),
       WHERRY_TLS_DIRECTORY: path.join(folder, 'tls'),
-      WHERRY_KEYS_DIRECTORY: path.join(folder, 'keys'),
       WHERRY_MANAGEMENT_KEY_FILE: path.join(folder, 'management/key'),
     });
     this.#programs.push(manager);

@@ -47,9 +47,9 @@ describe('keys.json', () => {
       'keys: must not contain a version twice',
     ],
     [
-      'a current version that is not the highest',
-      JSON.stringify({ ...good, current: 1 }),
-      'current: must be the highest version of keys',
+      'a current version that is not there',
+      JSON.stringify({ ...good, current: 3 }),
+      'current: must be a version of keys that is not retired',
     ],
     ['the key file of one machine', JSON.stringify({ ...good, digestKey: newKeySecret() }), 'Unrecognized key'],
   ])('E4: refuses %s: names the place and what to do, and holds no secret', (_what, text, problem) => {

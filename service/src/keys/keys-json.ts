@@ -13,16 +13,58 @@ const SECRET_BYTES = 32;
 /** 32 bytes in base64. */
 const keySecretSchema = z.string().refine(isSecret, { message: `must be ${SECRET_BYTES} bytes in base64` });
 
-const versionedKey = z.strictObject({ version: z.int().min(1), secret: keySecretSchema, createdAt: z.iso.datetime() });
+const time = z.iso.datetime();
+const versionedKey = z.strictObject({
+  version: z.int().min(1),
+  secret: keySecretSchema,
+  createdAt: time,
+  /** Since when nothing needs it any more, as far as is known; it decrypts until it is purged. */
+  retiredAt: time.optional(),
+});
 
-/** The fields of every keys.json. `current` is the version that new things are made with. */
-const keysShape = { format: z.literal(1), current: z.int().min(1), keys: z.array(versionedKey).min(1) };
+const count = z.int().min(0);
+
+/** The last rotation: it runs until it has `finishedAt`. The counts are those of its last report. */
+const rotationSchema = z.strictObject({
+  /** The version that it brings. */
+  target: z.int().min(1),
+  startedAt: time,
+  finishedAt: time.optional(),
+  /** When the rotation before this one ended. */
+  previousFinishedAt: time.optional(),
+  processed: count,
+  total: count,
+  failed: count,
+});
+export type RotationRecord = z.infer<typeof rotationSchema>;
+
+/** The programs that read the ring, by their instance, with what each has acknowledged. */
+const readersSchema = z.record(
+  z.string(),
+  z.strictObject({
+    /** The highest version that it decrypts with. */
+    knows: count,
+    /** The version that it encrypts with. */
+    writes: count,
+  }),
+);
+
+/**
+ * The fields of every keys.json. `current` is the version that new things are made with: a higher one has been added and
+ * is not active yet, a lower one only decrypts.
+ */
+const keysShape = {
+  format: z.literal(1),
+  current: z.int().min(1),
+  keys: z.array(versionedKey).min(1),
+  rotation: rotationSchema.optional(),
+};
 
 /** One version of a key. */
 export type VersionedKey = z.infer<typeof versionedKey>;
 
 /** The master encryption keys of a cluster, or any other keys with versions. */
-export const keysJsonSchema = withRules(z.strictObject(keysShape));
+export const keysJsonSchema = withRules(z.strictObject({ ...keysShape, readers: readersSchema.optional() }));
 export type KeysJson = z.infer<typeof keysJsonSchema>;
 
 /**
@@ -37,9 +79,9 @@ function withRules<T extends z.ZodType<{ current: number; keys: VersionedKey[] }
       path: ['keys'],
       message: 'must not contain a version twice',
     })
-    .refine(({ current, keys }) => current === Math.max(...keys.map((key) => key.version)), {
+    .refine(({ current, keys }) => keys.some((key) => key.version === current && key.retiredAt === undefined), {
       path: ['current'],
-      message: 'must be the highest version of keys',
+      message: 'must be a version of keys that is not retired',
     });
 }
 
@@ -90,8 +132,9 @@ export function serializeKeysJson(keys: KeysJson | KeyFile): string {
   return `${JSON.stringify(keys, null, 2)}\n`;
 }
 
-export function keyRingOf({ keys }: Pick<KeysJson, 'keys'>): KeyRing {
-  return createKeyRing(keys.map(({ version, secret }) => ({ version, secret: Buffer.from(secret, 'base64') })));
+export function keyRingOf({ keys, current }: Pick<KeysJson, 'keys' | 'current'>): KeyRing {
+  const decoded = keys.map(({ version, secret }) => ({ version, secret: Buffer.from(secret, 'base64') }));
+  return createKeyRing(decoded, current);
 }
 
 function isSecret(text: string): boolean {
