@@ -127,12 +127,7 @@ export function buildManager(options: ManagerOptions): Manager {
   const { clock, logger } = options;
   const informers = createInformers(options);
   const { ApiKey: keys, KeyGroup: groups, Settings: settings, Function: functions } = informers;
-  // Requests are answered in time; background work has no time limit.
-  const followed = followWrites(options.store);
-  const bounded =
-    options.storeLimitMs === undefined ? undefined : boundedStore(followed.store, clock, options.storeLimitMs);
-  const store = bounded ?? followed.store;
-
+  const { followed, bounded, store } = wrapStore(options);
   const reader = createConfidentialReader(options.keyRing, options.referencedSecrets);
   const access = createKeyAccess({ ...options, reader, keys, groups, settings });
   const barrier = new WriteBarrier({ ApiKey: keys, KeyGroup: groups, Settings: settings }, clock);
@@ -146,22 +141,12 @@ export function buildManager(options: ManagerOptions): Manager {
   const streams = new EventStreams(clock);
   const events = new ResourceEvents({ ...options, informers, functionUrl: functionUrl(options) });
   const rotation = buildEncryptionKeys({ ...options, store: followed.store, boundedStore: store, settings, trail });
-
   const retentionDays = (): number => metricsDays(settings.get(SETTINGS_NAME));
+  const parts = { store, reader, access, barrier, lock, operator, retentionDays, accounts, events, rotation };
+
   const listener = buildListener({
     ...listenerDefaults(options),
-    routes: apiRoutes(options, {
-      store,
-      reader,
-      access,
-      barrier,
-      lock,
-      operator,
-      retentionDays,
-      accounts,
-      events,
-      rotation,
-    }),
+    routes: apiRoutes(options, parts),
     authenticate: authenticateBy(notingUses(access.authenticate, options), accounts.sessions),
     claimantOf: access.claimantOf,
     auditor: new Auditor(trail, clock, knowsKey),
@@ -193,6 +178,13 @@ export function buildManager(options: ManagerOptions): Manager {
       await Promise.all(Object.values(informers).map((informer) => informer.stop()));
     },
   };
+}
+
+/** Requests are answered in time; background work has no time limit. */
+function wrapStore({ store, storeLimitMs, clock }: ManagerOptions) {
+  const followed = followWrites(store);
+  const bounded = storeLimitMs === undefined ? undefined : boundedStore(followed.store, clock, storeLimitMs);
+  return { followed, bounded, store: bounded ?? followed.store };
 }
 
 /** Follows the settings of retention, and forgets the uses of keys that are gone. Returns how to stop. */

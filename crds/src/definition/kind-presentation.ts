@@ -104,6 +104,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
     ],
     conditions: withProgress({
       Ready: ['Stored', 'Deleting', 'DuplicateName', 'Disabled', 'NoFiles', 'TreeNotFound', 'NotSupported'],
+      Degraded: ['DecryptionFailed'],
     }),
   },
   KeyGroup: {
@@ -144,6 +145,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
         'SecretRefused',
         'Invalid',
       ],
+      Degraded: ['DecryptionFailed'],
     }),
   },
   FunctionSecret: {
@@ -170,6 +172,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
         'SecretKeyNotFound',
         'SecretRefused',
       ],
+      Degraded: ['DecryptionFailed'],
     }),
   },
   Settings: {

@@ -7,7 +7,7 @@ import { settingListSchema } from '../settings/setting-schemas.ts';
 import { sourceViewSchema } from '../sources/source-schemas.ts';
 
 /** What `GET` of an object returns; keys and secrets without their values. */
-export const EVENT_OBJECTS = {
+const EVENT_OBJECTS = {
   Function: functionViewSchema,
   CodeSource: sourceViewSchema,
   KeyGroup: groupViewSchema,

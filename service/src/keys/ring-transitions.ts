@@ -16,7 +16,7 @@ export type Ring = KeysJson;
 export type Counts = Pick<RotationRecord, 'processed' | 'total' | 'failed'>;
 
 /** `added`: not active yet. `active`: encrypts. `superseded`: values may still need it. `retired`: none should. */
-export type KeyState = 'added' | 'active' | 'superseded' | 'retired';
+type KeyState = 'added' | 'active' | 'superseded' | 'retired';
 
 /** How long a reader may be silent about a new key before it is taken for dead. */
 export const READER_PATIENCE_MS = 60_000;
