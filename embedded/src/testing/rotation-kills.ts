@@ -209,7 +209,7 @@ export class RotationKills {
     }
   }
 
-  /** A value is the last that was acknowledged before it was read, or a later one; what was sent last is settled then. */
+  /** A value is the last that was acknowledged before it was read, or a later one; what was sent last may have been written or not. */
   #wrong(secrets: Secret[], before = new Map<string, number>()): string[] {
     return secrets.flatMap(({ id, value, decryptionError }) => {
       const written = this.#written.get(id);

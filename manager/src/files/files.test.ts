@@ -244,7 +244,8 @@ describe('code files', () => {
   });
 
   it('all land when two managers write one source at once: compare-and-swap, no shared lock', async () => {
-    const other = await startTestManager({ store: manager.store, content: manager.content });
+    const { store, content, ring, keyRing } = manager;
+    const other = await startTestManager({ store, content, ring, keyRing });
     const names = Array.from({ length: 20 }, (_, index) => `f/${String(index).padStart(2, '0')}.ts`);
     const answers = await Promise.all(
       names.map((name, index) =>
