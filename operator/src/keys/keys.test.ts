@@ -127,7 +127,7 @@ describe('Ready, as kubectl wait reads it', () => {
     it.each([
       ['a later expiry', {}],
       ['an annotation that says it is older', { annotations: { [CREATED_AT]: '0' } }],
-    ])('R8: the oldest keeps it, as routers are told, whatever the other has: %s', async (_what, metadata) => {
+    ])('R8: the oldest keeps it, in what routers receive too, whatever the other has: %s', async (_what, metadata) => {
       const { router } = await world.start();
       await refer('victim');
       await world.edit('ApiKey', 'victim', { expiresAt: new Date(world.clock.now() + 3_600_000).toISOString() });
