@@ -10,6 +10,8 @@ export interface SystemPackage {
 /** What the tests need beyond `npm ci`. Add a line when a suite needs a program. */
 export const systemPackages: readonly SystemPackage[] = [
   { name: 'ca-certificates', provides: '/etc/ssl/certs/ca-certificates.crt' },
+  // A real browser shows the pages.
+  { name: 'chromium', provides: 'chromium' },
   { name: 'curl', provides: 'curl' },
   { name: 'git', provides: 'git' },
   { name: 'openssl', provides: 'openssl' },

@@ -17,6 +17,7 @@ import type { RingStorage } from '@wherry/service/keys/ring-storage.ts';
 import { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { createKeyAccess, type KeyAccess } from './authentication/key-access.ts';
 import { authenticateBy, buildAccounts, type Accounts } from './accounts.ts';
+import { docsRoutes } from './api-docs/docs-routes.ts';
 import { Auditor } from './audit/auditor.ts';
 import { auditRoutes } from './audit/audit-routes.ts';
 import { AuditService } from './audit/audit-service.ts';
@@ -284,6 +285,7 @@ function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
     settingRoutes(new SettingService({ store, clock, lock, barrier, users: options.users })),
     encryptionKeyRoutes(rotation.service),
     openapiRoutes(),
+    docsRoutes(),
   ].flat();
 }
 

@@ -15,6 +15,9 @@ const UNREACHED = ['protobufjs/minimal'];
 /** A thread's program, beside the file that starts it. */
 const WORKER = /new Worker\(\s*new URL\((['"])(\.\/[\w./-]+)\.ts\1, import\.meta\.url\)/g;
 
+/** A file that a program reads, beside the file that names it. */
+const BESIDE = /new URL\((['"])(\.\/[\w./-]+\.(?:html|css|js))\1, import\.meta\.url\)/g;
+
 /**
  * Bundles a program, and what it looks for on the disk, into a folder: `main.js` is the program.
  * @param folder made when it is not there; what is in it stays
@@ -34,6 +37,7 @@ export async function bundleProgram(image: ProgramImage, folder: string): Promis
       dereference: true,
     });
   }
+  await copyPackageFiles(image, folder);
   if (image.rootOnly !== undefined) {
     const file = path.join(folder, image.rootOnly);
     await mkdir(path.dirname(file), { mode: 0o700 });
@@ -61,25 +65,43 @@ async function bundle(
     minifySyntax: true,
     legalComments: 'none',
     external: [...(image.packages ?? []), ...UNREACHED],
-    plugins: [carryWorkers(workers)],
+    plugins: [carryFiles(workers, path.dirname(output))],
     logLevel: 'silent',
     ...(image.format === 'esm' ? { banner: { js: REQUIRE } } : {}),
   });
   return workers;
 }
 
-/** Each thread's program becomes a bundle of its own, which lies beside the one that starts it. */
-function carryWorkers(found: Map<string, string>): Plugin {
+async function copyPackageFiles({ packageFiles = {} }: ProgramImage, folder: string): Promise<void> {
+  for (const [name, files] of Object.entries(packageFiles)) {
+    for (const file of files)
+      await cp(path.join(root, 'node_modules', name, file), path.join(folder, 'node_modules', name, file));
+  }
+}
+
+/**
+ * Each thread's program becomes a bundle of its own, and each file that the program reads is copied: both lie beside
+ * the bundle that names them.
+ */
+function carryFiles(workers: Map<string, string>, folder: string): Plugin {
   return {
-    name: 'workers',
+    name: 'files',
     setup(build) {
       build.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
+        const beside = new Map<string, string>();
         const text = await readFile(file, 'utf8');
-        const contents = text.replace(WORKER, (_match, _quote, relative: string) => {
-          const name = path.basename(relative);
-          found.set(name, path.resolve(path.dirname(file), `${relative}.ts`));
-          return `new Worker(new URL("./${name}.js", import.meta.url)`;
-        });
+        const contents = text
+          .replace(BESIDE, (_match, _quote, relative: string) => {
+            const name = path.basename(relative);
+            beside.set(name, path.resolve(path.dirname(file), relative));
+            return `new URL("./${name}", import.meta.url)`;
+          })
+          .replace(WORKER, (_match, _quote, relative: string) => {
+            const name = path.basename(relative);
+            workers.set(name, path.resolve(path.dirname(file), `${relative}.ts`));
+            return `new Worker(new URL("./${name}.js", import.meta.url)`;
+          });
+        for (const [name, source] of beside) await cp(source, path.join(folder, name));
         return { contents, loader: 'ts' };
       });
     },

@@ -12,6 +12,8 @@ export interface ProgramImage {
   format: 'esm' | 'cjs';
   /** Packages that are copied and not bundled: they are looked for on the disk. */
   packages?: readonly string[];
+  /** Files of packages that it reads and does not import. */
+  packageFiles?: Readonly<Record<string, readonly string[]>>;
   /** A program that writes more files into the folder of the bundle, which it is given. */
   scripts?: string;
   /** An empty file in the folder of the bundle, whose own folder is closed to everybody but root. */
@@ -28,7 +30,21 @@ export const programImages: readonly ProgramImage[] = [
     scripts: 'builder/src/write-process-scripts.ts',
   },
   { name: 'router', part: 'router', format: 'esm' },
-  { name: 'manager', part: 'manager', format: 'esm' },
+  {
+    name: 'manager',
+    part: 'manager',
+    format: 'esm',
+    packageFiles: {
+      'swagger-ui-dist': [
+        'package.json',
+        'swagger-ui.css',
+        'swagger-ui-bundle.js',
+        'swagger-ui-bundle.js.LICENSE.txt',
+        'LICENSE',
+        'NOTICE',
+      ],
+    },
+  },
   { name: 'runtime', part: 'runtime-image', format: 'cjs', rootOnly: 'root-only/termination-log' },
 ];
 

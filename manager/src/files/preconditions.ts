@@ -32,7 +32,7 @@ export function checkPreconditions(given: Preconditions, current: TreeEntry | un
 }
 
 /** Whether a reader has this version already. */
-export function isCurrent(given: Preconditions, entry: TreeEntry): boolean {
+export function isCurrent(given: Preconditions, entry: Pick<TreeEntry, 'digest'>): boolean {
   return given.ifNoneMatch !== undefined && listed(given.ifNoneMatch.replaceAll('W/', ''), etagOf(entry.digest));
 }
 

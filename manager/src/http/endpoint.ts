@@ -82,6 +82,11 @@ type Endpoint<
   permission: Permission;
   /** A browser uses it before it has a session: no page of another origin may (M4). */
   isForBrowsers?: boolean;
+  /**
+   * A page without data, on which a caller gives credentials: whoever sends none gets it too, with 401, since a browser
+   * cannot send a key when it opens a page.
+   */
+  takesCredentials?: boolean;
   query?: Q;
   /** Request headers that it reads, with what they do. */
   headers?: Readonly<Record<string, string>>;

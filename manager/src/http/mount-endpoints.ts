@@ -12,7 +12,7 @@ import { EVENT_STREAM, type EventStreams } from './event-stream.ts';
 import { ERROR_ANSWERS, toDomainError } from './error-mapper.ts';
 import { readJson, refuseEncoding, requireJsonType } from './json-body.ts';
 import { mayUse, type Authenticate, type Permission, type Principal } from './principal.ts';
-import { sendBytes, sendEmpty, sendJson } from './reply.ts';
+import { CHALLENGE, sendBytes, sendEmpty, sendJson } from './reply.ts';
 import { validate } from './validate.ts';
 
 /** What earlier stages determined about a request. */
@@ -124,14 +124,15 @@ async function answer(
   const act = options.auditor.act(endpoint, state, { params, query: request.query as Query });
   let giveBack = (): void => undefined;
   try {
-    requirePermission(endpoint, state, request.query as Query);
+    const isGuest = admitGuest(endpoint, state, request.query as Query);
     giveBack = options.budget.take(endpoint, request);
     await act?.begin();
     const onAnswered = (callback: () => void): void => whenClosed(response, callback);
     const call = await gather(endpoint, request, options.clock, { ...state, params, onAnswered });
     act?.reads(call.body);
-    const reply = await route.handle(call);
-    await act?.done(reply.objects ?? [], reply.actor);
+    const handled = await route.handle(call);
+    await act?.done(handled.objects ?? [], handled.actor);
+    const reply = asAdmitted(handled, isGuest);
     const status = reply.status ?? endpoint.status;
     observe(status);
     if (reply.events === undefined) await send(endpoint, { ...reply, status }, response);
@@ -149,6 +150,22 @@ async function answer(
 function whenClosed(response: ServerResponse, callback: () => void): void {
   if (response.closed) callback();
   else response.once('close', callback);
+}
+
+/**
+ * Whether the caller gets a page on which to give credentials. A bad key does not: it is answered as everywhere, and
+ * counted (M10).
+ * @throws DomainError for any other caller without the permission.
+ */
+function admitGuest(endpoint: AnyEndpoint, state: RequestState, query: Query): boolean {
+  if (endpoint.takesCredentials === true && state.principal === undefined && state.shownKey === undefined) return true;
+  requirePermission(endpoint, state, query);
+  return false;
+}
+
+function asAdmitted(reply: Reply<unknown>, isGuest: boolean): Reply<unknown> {
+  if (!isGuest) return reply;
+  return { ...reply, status: ERROR_ANSWERS.unauthorized.status, headers: { ...reply.headers, ...CHALLENGE } };
 }
 
 /**

@@ -9,6 +9,9 @@ import { ThrottledError } from './throttled-error.ts';
 /** On every answer of the API: it is data, never a page, and must not be cached. */
 export const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 
+/** On every 401: which credentials to send. */
+export const CHALLENGE = { 'WWW-Authenticate': 'ApiKey' };
+
 /** A header that is repeated has several values. */
 export type Headers = Record<string, string | readonly string[]>;
 
@@ -63,7 +66,7 @@ export function sendError(
     ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
     // The caller may keep sending the rest; this does not wait for it.
     ...(status === 408 ? { Connection: 'close' } : {}),
-    ...(status === 401 ? { 'WWW-Authenticate': 'ApiKey' } : {}),
+    ...(status === 401 ? CHALLENGE : {}),
     ...headers,
   });
   if (status === 408) response.end(bytes);

@@ -1,3 +1,4 @@
+import { docsEndpoints } from '../api-docs/docs-endpoints.ts';
 import { auditEndpoints } from '../audit/audit-endpoints.ts';
 import { eventEndpoints } from '../events/event-endpoints.ts';
 import type { AnyEndpoint } from '../http/endpoint.ts';
@@ -32,4 +33,5 @@ export const ALL_ENDPOINTS: readonly AnyEndpoint[] = [
   settingEndpoints,
   encryptionKeyEndpoints,
   openapiEndpoints,
+  docsEndpoints,
 ].flatMap((endpoints) => Object.values<AnyEndpoint>(endpoints));

@@ -177,7 +177,7 @@ function goodAnswers(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
   };
   const content = {
     ...(json === undefined ? {} : { 'application/json': { schema: schemas.of(json, 'output') } }),
-    ...(bytes === undefined ? {} : { [bytes.type]: { schema: { description: bytes.description } } }),
+    ...(bytes === undefined ? {} : bytesContent(bytes)),
     ...(events === undefined ? {} : { 'text/event-stream': eventsOf(events, schemas) }),
   };
   const links = endpoint.status === 201 && json !== undefined ? linksOf(endpoint, json, ALL_ENDPOINTS) : undefined;
@@ -222,7 +222,19 @@ function errorAnswers(endpoint: AnyEndpoint): Json {
     ERROR_ANSWERS[code].status,
     { $ref: `#/components/responses/${code}` },
   ]);
-  return Object.fromEntries(references) as Json;
+  return { ...(Object.fromEntries(references) as Json), ...guestAnswer(endpoint) };
+}
+
+/** A page that takes credentials is an answer to callers without any, too. */
+function guestAnswer({ takesCredentials, reply }: AnyEndpoint): Json {
+  if (takesCredentials !== true || reply.bytes === undefined) return {};
+  const answer = errorAnswer('unauthorized');
+  const content = { ...(answer.content as Json), ...bytesContent(reply.bytes) };
+  return { [ERROR_ANSWERS.unauthorized.status]: { ...answer, content } };
+}
+
+function bytesContent({ type, description }: NonNullable<AnyEndpoint['reply']['bytes']>): Json {
+  return { [type]: { schema: { description } } };
 }
 
 function errorAnswer(code: ErrorCode): Json {
