@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { confidentialSchema } from './confidential.ts';
 import { inKubernetes } from '../kubernetes-rule.ts';
-import { conditionsSchema, digestSchema, observedGenerationSchema, timeSchema } from './meta.ts';
+import { conditionsSchema, digestSchema, observedGenerationSchema } from './meta.ts';
 import { textSchema } from './text.ts';
 
 /** First segment of handler paths. `code` is kept free: a leading `code/` of a handler is dropped. */
@@ -89,12 +89,8 @@ const lockSchema = z.strictObject({
 export const codeSourceStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
-  tree: digestSchema.describe('Digest of the active tree: of spec.manual.tree, or of the last good sync.').optional(),
+  tree: digestSchema.describe('Digest of the active tree.').optional(),
   shortTree: textSchema(0, 12).describe('The first 12 digits of tree, for display.').optional(),
-  commit: textSchema(0, 64).describe('The commit that the tree was read from.').optional(),
-  lastSyncStartedAt: timeSchema.describe('When the last read of the repository began, RFC 3339.').optional(),
-  lastSyncAt: timeSchema.describe('When the last complete read of the repository ended, RFC 3339.').optional(),
-  lastSyncError: textSchema(0, 4096).describe('Why the last read failed.').optional(),
   files: z.int().min(0).describe('How many files the tree has.').optional(),
   bytes: z.int().min(0).describe('Their total size.').optional(),
   locks: z.array(lockSchema).max(MAX_SOURCE_LOCKS).describe('Which packages builds resolved, newest first.').optional(),

@@ -61,7 +61,7 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       {
         name: 'Revision',
         type: 'string',
-        description: 'The artifact that answers calls.',
+        description: 'The artifact that calls go to.',
         jsonPath: '.status.shortRevision',
       },
       {
@@ -97,8 +97,6 @@ export const KIND_PRESENTATIONS: Record<Kind, KindPresentation> = {
       READY,
       REASON,
       { name: 'Tree', type: 'string', description: 'Digest of the active tree.', jsonPath: '.status.shortTree' },
-      { name: 'Commit', type: 'string', description: 'The commit that it was read from.', jsonPath: '.status.commit' },
-      { name: 'Synced', type: 'date', description: 'When it was last read.', jsonPath: '.status.lastSyncAt' },
       { name: 'Files', type: 'integer', jsonPath: '.status.files', priority: 1 },
       AGE,
     ],

@@ -1,8 +1,7 @@
-import { findCondition } from '@wherry/core/resources/conditions.ts';
 import type { Confidential } from '@wherry/core/resources/confidential.ts';
 import { REDACTED } from '@wherry/core/confidential/confidential-fields.ts';
 import { displayName, type CodeSourceResource } from '@wherry/core/resources/kinds.ts';
-import { isoOrNull, timesOf } from '../object-access/shape.ts';
+import { timesOf } from '../object-access/shape.ts';
 import type { SourceStatusView, SourceView } from './source-schemas.ts';
 
 /** A source as the API shows it. */
@@ -16,27 +15,28 @@ export function sourceView(source: CodeSourceResource): SourceView {
     syncSettings: syncSettingsOf(source),
     enabled: spec.enabled,
     revision: revisionOf(source),
-    ...syncTimes(source),
+    ...NEVER_SYNCED,
     ...timesOf(source),
   };
 }
 
-/** What can be done with a source, and how its last sync went. */
+/** What can be done with a source. */
 export function sourceStatusView(source: CodeSourceResource): SourceStatusView {
-  const { spec, status } = source;
+  const { spec } = source;
   return {
     isSyncable: spec.type === 'git' && spec.enabled,
     isEditable: spec.type === 'manual' && spec.enabled,
-    isSyncing: findCondition(status.conditions, 'Syncing')?.status === 'True',
-    ...syncTimes(source),
+    isSyncing: false,
+    ...NEVER_SYNCED,
     revision: revisionOf(source),
   };
 }
 
-/** Of a manual source the digest of its head; of a git source the commit. */
-function revisionOf({ spec, status }: CodeSourceResource): string | null {
-  return (spec.type === 'manual' ? spec.manual?.tree : (status.commit ?? status.tree)) ?? null;
-}
+/** Git sources are not supported yet. */
+const NEVER_SYNCED = { lastSyncAt: null, lastSyncStartedAt: null, lastSyncError: null } as const;
+
+/** The digest of a source's head. */
+const revisionOf = ({ spec }: CodeSourceResource): string | null => spec.manual?.tree ?? null;
 
 function typeSettingsOf({ spec: { git } }: CodeSourceResource): SourceView['typeSettings'] {
   if (git === undefined) return {};
@@ -55,14 +55,4 @@ function syncSettingsOf({ spec: { type, sync } }: CodeSourceResource): SourceVie
 
 function redacted(field: string, value: Confidential | undefined): Record<string, string> {
   return value === undefined ? {} : { [field]: REDACTED };
-}
-
-function syncTimes({
-  status,
-}: CodeSourceResource): Pick<SourceView, 'lastSyncAt' | 'lastSyncStartedAt' | 'lastSyncError'> {
-  return {
-    lastSyncAt: isoOrNull(status.lastSyncAt),
-    lastSyncStartedAt: isoOrNull(status.lastSyncStartedAt),
-    lastSyncError: status.lastSyncError ?? null,
-  };
 }

@@ -53,7 +53,7 @@ const key = (object: Resource) => `${object.kind}/${object.metadata.name}`;
 const specOf = (step: Pick<Step, 'kind' | 'text'>) =>
   step.kind === 'KeyGroup' ? { description: step.text } : { displayName: step.text, type: 'manual', enabled: true };
 const statusOf = (step: Step) =>
-  step.kind === 'KeyGroup' ? { keys: step.text === 'x' ? 1 : 2 } : { lastSyncError: step.text };
+  step.kind === 'KeyGroup' ? { keys: step.text === 'x' ? 1 : 2 } : { shortTree: step.text };
 
 /** The slow, obvious store: a table, and the rules one after the other. */
 class Model {
