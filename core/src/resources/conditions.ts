@@ -8,7 +8,6 @@ export const CONDITION_TYPES = [
   'RouteAccepted',
   'CodeReady',
   'Available',
-  'Syncing',
   'Degraded',
 ] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
@@ -153,9 +152,13 @@ export function degraded(problem: Pick<ConditionDecision, 'reason' | 'message'> 
   return [{ type: 'Degraded', status: 'True', ...problem }];
 }
 
+/** Whether the object is as its spec wants it: nothing is in progress, and nothing is wrong. */
+export const isAsDesired = (reason: Reason): boolean =>
+  reason === 'Ready' || reason === 'Stored' || reason === 'Disabled';
+
 /** Which of the two goes with a reason of `Ready`; undefined for neither, since everything is as desired. */
 export function progressType(reason: Reason): (typeof PROGRESS)[number] | undefined {
-  if (reason === 'Ready' || reason === 'Stored' || reason === 'Disabled') return undefined;
+  if (isAsDesired(reason)) return undefined;
   return PASSING.has(reason) ? 'Reconciling' : 'Stalled';
 }
 

@@ -158,10 +158,10 @@ export const functionStatusSchema = z.strictObject({
   observedGeneration: observedGenerationSchema.optional(),
   conditions: conditionsSchema.optional(),
   url: textSchema(0, 2048).describe('The URL at which the function is called.').optional(),
-  activeRevision: digestSchema.describe('Digest of the artifact that answers calls.').optional(),
+  activeRevision: digestSchema.describe('Digest of the artifact that calls go to.').optional(),
   shortRevision: textSchema(0, 12).describe('The first 12 digits of activeRevision, for display.').optional(),
   activeWorkload: textSchema(0, 63)
-    .describe('Name of the workload that answers calls: one pair of artifact and instance template.')
+    .describe('Name of the workload that calls go to: one pair of artifact and instance template.')
     .optional(),
   replicas: z.int().min(0).describe('How many instances there are.').optional(),
   readyReplicas: z.int().min(0).describe('How many instances take calls.').optional(),

@@ -155,7 +155,7 @@ const readyChecks = (
 
 function inService({ code }: FunctionFacts, { active }: Rollout): Verdict | undefined {
   if (code.state !== 'found' || code.revision !== active?.revision) return undefined;
-  return conditionTrue(code.pinned ? 'Pinned' : 'Built', `Revision ${short(code.revision)} answers calls.`);
+  return conditionTrue(code.pinned ? 'Pinned' : 'Built', `Revision ${short(code.revision)} is active.`);
 }
 
 function enough(facts: FunctionFacts, rollout: Rollout): Verdict | undefined {

@@ -4,7 +4,7 @@ import { TestWorld } from '../testing/test-world.ts';
 import { withConditionEvents } from './condition-events.ts';
 
 describe('events of conditions', () => {
-  it('are recorded once for each change of a condition: Normal while it is true, Warning when it is false', async () => {
+  it('are recorded once for each change of a condition: Normal while nothing is wrong, else Warning', async () => {
     const world = new TestWorld();
     const recorded: string[] = [];
     const before = new Map<string, Resource>();
@@ -35,7 +35,12 @@ describe('events of conditions', () => {
     await write('False', 'SyntaxError', 'api/main.ts:1:1: no');
     await write('False', 'SyntaxError', 'api/main.ts:2:1: no');
     await write('True', 'Ready', '');
-    expect(recorded).toEqual(['hello Warning SyntaxError: api/main.ts:1:1: no', 'hello Normal Ready: Ready is True.']);
+    await write('False', 'Disabled', 'The function is disabled.');
+    expect(recorded).toEqual([
+      'hello Warning SyntaxError: api/main.ts:1:1: no',
+      'hello Normal Ready: Ready is True.',
+      'hello Normal Disabled: The function is disabled.',
+    ]);
   });
 
   it('are not recorded for a write that is refused', async () => {

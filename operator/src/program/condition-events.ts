@@ -1,4 +1,4 @@
-import { findCondition, type ConditionType, type Reason } from '@wherry/core/resources/conditions.ts';
+import { findCondition, isAsDesired, type ConditionType, type Reason } from '@wherry/core/resources/conditions.ts';
 import type { Events, ObjectEvent } from '@wherry/core/ports/events.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
@@ -50,7 +50,7 @@ function eventsOf(before: Condition[], after: Condition[]): ObjectEvent[] {
     if (has === undefined || (had?.status === has.status && had.reason === has.reason)) continue;
     if (events.has(has.reason)) continue;
     events.set(has.reason, {
-      type: has.status === 'False' ? 'Warning' : 'Normal',
+      type: has.status === 'False' && !isAsDesired(has.reason as Reason) ? 'Warning' : 'Normal',
       reason: has.reason as Reason,
       message: has.message || `${type} is ${has.status}.`,
     });
