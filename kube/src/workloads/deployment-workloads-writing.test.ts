@@ -296,7 +296,7 @@ describe('createDeploymentWorkloads, writing', () => {
     const clock = new FakeClock(Date.now());
     bench.workloads = await bench.startWorkloads(clock);
     const desired = testWorkload({ replicas: 2 });
-    const { service, budget, secret } = paths(desired.name);
+    const { service, secret } = paths(desired.name);
     await bench.workloads.ensure(desired);
     const pod = await bench.cluster.startPod(bench.namespace, desired.name);
     await eventually(() => expect(bench.find(desired.name)?.instances).toHaveLength(1));
@@ -304,11 +304,12 @@ describe('createDeploymentWorkloads, writing', () => {
     await clock.advance(120_000);
     expect(bench.cluster.takeWrites().filter((write) => write.startsWith('DELETE'))).toEqual([
       `DELETE ${paths(desired.name).deployment}`,
+      `DELETE ${paths(desired.name).budget}`,
     ]);
     await bench.cluster.delete(`/api/v1/namespaces/${bench.namespace}/pods/${pod}?gracePeriodSeconds=0`);
     await eventually(async () => {
       await clock.advance(2000);
-      for (const path of [service, budget]) await missing(path);
+      await missing(service);
     });
     await bench.cluster.get(secret);
   });

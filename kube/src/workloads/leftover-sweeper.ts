@@ -18,7 +18,7 @@ interface LeftoverSweeperOptions {
   logger: Logger;
 }
 
-/** Removes Services and disruption budgets of workloads that are gone: they outlive the Deployment by its last pod. */
+/** Removes Services of workloads that are gone, and what an operator that crashed has left of them. */
 export class LeftoverSweeper {
   readonly #options: LeftoverSweeperOptions;
   #cancel: (() => void) | undefined;

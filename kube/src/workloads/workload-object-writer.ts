@@ -29,7 +29,13 @@ export class WorkloadObjectWriter {
     await Promise.all([owned.secret.apply(secret), owned.service.apply(service)]);
     await owned.deployment.apply(deployment);
     if (disruptionBudget !== undefined) await owned.disruptionBudget.apply(disruptionBudget);
-    else await this.#deleteOwnBudget(desired.name);
+    else await this.#deleteBudget(desired.name);
+  }
+
+  /** The Service stays until the last pod has gone: draining instances are found by it. The Secret is the function's. */
+  async remove(name: string): Promise<void> {
+    await this.#options.owned.deployment.delete(name);
+    await this.#deleteBudget(name);
   }
 
   /** No request goes to the API server. */
@@ -49,7 +55,7 @@ export class WorkloadObjectWriter {
     return buildObjects({ desired, settings }, tokenOf(desired.functionUid));
   }
 
-  async #deleteOwnBudget(name: string): Promise<void> {
+  async #deleteBudget(name: string): Promise<void> {
     const { disruptionBudget } = this.#options.owned;
     if (disruptionBudget.get(name)?.metadata.labels?.[WORKLOAD_LABEL] !== undefined)
       await disruptionBudget.delete(name);

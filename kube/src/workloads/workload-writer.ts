@@ -68,7 +68,6 @@ export class WorkloadWriter {
     await this.#inTurn(name, () => this.#synchronize(name));
   }
 
-  /** The Service stays until the last pod has gone: draining instances are found by it. */
   async remove(name: string): Promise<void> {
     const desired = this.#desired.get(name);
     this.#forget(name);
@@ -76,7 +75,7 @@ export class WorkloadWriter {
     await this.#inTurn(name, async () => {
       const functionName =
         caches.owned.deployment.get(name)?.metadata.labels?.[FUNCTION_LABEL] ?? desired?.functionName;
-      await caches.owned.deployment.delete(name);
+      await this.#objects.remove(name);
       view.letGo(name);
       view.unblock(name);
       view.changed(name, functionName);
