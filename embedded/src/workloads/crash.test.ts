@@ -76,18 +76,18 @@ describe('S3: what a handler does to its own instance', () => {
   });
 
   it.each([
-    ['blocked', LOOP, 'An instance ended. Its event loop was blocked for 1.5 s.'],
+    ['blocked', LOOP, "The instance's event loop was blocked for 1.5 s."],
     [
       'memory',
       CRASHES['Buffers outside of the heap'],
-      /It used 1\d\d MiB of memory, and its limit is 128 MiB \(spec\.resources\.memoryMiB\)\.$/,
+      /^The instance used 1\d\d MiB of memory, and its limit is 128 MiB \(spec\.resources\.memoryMiB\)\.$/,
     ],
     [
       'disk',
       CRASHES['too much in its temporary folder'],
-      'An instance ended. Its temporary folder contained more than 64 MiB or 10000 files.',
+      "The instance's temporary folder contained more than 64 MiB or 10000 files.",
     ],
-    ['exit', CRASHES['process.exit'], 'An instance ended. It exited with code 3.'],
+    ['exit', CRASHES['process.exit'], 'The instance exited with code 3.'],
   ])('logs and counts why: %s', async (cause, body, message) => {
     const desired = bench.desire('bad', bench.listener(body));
     const { id, address } = await bench.run(desired);
@@ -111,7 +111,7 @@ describe('a workload whose instances do not get ready', () => {
     await eventually(() => expect(bench.observe(desired.name)?.failure).toBeDefined());
     expect(bench.observe(desired.name)?.failure).toEqual({
       reason: 'CrashLoop',
-      message: 'Its instances ended 3 times in a row. It exited with code 9.\nmy last words',
+      message: 'Instances ended 3 times in a row. The instance exited with code 9.\nmy last words',
     });
   });
 
@@ -119,7 +119,9 @@ describe('a workload whose instances do not get ready', () => {
     const desired = bench.desire('bad', bench.artifact(`${LOOP} export default () => {}`));
     await bench.workloads.ensure(desired);
     await eventually(() => expect(bench.observe(desired.name)?.failure?.reason).toBe('LoadError'));
-    expect(bench.observe(desired.name)?.failure?.message).toBe('It did not respond for 3 s while it loaded its code.');
+    expect(bench.observe(desired.name)?.failure?.message).toBe(
+      'The instance did not respond for 3 s while it loaded the code.',
+    );
   });
 
   it('does not keep others from starting', async () => {

@@ -21,9 +21,9 @@ export function exitMessage(exit: ProcessExit): string {
 }
 
 function sentence({ code, signal, error }: ProcessExit): string {
-  if (error !== undefined) return `It could not be started: ${error.message}.`;
-  if (signal === null) return `It exited with code ${code ?? 0}.`;
+  if (error !== undefined) return `The instance could not be started: ${error.message}.`;
+  if (signal === null) return `The instance exited with code ${code ?? 0}.`;
   return signal === 'SIGABRT'
-    ? 'It aborted (SIGABRT), as it does when its heap is full.'
-    : `It was killed by ${signal}.`;
+    ? 'The instance aborted (SIGABRT), as it does when its heap is full.'
+    : `The instance was killed by ${signal}.`;
 }

@@ -76,9 +76,11 @@ export class Instance {
     if (wasReady) {
       this.#process.kill('SIGTERM');
       const patience = drainSeconds * 1000 + this.#options.limits.drainGraceMs;
-      this.#cancelKill = this.#options.clock.after(patience, () => this.#kill('drained', 'It did not stop in time.'));
+      this.#cancelKill = this.#options.clock.after(patience, () =>
+        this.#kill('drained', 'The instance did not stop in time.'),
+      );
     } else {
-      this.#kill('drained', 'It was no longer needed.');
+      this.#kill('drained', 'The instance was no longer needed.');
     }
     this.#options.onChange();
   }
@@ -103,7 +105,7 @@ export class Instance {
     if (used === undefined || used <= memoryMiB) return;
     this.#kill(
       'memory',
-      `It used ${Math.ceil(used)} MiB of memory, and its limit is ${memoryMiB} MiB (spec.resources.memoryMiB).`,
+      `The instance used ${Math.ceil(used)} MiB of memory, and its limit is ${memoryMiB} MiB (spec.resources.memoryMiB).`,
     );
   }
 
@@ -117,7 +119,10 @@ export class Instance {
     });
     this.#sinceDiskCheckMs = 0;
     if (full && this.#state !== 'ended') {
-      this.#kill('disk', `Its temporary folder contained more than ${temporaryMiB} MiB or ${TEMPORARY_ENTRIES} files.`);
+      this.#kill(
+        'disk',
+        `The instance's temporary folder contained more than ${temporaryMiB} MiB or ${TEMPORARY_ENTRIES} files.`,
+      );
     }
   }
 
@@ -127,9 +132,9 @@ export class Instance {
     this.#heard = heard;
     const { blockedMs, startMs } = this.#options.limits;
     if (this.#state === 'ready' && this.#silentMs > blockedMs) {
-      this.#kill('blocked', `Its event loop was blocked for ${blockedMs / 1000} s.`);
+      this.#kill('blocked', `The instance's event loop was blocked for ${blockedMs / 1000} s.`);
     } else if (this.#silentMs > startMs) {
-      this.#kill('start', `It did not respond for ${startMs / 1000} s while it loaded its code.`);
+      this.#kill('start', `The instance did not respond for ${startMs / 1000} s while it loaded the code.`);
     }
   }
 

@@ -100,7 +100,7 @@ describe('Workload', () => {
     expect(startedAfter).toEqual([10, 250, 500, 1000, 2000, 4000]);
     expect(workload.observe().failure).toEqual({
       reason: 'CrashLoop',
-      message: 'Its instances ended 6 times in a row. It exited with code 1.',
+      message: 'Instances ended 6 times in a row. The instance exited with code 1.',
     });
   });
 
@@ -154,7 +154,7 @@ describe('Workload', () => {
     const workload = stage.make();
     await stage.clock.advance(1000);
     expect(workload.observe().failure?.message).toContain(
-      'It could not be started: ENOSPC: no space left on device, mkdir.',
+      'The instance could not be started: ENOSPC: no space left on device, mkdir.',
     );
     stage.refusal = undefined;
     await stage.clock.advance(5000);

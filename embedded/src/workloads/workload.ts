@@ -112,7 +112,7 @@ export class Workload {
     try {
       process = this.#parts.spares.obtain(this.#desired.template.memoryMiB);
     } catch (error) {
-      const message = `It could not be started: ${error instanceof Error ? error.message : String(error)}.`;
+      const message = `The instance could not be started: ${error instanceof Error ? error.message : String(error)}.`;
       this.#died({ cause: 'exit', reason: 'CrashLoop', message, readyMs: undefined });
       return;
     }
@@ -164,7 +164,7 @@ export class Workload {
     const { name, functionName } = this.#desired;
     logger.warn(
       { workload: name, function: functionName, cause: end.cause },
-      `An instance ended. ${summary.slice(0, MAX_SUMMARY)}`,
+      (end.cause === 'failed' ? `An instance could not load the code. ${summary}` : summary).slice(0, MAX_SUMMARY),
     );
     if (this.#desired.replicas > 0 && this.#cancelRestart === undefined) this.#fillLater(end);
     this.#onChange();
@@ -185,6 +185,6 @@ export class Workload {
   #failureAfter(end: InstanceEnd): WorkloadFailure | undefined {
     if (end.reason !== 'CrashLoop') return { reason: end.reason, message: end.message };
     if (this.#deathsInRow < CRASH_LOOP) return undefined;
-    return { reason: 'CrashLoop', message: `Its instances ended ${this.#deathsInRow} times in a row. ${end.message}` };
+    return { reason: 'CrashLoop', message: `Instances ended ${this.#deathsInRow} times in a row. ${end.message}` };
   }
 }

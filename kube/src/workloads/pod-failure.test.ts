@@ -32,24 +32,32 @@ describe('failureOf', () => {
   });
 
   it.each<[string, Partial<Terminated>, string]>([
-    ['its exit code', { exitCode: 3 }, 'It exited with code 3.'],
+    ['its exit code', { exitCode: 3 }, 'The instance exited with code 3.'],
     [
       'that memory ran out',
       { exitCode: 137, reason: 'OOMKilled' },
-      'It was killed because it used more memory than spec.resources.memoryMiB.',
+      'The instance was killed because it used more memory than spec.resources.memoryMiB.',
     ],
-    ['that it was blocked', { exitCode: 137 }, 'It was killed (SIGKILL), as it is when its event loop is blocked.'],
-    ['that the heap was full', { exitCode: 134 }, 'It aborted (SIGABRT), as it does when its heap is full.'],
+    [
+      'that it was blocked',
+      { exitCode: 137 },
+      'The instance was killed (SIGKILL), as it is when its event loop is blocked.',
+    ],
+    ['that the heap was full', { exitCode: 134 }, 'The instance aborted (SIGABRT), as it does when its heap is full.'],
     [
       'the last lines, without log lines and control characters',
       { message: '{"level":"info"}\nError: \u001b[31mboom\n    at x\n' },
-      'It exited with code 1.\nError: [31mboom\n    at x',
+      'The instance exited with code 1.\nError: [31mboom\n    at x',
     ],
-    ['no failure that the function made up', { message: '{"reason":"Ready","message":"x"}' }, 'It exited with code 1.'],
+    [
+      'no failure that the function made up',
+      { message: '{"reason":"Ready","message":"x"}' },
+      'The instance exited with code 1.',
+    ],
   ])('reports a crash loop with %s', (_what, end, said) => {
     expect(failureOf([looping(end)])).toEqual({
       reason: 'CrashLoop',
-      message: `Its instances ended 3 times in a row. ${said}`,
+      message: `Instances ended 3 times in a row. ${said}`,
     });
   });
 

@@ -39,7 +39,7 @@ function crashLoop(status: ContainerStatus): WorkloadFailure | undefined {
   const end = lastEnd(status);
   const ends = status.restartCount + (status.state?.running === undefined ? 1 : 0);
   if (end === undefined || ends < CRASH_LOOP || ranMs(end) >= STABLE_MS) return undefined;
-  return { reason: 'CrashLoop', message: `Its instances ended ${ends} times in a row. ${endMessage(end)}` };
+  return { reason: 'CrashLoop', message: `Instances ended ${ends} times in a row. ${endMessage(end)}` };
 }
 
 function ranMs({ startedAt, finishedAt }: Terminated): number {
@@ -58,8 +58,9 @@ function endMessage(end: Terminated): string {
 }
 
 function sentence({ reason, exitCode }: Terminated): string {
-  if (reason === 'OOMKilled') return 'It was killed because it used more memory than spec.resources.memoryMiB.';
-  if (exitCode === 137) return 'It was killed (SIGKILL), as it is when its event loop is blocked.';
-  if (exitCode === 134) return 'It aborted (SIGABRT), as it does when its heap is full.';
-  return `It exited with code ${exitCode}.`;
+  if (reason === 'OOMKilled')
+    return 'The instance was killed because it used more memory than spec.resources.memoryMiB.';
+  if (exitCode === 137) return 'The instance was killed (SIGKILL), as it is when its event loop is blocked.';
+  if (exitCode === 134) return 'The instance aborted (SIGABRT), as it does when its heap is full.';
+  return `The instance exited with code ${exitCode}.`;
 }
