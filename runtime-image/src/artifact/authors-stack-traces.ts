@@ -7,23 +7,40 @@ type Frame = NodeJS.CallSite & { toString: () => string };
 const PLACE = `${HANDLER_URL}:`;
 
 /**
- * Has stack traces name the author's files. Node's own support reads the whole map when the module is loaded, which
- * takes longer than loading it; here it is read for the first error whose stack is accessed.
+ * Makes stack traces show the author's files, and not the runtime's. Node's own support of source maps reads the whole
+ * map when the module is loaded, which takes longer than loading it; here it is read for the first error whose stack is
+ * accessed.
  * @returns the artifact without its map.
  */
-export function nameAuthorsFiles(artifact: string): string {
+export function showAuthorsFiles(artifact: string): string {
   const start = artifact.lastIndexOf(COMMENT);
-  if (start === -1) return artifact;
-  const base64 = artifact.slice(start + COMMENT.length);
+  const base64 = start === -1 ? undefined : artifact.slice(start + COMMENT.length);
   let map: SourceMap | undefined;
   Error.prepareStackTrace = (error, frames) => {
-    const lines = frames.map((frame) => {
+    const lines = withoutRuntime(frames).map((frame) => {
       const text = (frame as Frame).toString();
-      return text.includes(PLACE) ? authorsFrame((map ??= readMap(base64)), frame, text) : text;
+      if (base64 === undefined || !text.includes(PLACE)) return text;
+      return authorsFrame((map ??= readMap(base64)), frame, text);
     });
     return [headline(error), ...lines].join('\n    at ');
   };
-  return artifact.slice(0, start);
+  return start === -1 ? artifact : artifact.slice(0, start);
+}
+
+/**
+ * Without the runtime's frames, and without Node's that lead to its call of the handler. Node's other frames stay: those
+ * inside of the handler's own calls, and those of a timer that called the author's code.
+ */
+function withoutRuntime(frames: NodeJS.CallSite[]): NodeJS.CallSite[] {
+  const outermost = frames.findLastIndex((frame) => frame.getFileName() === HANDLER_URL);
+  const end = frames.findIndex((frame, index) => index > outermost && isRuntimes(frame));
+  return (end === -1 ? frames : frames.slice(0, end)).filter((frame) => !isRuntimes(frame));
+}
+
+/** The handler and its packages are one file, and no other can be imported: every other file is the runtime's. */
+function isRuntimes(frame: NodeJS.CallSite): boolean {
+  const file = frame.getFileName() ?? '';
+  return file !== HANDLER_URL && (file.startsWith('/') || file.startsWith('file:'));
 }
 
 function readMap(base64: string): SourceMap {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { registerHooks } from 'node:module';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { evaluateWithin } from './evaluate-within.ts';
-import { nameAuthorsFiles } from './authors-stack-traces.ts';
+import { showAuthorsFiles } from './authors-stack-traces.ts';
 import { describeLoadError } from './describe-load-error.ts';
 import { HANDLER_URL } from './handler-url.ts';
 import type { Handler } from '../call/handler.ts';
@@ -28,7 +28,7 @@ export function isArtifactOf(artifact: string, revision: string): boolean {
  * author's files, by its inline source map. Called once per process.
  */
 export async function loadArtifact(artifact: string, options: LoadOptions): Promise<LoadResult> {
-  serveFromMemory(nameAuthorsFiles(artifact), options.allowSqlite);
+  serveFromMemory(showAuthorsFiles(artifact), options.allowSqlite);
   const late = Promise.withResolvers<'late'>();
   const cancel = options.clock.after(options.timeoutMs, () => late.resolve('late'));
   const tooLate = (why: string): LoadResult =>

@@ -120,6 +120,35 @@ it("stack traces name the author's file, line and column", async () => {
   expect(instance.logs[0]?.message).toMatch(/^Error: here\n\s+at deep \(\/app\/my-api\/lib\/deep\.ts:2:1\)/);
 });
 
+it.each<[string, string, RegExp]>([
+  [
+    'of an error in the handler',
+    `export default () => { throw new Error('here'); };`,
+    /^Error: here\n {4}at [^\n]*\/app\/a\.ts:1:1\)$/,
+  ],
+  [
+    "of an error in the runtime's part of the context, with Node's frames",
+    `export default (c) => c.json(1, 9999);`,
+    /^RangeError: [^\n]*\n(?: {4}at [^\n]*\(node:[^\n]*\n)+ {4}at [^\n]*\/app\/a\.ts:1:1\)$/,
+  ],
+  [
+    'of an error in a timer, with the frames of Node that called it',
+    `export default () => new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 1));`,
+    /^Error: late\n {4}at [^\n]*\/app\/a\.ts:1:1\)\n(?: {4}at [^\n]*\(node:internal\/timers:[^\n]*(?:\n|$))+$/,
+  ],
+  [
+    'of an answer that is none, which no code of the author throws',
+    `export default () => 5;`,
+    /^TypeError: The handler must return a Response [^\n]*$/,
+  ],
+])("stack traces have no frames of the runtime's files: %s", async (_what, code, stack) => {
+  const instance = created(withSourceMap(code, 'a.ts'));
+  await instance.start();
+  await instance.call();
+  await instance.until(() => instance.logs.length > 0);
+  expect(instance.logs[0]?.message).toMatch(stack);
+});
+
 it("stack traces are Node's own but for the places, whatever an error looks like", async () => {
   const code = `const odd = Object.assign(new Error('odd'), { name: { toString() { throw 0; } } });\n
     export default (c) => c.json([odd.stack, new Error('here').stack, (0, eval)("new Error('from eval').stack")]);`;
