@@ -3,6 +3,7 @@ import { basicTexts } from './carriers.ts';
 import type { KeyIndex } from './key-index.ts';
 import { keyWords } from './key-words.ts';
 import { readings } from './query-key.ts';
+import { STANDARD_NAMES } from '../headers/standard-names.ts';
 
 /**
  * Words of a call that may be keys, and so cost a digest each. A target is too short for so many UUIDs, also where each
@@ -18,14 +19,15 @@ interface KeyHolder {
 }
 
 /**
- * The words of a call that are what keys look like, each once. It reads all headers, because a caller, or a page that
- * was called with `?api_key=`, may put a key into any of them.
+ * The words of a call that are what keys look like, each once. It reads all headers, their names too, because a
+ * caller, or a page that was called with `?api_key=`, may put a key into any of them.
  * @returns undefined when there are more than MAX_WORDS.
  */
 export function keyLikeWords({ rawHeaders, path, query }: KeyHolder): ReadonlySet<string> | undefined {
   const words = new Set<string>();
-  for (let index = 1; index < rawHeaders.length && words.size <= MAX_WORDS; index += 2) {
-    const value = rawHeaders[index] ?? '';
+  for (let index = 0; index < rawHeaders.length && words.size <= MAX_WORDS; index += 2) {
+    const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]];
+    if (mayHoldKey(name)) addWords(words, name);
     addWords(words, value);
     for (const text of basicTexts(value)) addWords(words, text);
   }
@@ -33,6 +35,10 @@ export function keyLikeWords({ rawHeaders, path, query }: KeyHolder): ReadonlySe
   if (query !== undefined) addWords(words, query);
   return words.size > MAX_WORDS ? undefined : words;
 }
+
+/** Whether a header's name may contain a key, which few names are long enough for. */
+export const mayHoldKey = (name: string): boolean =>
+  name.length >= KEY_MIN_LENGTH && !STANDARD_NAMES.has(name.toLowerCase());
 
 function addWords(words: Set<string>, text: string): void {
   // Escaped or not, a key is not shorter: most headers end here.

@@ -1,5 +1,6 @@
 import { CONTEXT_HEADER, TOKEN_HEADER } from '@wherry/core/feed/invocation.ts';
 import { holdsKey } from '../auth/carriers.ts';
+import { mayHoldKey } from '../auth/held-keys.ts';
 import { hopByHop } from './hop-by-hop.ts';
 import type { Peer } from '../headers/peer.ts';
 import { eachHeader, headerValue, headerValues } from '../headers/raw-headers.ts';
@@ -25,6 +26,7 @@ export function requestHeaders(input: RequestHeadersInput): string[] {
   const headers: string[] = [];
   eachHeader(rawHeaders, (lower, value, name) => {
     if (endsHere(lower) || isRouters(lower, peer.trusted)) return;
+    if (keys.length > 0 && mayHoldKey(name) && holdsKey(name, keys)) return;
     const kept = withoutHeldKeys(lower, value, keys);
     if (kept !== undefined) headers.push(name, kept);
   });
