@@ -14,13 +14,14 @@ import {
 const common = { tag: 'Code files' } as const;
 const upload = {
   kind: 'stream',
+  isOptional: true,
   types: {
     'application/json': fileUploadSchema,
     'multipart/form-data': fileFormSchema,
     'application/octet-stream': bytesSchema,
   },
   description:
-    'JSON {content, encoding?: utf-8 | base64}; a multipart form with a part named file or content; any other content type: the bytes themselves',
+    'JSON {content, encoding?: utf-8 | base64}; a multipart form with a part named file or content; any other content type: the bytes themselves; no body: an empty file',
 } as const;
 const treeUpload = {
   kind: 'stream',

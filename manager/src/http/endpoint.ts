@@ -16,11 +16,15 @@ type RequestBody<B extends JsonSchema> =
   | {
       kind: 'json';
       schema: B;
+      /** A request without a body counts as one with `{}`. */
+      isOptional?: boolean;
       /** Fields that answers hold and requests cannot set: ignored, so that what was read can be sent back. */
       readOnly?: readonly string[];
     }
   | {
       kind: 'stream';
+      /** For the document: a request may have no body. */
+      isOptional?: boolean;
       /** By content type, for the document: what the body holds. */
       types: Readonly<Record<string, z.ZodType>>;
       description: string;

@@ -41,11 +41,16 @@ export function refuseEncoding(request: IncomingMessage): void {
 /**
  * Reads and parses a JSON body.
  * @param limit bytes.
+ * @param isOptional an empty body is read as `{}`.
  * @throws DomainError `too_large`; `validation_failed` for malformed, too deep or poisonous JSON.
  */
-export async function readJson(request: IncomingMessage, limit = JSON_LIMIT): Promise<unknown> {
+export async function readJson(
+  request: IncomingMessage,
+  { limit = JSON_LIMIT, isOptional = false }: { limit?: number; isOptional?: boolean | undefined } = {},
+): Promise<unknown> {
   requireJsonType(request);
   const bytes = await readBytes(request, limit);
+  if (bytes.length === 0 && isOptional) return {};
   if (bytes.length === 0) throw invalid('A JSON body is required.');
   return parseJson(bytes);
 }

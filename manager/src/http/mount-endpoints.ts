@@ -228,7 +228,7 @@ async function readBody(
     refuseEncoding(request);
     return undefined;
   }
-  const value = await inTime(readJson(request), clock);
+  const value = await inTime(readJson(request, { isOptional: endpoint.body.isOptional }), clock);
   const readOnly: readonly string[] = endpoint.body.readOnly ?? [];
   return validate(endpoint.body.schema as z.ZodType, without(value, readOnly), 'body');
 }

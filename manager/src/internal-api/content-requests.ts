@@ -73,7 +73,7 @@ export async function collectBlobs(
   response: ServerResponse,
   { content }: ContentDependencies,
 ): Promise<void> {
-  const { referenced, graceMs } = parsed(collectSchema, await readJson(request, MAX_COLLECT_BYTES));
+  const { referenced, graceMs } = parsed(collectSchema, await readJson(request, { limit: MAX_COLLECT_BYTES }));
   sendJson(response, 200, { removed: await content.collect(new Set(referenced), graceMs) });
 }
 

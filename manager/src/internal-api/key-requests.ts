@@ -19,7 +19,7 @@ export async function takeUses(
   response: ServerResponse,
   { keyLedger }: { keyLedger: KeyLedger },
 ): Promise<void> {
-  keyLedger.used(parsed(usesSchema, await readJson(request, MAX_BYTES)));
+  keyLedger.used(parsed(usesSchema, await readJson(request, { limit: MAX_BYTES })));
   sendEmpty(response, 204);
 }
 
@@ -29,7 +29,7 @@ export async function divideLimits(
   response: ServerResponse,
   { keyLedger }: { keyLedger: KeyLedger },
 ): Promise<void> {
-  const report = limitReportSchema.safeParse(await readJson(request, MAX_BYTES));
+  const report = limitReportSchema.safeParse(await readJson(request, { limit: MAX_BYTES }));
   if (!report.success) throw invalid('The body is not a valid report of limits.');
   sendJson(response, 200, await keyLedger.exchange(report.data));
 }

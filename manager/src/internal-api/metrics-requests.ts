@@ -33,6 +33,6 @@ export async function takeMetrics(
   response: ServerResponse,
   { executions }: { executions: MetricsSink },
 ): Promise<void> {
-  await executions.record(parsed(metricsBatchSchema, await readJson(request, MAX_BATCH_BYTES)));
+  await executions.record(parsed(metricsBatchSchema, await readJson(request, { limit: MAX_BATCH_BYTES })));
   sendJson(response, 200, { stored: true });
 }

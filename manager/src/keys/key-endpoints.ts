@@ -76,7 +76,7 @@ export const keyEndpoints = {
     path: '/api/keys/:keyId/rotate',
     summary: 'Give a key a new value; the old one stays valid for a while',
     audit: { action: 'key.rotate', kind: 'ApiKey', id: 'keyId' },
-    body: { kind: 'json', schema: keyRotateSchema },
+    body: { kind: 'json', schema: keyRotateSchema, isOptional: true },
     status: 200,
     reply: { json: keyRotatedSchema },
     errors: ['not_found', 'conflict'],

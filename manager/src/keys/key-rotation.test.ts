@@ -58,8 +58,12 @@ describe('API keys', () => {
       expect(manager.store.writes).toBe(writes);
     });
 
-    it('overlap for a day where nothing else is said', async () => {
-      expect((await rotate(id).expect(200)).body).toMatchObject({ previousValueExpiresAt: '2026-01-02T00:00:00.000Z' });
+    it.each<[string, object | undefined]>([
+      ['an empty object', {}],
+      ['no body', undefined],
+    ])('overlap for a day after a request with %s', async (_name, body) => {
+      const { body: answer } = await api().post(`/api/keys/${id}/rotate`).send(body).expect(200);
+      expect(answer).toMatchObject({ previousValueExpiresAt: '2026-01-02T00:00:00.000Z' });
     });
 
     it('lose the old value at once with an overlap of 0', async () => {

@@ -150,7 +150,7 @@ function headerParameters({ headers = {} }: AnyEndpoint): Json[] {
 function requestBody(body: NonNullable<AnyEndpoint['body']>, schemas: JsonSchemas): Json {
   if (body.kind === 'stream') {
     return {
-      required: true,
+      required: body.isOptional !== true,
       description: body.description,
       content: Object.fromEntries(
         Object.entries(body.types).map(([type, schema]) => [type, { schema: schemas.of(schema, 'input') }]),
@@ -158,7 +158,7 @@ function requestBody(body: NonNullable<AnyEndpoint['body']>, schemas: JsonSchema
     };
   }
   return {
-    required: true,
+    required: body.isOptional !== true,
     content: { 'application/json': { schema: schemas.ofBody(body.schema as z.ZodType, body.readOnly ?? []) } },
   };
 }

@@ -13,6 +13,7 @@ interface Operation {
   parameters: { name: string; in: string }[];
   responses: Record<string, { links?: Record<string, { operationId: string; parameters: Record<string, string> }> }>;
   security?: unknown[];
+  requestBody?: { required?: boolean };
 }
 
 interface Document {
@@ -85,6 +86,15 @@ describe('the OpenAPI document', () => {
         expect([link.operationId, Object.keys(link.parameters)]).toEqual([link.operationId, names]);
       }
     }
+  });
+
+  it('requires a body, except where the service does not', () => {
+    const optional = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ operationId, requestBody }) =>
+        requestBody?.required === false ? operationId : [],
+      ),
+    );
+    expect(optional.sort()).toEqual(['createFile', 'putFile', 'rotateKey']);
   });
 
   it('names the fields that requests and answers have', () => {
