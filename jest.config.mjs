@@ -3,6 +3,7 @@
 // It knows no testTimeout: e2e/tooling/jest-setup.ts gives every test its deadline.
 export default {
   runner: '<rootDir>/e2e/tooling/jest-runner.js',
+  reporters: ['default', '<rootDir>/e2e/tooling/slowest-files.js'],
   testMatch: ['**/*.test.ts', '**/*.test.tsx'],
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   moduleFileExtensions: ['ts', 'tsx', 'js', 'mjs', 'cjs', 'json'],

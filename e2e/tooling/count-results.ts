@@ -3,9 +3,6 @@ export interface JestResults {
   testResults: {
     name: string;
     status: string;
-    /** In milliseconds from the same moment. */
-    startTime: number;
-    endTime: number;
     assertionResults: { ancestorTitles: string[]; title: string; status: string }[];
   }[];
 }

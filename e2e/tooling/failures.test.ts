@@ -1,5 +1,5 @@
 import type { JestResults } from './count-results.ts';
-import { failuresOf, slowestFiles, tally } from './failures.ts';
+import { failuresOf, slowestFiles, tally, type TimedFile } from './failures.ts';
 
 const test = (title: string, status: string): JestResults['testResults'][number]['assertionResults'][number] => ({
   ancestorTitles: ['outer'],
@@ -11,16 +11,12 @@ const results: JestResults = {
     {
       name: '/repo/a.test.ts',
       status: 'failed',
-      startTime: 100,
-      endTime: 1600,
       assertionResults: [test('one', 'passed'), test('two', 'failed')],
     },
-    { name: '/repo/b.test.ts', status: 'failed', startTime: 0, endTime: 0, assertionResults: [] },
+    { name: '/repo/b.test.ts', status: 'failed', assertionResults: [] },
     {
       name: '/repo/c.test.ts',
       status: 'passed',
-      startTime: 5000,
-      endTime: 25_000,
       assertionResults: [test('three', 'passed')],
     },
   ],
@@ -38,6 +34,17 @@ it('failures are counted, the most frequent first', () => {
   ]);
 });
 
-it('the slowest files come first, by their paths in the repository', () => {
-  expect(slowestFiles(results, 2, '/repo')).toEqual(['   20.0 s  c.test.ts', '    1.5 s  a.test.ts']);
+it('the slowest files come first, by their paths in the repository, and the sum of all is the last line', () => {
+  const timed = (name: string, start: number, end: number, cpuSeconds?: number): TimedFile => ({
+    testFilePath: `/repo/${name}`,
+    perfStats: { start, end },
+    ...(cpuSeconds === undefined ? {} : { cpuSeconds }),
+  });
+  const files = [timed('a.test.ts', 100, 1600, 0.25), timed('b.test.ts', 0, 0), timed('c.test.ts', 5000, 25_000, 31)];
+  expect(slowestFiles(files, 2, '/repo')).toEqual([
+    '    wall       CPU  the slowest files',
+    '    20.0 s    31.0 s  c.test.ts',
+    '     1.5 s     0.3 s  a.test.ts',
+    '    21.5 s    31.3 s  all 3 files',
+  ]);
 });

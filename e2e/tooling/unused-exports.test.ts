@@ -8,7 +8,7 @@ const LOADED = [
   /^examples\//,
   /^e2e\/package-matrix\/fixtures\/.*: default$/,
   /^builder\/.*\/pacote\.ts: manifest$/,
-  /^e2e\/tooling\/jest-runner\.js: default$/,
+  /^e2e\/tooling\/(jest-runner|slowest-files)\.js: default$/,
 ];
 const SKIPPED = ['node_modules', '.cache', 'data', 'dist'];
 
