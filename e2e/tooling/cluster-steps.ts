@@ -1,8 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { chooseWay } from '../cluster/bring-up.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { findOrBuildPrograms } from '../cluster/programs/build-programs.ts';
 import type { ProgramSet } from '../cluster/programs/program-table.ts';
-import { bringUpTestCluster, TEST_CLUSTER } from '../cluster/test-cluster.ts';
+import { bringUpTestCluster } from '../cluster/test-cluster.ts';
+import { announceCluster, CLUSTER_FILE } from './announced-cluster.ts';
 import type { Counts } from './count-results.ts';
 import { installPackages } from './install-packages.ts';
 import { clusterPackages } from './packages.ts';
@@ -18,7 +22,7 @@ export async function prepareKubernetesPrograms(set: ProgramSet): Promise<Counts
 }
 
 /**
- * Brings the cluster up, runs the tests that need it, and takes it down, however they end.
+ * Brings a cluster up while the tests run, of which those that need it wait for it, and takes it down, however they end.
  * @returns the tests' counts, and one for each of up and down
  */
 export async function withTestCluster(run: () => Promise<Counts>): Promise<Counts> {
@@ -28,17 +32,20 @@ export async function withTestCluster(run: () => Promise<Counts>): Promise<Count
     cluster = undefined;
   };
   const forget = onSignals(down);
+  const folder = mkdtempSync(path.join(tmpdir(), 'wherry-cluster-'));
+  const file = path.join(folder, 'name');
+  process.env[CLUSTER_FILE] = file;
   try {
-    const up = await counted(async () => {
+    const up = counted(async () => {
       if ((await chooseWay()) === 'namespaces' && !(await installPackages(clusterPackages)))
         throw new Error('packages are missing');
       cluster = await bringUpTestCluster();
-      process.env[TEST_CLUSTER] = cluster.name;
-    });
-    const tests = up.failed === 0 ? [await run()] : [];
-    return sum([up, ...tests, await counted(down)]);
+    }).finally(() => announceCluster(file, cluster?.name));
+    const counts = await Promise.all([up, run()]);
+    return sum([...counts, await counted(down)]);
   } finally {
     forget();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

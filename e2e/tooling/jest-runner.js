@@ -5,9 +5,10 @@
  */
 import { fork } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { setPriority, tmpdir } from 'node:os';
 import path from 'node:path';
 import { TEST_CLUSTER } from '../cluster/test-cluster.ts';
+import { announcedCluster, withoutCluster } from './announced-cluster.ts';
 import { needsCluster } from './needs-cluster.ts';
 import { compileCache } from './run-command.ts';
 import { keepDurations, longestFirst, readDurations } from './test-durations.ts';
@@ -16,6 +17,8 @@ import { keepDurations, longestFirst, readDurations } from './test-durations.ts'
 const FILE_DEADLINE_MS = 15 * 60_000;
 /** For a report of a process that hangs. */
 const REPORT_MS = 2000;
+/** The niceness of what runs beside a cluster. */
+const BESIDE_THE_CLUSTER = 5;
 const CHILD = path.join(import.meta.dirname, 'jest-child.js');
 
 export default class ProcessRunner {
@@ -33,8 +36,8 @@ export default class ProcessRunner {
     const onCluster = [...byName.keys()].filter(needsCluster);
     const others = longestFirst([...byName.keys()], readDurations()).filter((name) => !needsCluster(name));
     const durations = new Map();
-    const runAll = async (queue, lane) => {
-      for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+    const runAll = async (next, lane) => {
+      for (let name = next(); name !== undefined; name = next()) {
         const test = byName.get(name);
         await onStart(test);
         const begun = performance.now();
@@ -46,12 +49,23 @@ export default class ProcessRunner {
       }
       lane.end();
     };
-    const withoutCluster = { ...process.env };
-    delete withoutCluster[TEST_CLUSTER];
-    const lanes = Array.from({ length: Math.min(maxWorkers, tests.length) }, async (_, index) => {
-      // One lane has the cluster, whose suites count its objects and restart its programs, then helps the other.
-      if (index === 0) await runAll(onCluster, new Lane(this.#globalConfig, index + 1, process.env));
-      await runAll(others, new Lane(this.#globalConfig, index + 1, withoutCluster));
+    const withNone = withoutCluster(process.env);
+    const hasCluster = onCluster.length > 0;
+    const laneOf = (index, env) =>
+      new Lane(this.#globalConfig, { index, env, nice: hasCluster && !(TEST_CLUSTER in env) });
+    /** Those that count the cluster's objects and restart its programs: one after the other. */
+    const runOnCluster = async (index) => {
+      const cluster = announcedCluster(process.env);
+      // While it comes up, the shortest of the others: then its suites wait for none of them.
+      await runAll(() => (cluster.isComing() ? others.pop() : undefined), laneOf(index, withNone));
+      const env = await cluster.environment();
+      if (env === undefined) for (const name of onCluster.splice(0)) await onFailure(byName.get(name), NO_CLUSTER);
+      else await runAll(() => onCluster.shift(), laneOf(index, env));
+    };
+    const lanes = Array.from({ length: Math.min(maxWorkers, tests.length) }, async (_, lane) => {
+      const index = lane + 1;
+      if (lane === 0 && hasCluster) await runOnCluster(index);
+      await runAll(() => others.shift(), laneOf(index, withNone));
     });
     await Promise.all(lanes);
     keepDurations(durations);
@@ -63,12 +77,14 @@ class Lane {
   #globalConfig;
   #index;
   #environment;
+  #nice;
   #child;
 
-  constructor(globalConfig, index, environment) {
+  constructor(globalConfig, { index, env, nice }) {
     this.#globalConfig = globalConfig;
     this.#index = index;
-    this.#environment = environment;
+    this.#environment = env;
+    this.#nice = nice;
   }
 
   async run(test) {
@@ -122,6 +138,8 @@ class Lane {
       serialization: 'json',
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
+    // The suites on a cluster make the run long: the others take what they leave of the cores.
+    if (this.#nice && child.pid !== undefined) setPriority(child.pid, BESIDE_THE_CLUSTER);
     child.send({ workerData: { globalConfig: this.#globalConfig, projectConfig, runtime: 'child_process' } });
     return { process: child, folder, reports };
   }
@@ -133,6 +151,9 @@ class Lane {
   }
 }
 
+const failure = (message) => ({ message, stack: message });
+const NO_CLUSTER = failure('The cluster did not come up.');
+
 /** The process, and what it started, unless that has a group of its own. */
 function killAll({ pid }) {
   try {
@@ -141,8 +162,6 @@ function killAll({ pid }) {
     if (error.code !== 'ESRCH') throw error;
   }
 }
-
-const failure = (message) => ({ message, stack: message });
 
 /**
  * Where it stood and what it waited for, from Node's own report; none from a process whose event loop is blocked in

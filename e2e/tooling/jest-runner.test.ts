@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { eventually } from '../testing/api-client.ts';
+import { announceCluster } from './announced-cluster.ts';
 import { root, toolEnvironment } from './run-command.ts';
 
 /** What jest said of these test files, run by themselves. Not in the repository, as nothing that a test starts. */
@@ -130,6 +131,28 @@ describe('a run', () => {
     ]);
     expect(ran.filter((said) => !said?.endsWith('one'))).toEqual(['begin c undefined', 'end c undefined']);
     expect(output).toContain('Tests:       3 passed, 3 total');
+  }, 60_000);
+
+  it('runs other files while the cluster comes up, and gives its suites the one that is announced then', async () => {
+    const file = path.join(process.cwd(), 'cluster');
+    const code = (
+      act = '',
+    ): string => `const { announceCluster } = await import('${path.join(root, 'e2e/tooling/announced-cluster.ts')}');
+      it('x', () => { ${act} process.stderr.write(\`ran \${process.env.WHERRY_TEST_CLUSTER}\\n\`); });`;
+    const files = { 'cluster-suites/a.test.ts': code(), 'b.test.ts': code(`announceCluster('${file}', 'two');`) };
+    const output = await jest(files, { WHERRY_TEST_CLUSTER_FILE: file });
+    expect([...output.matchAll(/^ran (.*)$/gm)].map(([, said]) => said)).toEqual(['undefined', 'two']);
+  }, 60_000);
+
+  it('fails the suites of a cluster that could not be brought up, and runs the other files', async () => {
+    const file = path.join(process.cwd(), 'no-cluster');
+    announceCluster(file, undefined);
+    const output = await jest(
+      { 'cluster-suites/a.test.ts': GOOD, 'b.test.ts': GOOD },
+      { WHERRY_TEST_CLUSTER_FILE: file },
+    );
+    expect(output).toMatch(/FAIL .*a\.test\.ts[^]*The cluster did not come up\./);
+    expect(output).toContain('Test Suites: 1 failed, 1 passed, 2 total');
   }, 60_000);
 
   it('reports a failure with what only the process itself can hold', async () => {

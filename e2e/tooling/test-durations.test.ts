@@ -40,12 +40,17 @@ describe('durations of test files', () => {
     expect([...readDurations(file)]).toEqual([['b.test.ts', 5]]);
   });
 
-  it('put the longest first; of files that are not known, those that run the whole service', () => {
+  it('put the longest first; of files that are not known, those that run programs', () => {
     const durations = new Map([
       ['short', 1],
       ['long', 100],
     ]);
     expect(longestFirst(['x', 'short', 'y', 'long'], durations)).toEqual(['long', 'short', 'x', 'y']);
-    expect(longestFirst(['core/a', 'e2e/a', 'e2e/b'], new Map())).toEqual(['e2e/a', 'e2e/b', 'core/a']);
+    expect(longestFirst(['core/a', 'e2e/suites/a', 'e2e/suites/b', 'e2e/package-matrix/c'], new Map())).toEqual([
+      'e2e/package-matrix/c',
+      'e2e/suites/a',
+      'e2e/suites/b',
+      'core/a',
+    ]);
   });
 });

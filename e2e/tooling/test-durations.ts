@@ -33,11 +33,17 @@ export function keepDurations(
   renameSync(temporary, file);
 }
 
-/** As a first run estimates a file that runs the whole service, in milliseconds: longer than most others. */
-const WHOLE_SERVICE_MS = 30_000;
+/** As a first run on a machine estimates its files, in milliseconds: packages, API servers, the whole service. */
+const ESTIMATES: readonly (readonly [RegExp, number])[] = [
+  [/^e2e\/package-matrix\//, 300_000],
+  [/^(operator\/src\/program|manager\/src\/main\.)/, 150_000],
+  [/^e2e\/suites\//, 30_000],
+  [/^(e2e|kube|embedded)\//, 10_000],
+];
 
-/** Files that no run has measured: those of e2e/ come before those of the parts, and each keeps its order. */
+/** Files that no run has measured are estimated by their folder; those of one estimate keep their order. */
 export function longestFirst(paths: readonly string[], durations: ReadonlyMap<string, number>): string[] {
-  const estimate = (file: string): number => durations.get(file) ?? (file.startsWith('e2e/') ? WHOLE_SERVICE_MS : 0);
+  const estimate = (file: string): number =>
+    durations.get(file) ?? ESTIMATES.find(([files]) => files.test(file))?.[1] ?? 0;
   return paths.toSorted((a, b) => estimate(b) - estimate(a));
 }

@@ -1,7 +1,7 @@
 /**
- * `npm test`: installs what the tests need from the system, then runs the type check, lint and verify; then it brings up
- * a Kubernetes and runs jest, where one of three lanes begins with the suites that need it (jest-runner.js): one after the
- * other, the two leave a core idle for most of the time.
+ * `npm test`: installs what the tests need from the system, and runs verify, which writes files that all else reads.
+ * Then everything begins at once: the type check and lint, a Kubernetes, and jest, one of whose three lanes runs the
+ * suites that need that one as soon as it is up (jest-runner.js): they make the run long, so nothing else is waited for.
  * `npm test -- router …` runs the test files alone whose paths match. The last line of the output is always
  * `N passed, N failed`: each jest test counts, and each other step counts as one.
  */
@@ -13,7 +13,6 @@ import { promisify } from 'node:util';
 import { prepareKubernetesPrograms, withTestCluster } from './cluster-steps.ts';
 import { countResults } from './count-results.ts';
 import type { Counts, JestResults } from './count-results.ts';
-import { slowestFiles } from './failures.ts';
 import { installPackages } from './install-packages.ts';
 import { needsCluster } from './needs-cluster.ts';
 import { systemPackages } from './packages.ts';
@@ -21,12 +20,12 @@ import { root, runCommand, toolEnvironment } from './run-command.ts';
 
 /** Longer than a test file may take (jest-runner.js), which prints its line at its end: the runner says what hung. */
 const SILENCE_MINUTES = 20;
-const SLOWEST_FILES = 10;
 
 type Step = { name: string; run: () => Promise<Counts> };
 
+/** Beside the tests it takes what they leave of the cores. */
 async function runChecked(command: string, args: string[]): Promise<Counts> {
-  const good = (await runCommand(command, args)) === 0;
+  const good = (await runCommand('nice', [command, ...args])) === 0;
   return { passed: good ? 1 : 0, failed: good ? 0 : 1, remarks: [] };
 }
 
@@ -40,7 +39,6 @@ async function runJest(options: readonly string[]): Promise<Counts> {
       SILENCE_MINUTES,
     );
     const counts = readResults(outputFile);
-    for (const line of slowest(outputFile)) console.log(line);
     if (code !== 0 && counts.failed === 0) {
       return { ...counts, failed: 1, remarks: [...counts.remarks, `jest ended with code ${code}`] };
     }
@@ -58,20 +56,8 @@ function readResults(file: string): Counts {
   }
 }
 
-/** What makes a run long. */
-function slowest(file: string): string[] {
-  try {
-    return [
-      'The slowest files:',
-      ...slowestFiles(JSON.parse(readFileSync(file, 'utf8')) as JestResults, SLOWEST_FILES, root),
-    ];
-  } catch {
-    return [];
-  }
-}
-
-/** Groups of steps: one group after the other, the steps of a group side by side. */
-async function stepGroups(paths: readonly string[]): Promise<Step[][]> {
+/** Stages, one after the other. The rows of a stage run side by side, each a step after the other. */
+async function stagesOf(paths: readonly string[]): Promise<Step[][][]> {
   const files = await testFiles(paths);
   const checks: Step[] = [
     { name: 'type check', run: () => runChecked('tsc', ['--noEmit', '-p', '.']) },
@@ -85,7 +71,8 @@ async function stepGroups(paths: readonly string[]): Promise<Step[][]> {
     run: () => (files.some(needsCluster) ? withTestCluster(runTests) : runTests()),
   };
   const isWhole = paths.length === 0;
-  return [isWhole ? checks : [], files.some(needsPrograms) ? [programs] : [], isWhole ? [verify] : [], [tests]];
+  const first = [...(files.some(needsPrograms) ? [programs] : []), ...(isWhole ? [verify] : [])];
+  return [[first], [isWhole ? checks : [], [tests]]];
 }
 
 /** The test files whose paths match, relative to the root; all of them without paths. */
@@ -115,13 +102,19 @@ async function runStep({ name, run }: Step): Promise<Counts> {
   return counts;
 }
 
+async function runInTurn(steps: readonly Step[]): Promise<Counts[]> {
+  const results: Counts[] = [];
+  for (const step of steps) results.push(await runStep(step));
+  return results;
+}
+
 async function main(paths: readonly string[]): Promise<void> {
   const results: Counts[] = [];
   if (paths.some((argument) => argument.startsWith('-'))) {
     console.error("npm test takes paths only. For jest's options: npm exec -- jest <options>");
     results.push({ passed: 0, failed: 1, remarks: [] });
   } else if (await installPackages(systemPackages)) {
-    for (const group of await stepGroups(paths)) results.push(...(await Promise.all(group.map(runStep))));
+    for (const rows of await stagesOf(paths)) results.push(...(await Promise.all(rows.map(runInTurn))).flat());
   } else {
     results.push({ passed: 0, failed: 1, remarks: [] });
   }
