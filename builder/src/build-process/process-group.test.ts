@@ -11,7 +11,7 @@ describe('a process group', () => {
     try {
       await once(leader, 'close');
       await eventually(() => expect(groupMembers(pid)).toHaveLength(2));
-      expect(await groupMemory([pid])).toBeGreaterThan(0);
+      expect(groupMemory([pid])).toBeGreaterThan(0);
       let hasEnded = false;
       const ended = untilGroupEnded(pid).then(() => (hasEnded = true));
       const [first = 0, last = 0] = groupMembers(pid);
@@ -21,7 +21,7 @@ describe('a process group', () => {
       killGroup(pid);
       await ended;
       expect(groupMembers(pid)).toEqual([]);
-      expect(await groupMemory([pid])).toBe(0);
+      expect(groupMemory([pid])).toBe(0);
     } finally {
       killGroup(pid);
     }

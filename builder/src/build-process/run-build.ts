@@ -85,20 +85,16 @@ function watchLimits(
   const times = createTimeBudgets(clock, { buildMs: limits.timeoutMs, packagesMs: limits.packagesTimeoutMs }, (spent) =>
     end({ by: spent === 'build' ? 'timeout' : 'packagesTimeout' }),
   );
-  let stopPoll = (): void => undefined;
-  let stopped = false;
-  const poll = async (): Promise<void> => {
+  let stopPoll: () => void;
+  const poll = (): void => {
     // Without /proc the memory is unknown; the limit of the heap remains.
-    const bytes = await groupMemory(child.pids).catch(() => 0);
-    if (stopped) return;
-    if (bytes > limits.memoryBytes) end({ by: 'memory' });
-    else stopPoll = clock.after(MEMORY_POLL_MS, () => void poll());
+    if (groupMemory(child.pids) > limits.memoryBytes) end({ by: 'memory' });
+    else stopPoll = clock.after(MEMORY_POLL_MS, poll);
   };
-  stopPoll = clock.after(MEMORY_POLL_MS, () => void poll());
+  stopPoll = clock.after(MEMORY_POLL_MS, poll);
   return {
     wait: () => times.wait(),
     stop() {
-      stopped = true;
       times.stop();
       stopPoll();
     },
