@@ -102,18 +102,28 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
 /** Pods of a cluster start in seconds, processes of one machine in milliseconds. */
 const PATIENCE_MS = process.env.WHERRY_TEST_CLUSTER === undefined ? 10_000 : 45_000;
 
+/** An attempt costs a request, and in a cluster often a start of kubectl. */
+const PAUSE = { share: 0.1, shortestMs: 25, longestMs: process.env.WHERRY_TEST_CLUSTER === undefined ? 150 : 500 };
+
 /**
  * Tries again until it does not throw, ten seconds (in a cluster 45) unless specified otherwise; then throws what it
- * threw last. The seconds are those of a machine that has nothing else to do.
+ * threw last. The seconds are those of a machine that has nothing else to do. It pauses for a tenth of the time that it
+ * has tried: what takes long is tried less often.
  */
-export async function eventually<T>(attempt: () => Promise<T> | T, deadlineMs = PATIENCE_MS, everyMs = 25): Promise<T> {
+export async function eventually<T>(
+  attempt: () => Promise<T> | T,
+  deadlineMs = PATIENCE_MS,
+  everyMs?: number,
+): Promise<T> {
+  const begun = performance.now();
   const end = machineTime() + deadlineMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
       if (machineTime() > end) throw error;
-      await new Promise((resolve) => setTimeout(resolve, everyMs));
+      const pause = Math.max(PAUSE.shortestMs, PAUSE.share * (performance.now() - begun));
+      await new Promise((resolve) => setTimeout(resolve, everyMs ?? Math.min(pause, PAUSE.longestMs)));
     }
   }
 }
