@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { DomainError, invalid } from '@wherry/core/errors.ts';
+import { ByteQueue } from '@wherry/service/byte-queue.ts';
 import { refused } from './validate.ts';
 
 /** Bytes that a JSON body may have (M8). */
@@ -70,9 +71,10 @@ export function parseJson(bytes: Buffer): unknown {
 
 /** Reads a whole body. @throws DomainError `too_large`. */
 export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of bodyChunks(request, limit)) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  // Its chunks may be of a byte each, which take hundreds of bytes by themselves (M10).
+  const queue = new ByteQueue();
+  for await (const chunk of bodyChunks(request, limit)) queue.add(chunk);
+  return queue.takeAll();
 }
 
 /** The bytes of a JSON body as they come. @throws DomainError `too_large`. */

@@ -50,6 +50,8 @@ class ForwardedCall implements PlacedCall, UpstreamReceiver {
   start(): void {
     this.#response.limitTime(this.#parts.clock, this.#remainingMs(), () => this.#timeOut());
     this.#placement.find();
+    // While the call waits, its body is gathered as for an instance.
+    if (!this.#finished) this.#body ??= this.#openBody();
   }
 
   onRefused(refusal: Refusal): void {
@@ -106,7 +108,8 @@ class ForwardedCall implements PlacedCall, UpstreamReceiver {
   onInstance(instance: BalancedInstance): void {
     if (this.#placement.attempts === 1) {
       this.#startedAt = this.#parts.recorder.started(this.#call);
-      this.#body = this.#openBody();
+      this.#body ??= this.#openBody();
+      if (this.#body !== null && this.#call.expectsContinue) this.#call.res.writeContinue();
     }
     this.#exchange = instance.upstream.forward(this.#upstreamCall(instance), this);
   }
@@ -129,9 +132,8 @@ class ForwardedCall implements PlacedCall, UpstreamReceiver {
   }
 
   #openBody(): RequestBody | null {
-    const { body, req, res, expectsContinue, fn } = this.#call;
+    const { body, req, fn } = this.#call;
     if (!body.present) return null;
-    if (expectsContinue) res.writeContinue();
     return new RequestBody(req, {
       maxBytes: fn.spec.maxRequestBytes,
       clock: this.#parts.clock,

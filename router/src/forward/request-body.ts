@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Clock } from '@wherry/core/ports/clock.ts';
-import { ByteQueue } from './byte-queue.ts';
+import { ByteQueue } from '@wherry/service/byte-queue.ts';
 
 /** A body that arrives more slowly than this over a whole window in which the router was reading is given up (R11). */
 const PACE_WINDOW_MS = 10_000;
@@ -14,9 +14,10 @@ const SMALL_BYTES = 4096;
 type BodyFailure = 'too_large' | 'too_slow';
 
 /**
- * A request's body on its way to an instance: counted, cut at the limit (R9), held to a minimum pace (R11), with no more
- * than HELD_BYTES and what the parser had read with them in memory, however small the caller's chunks are (R12). The
- * request always flows: Node would keep what waits in it chunk by chunk, up to 65,536 of them.
+ * A request's body on its way to an instance: counted, cut at the limit (R9), held to a minimum pace (R11) from when an
+ * instance first wants it, with no more than HELD_BYTES and what the parser had read with them in memory, however small
+ * the caller's chunks are (R12). The request flows from the start: Node would keep what waits in it chunk by chunk, up
+ * to 65,536 of them.
  */
 export class RequestBody extends Readable {
   readonly #request: IncomingMessage;
@@ -28,7 +29,7 @@ export class RequestBody extends Readable {
   #windowBytes = 0;
   /** At some time in this window, the instance did not accept the data that was ready. */
   #wasHeld = false;
-  #started = false;
+  #isPaced = false;
   #isWanted = false;
   #isWhole = false;
   /** More of what was read at once may follow. */
@@ -50,12 +51,13 @@ export class RequestBody extends Readable {
     this.#onFailure = options.onFailure;
     // Errors of the caller's side show in the response's `close`; undici notices them through the destroyed stream.
     this.on('error', () => undefined);
+    this.#receive();
   }
 
   override _read(): void {
     this.#isWanted = true;
-    if (!this.#started) this.#start();
-    else if (!this.#isGathering) this.#give();
+    if (!this.#isPaced) this.#watchPace();
+    if (!this.#isGathering) this.#give();
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
@@ -64,9 +66,7 @@ export class RequestBody extends Readable {
     callback(error);
   }
 
-  #start(): void {
-    this.#started = true;
-    this.#watchPace();
+  #receive(): void {
     this.#request.on('data', (chunk: Buffer) => this.#take(chunk));
     this.#request.once('end', () => {
       this.#isWhole = true;
@@ -128,6 +128,7 @@ export class RequestBody extends Readable {
   }
 
   #watchPace(): void {
+    this.#isPaced = true;
     this.#cancelPace = this.#clock.after(PACE_WINDOW_MS, () => {
       if (this.#request.complete || this.destroyed) return;
       if (!this.#wasHeld && this.#windowBytes < PACE_MIN_BYTES) {

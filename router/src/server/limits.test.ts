@@ -63,7 +63,11 @@ class Scene {
     await this.router.apply(
       snapshot(
         1,
-        ['slow', 'other'].map((id) => routerFunction({ id, route: `/${id}/*`, ...fields })),
+        [
+          { id: 'slow', ...fields },
+          { id: 'other', ...fields },
+          { id: 'starting', timeoutMs: 3000, instances: [] },
+        ].map((fn) => routerFunction({ route: `/${fn.id}/*`, ...fn })),
       ),
     );
     await this.failures(WARM_UP);
@@ -205,6 +209,21 @@ describe('callers who take all that they can get', () => {
       expect(callers.progress.opened).toBe(sockets);
       expect(Object.keys(callers.progress.statuses)).toEqual(['404']);
       expect(failed).toBe(0);
+    },
+    2 * PATIENCE_MS,
+  );
+
+  it(
+    'R12: 60 connections whose bodies come in chunks of a byte, while their function starts, take no more memory than others',
+    async () => {
+      const sockets = 60;
+      const callers = await scene.begin(directory, { kind: 'chunks', sockets }, '/run/starting/x');
+      const before = scene.router.memoryMiB();
+      let failed = 0;
+      // No instance comes within the function's timeout.
+      while (callers.progress.statuses[503] !== sockets) failed += await scene.failures(160);
+      expect(failed).toBe(0);
+      expect(scene.mostMiB - before).toBeLessThanOrEqual(MAX_GROWTH);
     },
     2 * PATIENCE_MS,
   );

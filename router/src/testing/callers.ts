@@ -17,6 +17,8 @@ export type Orders =
   | { kind: 'heads'; port: number; path: string; sockets: number }
   /** Many sockets from one address, each with a call whose body never ends, opened as fast as they are answered. */
   | { kind: 'bodies'; port: number; path: string; sockets: number }
+  /** Many sockets from one address, each with a call whose body comes in chunks of a byte, as fast as it is read. */
+  | { kind: 'chunks'; port: number; path: string; sockets: number }
   /** Many sockets that send a head byte by byte, one each second. */
   | { kind: 'drip'; port: number; path: string; sockets: number };
 
@@ -60,6 +62,7 @@ export function startCallers(orders: Orders): Callers {
 
 /** As many headers as a head may have, that fill it: the most memory that an unfinished one takes. */
 const LARGEST_HEADERS = Array.from({ length: 255 }, (_, at) => `x${at}: ${'v'.repeat(92)}\r\n`).join('');
+const TINY_CHUNKS = '1\r\nx\r\n'.repeat(100_000);
 const HEAD_END = '\r\nHost: a\r\n\r\n';
 /** Sockets that are opened at once: fewer than a listener's queue holds. */
 const OPEN_AT_ONCE = 100;
@@ -124,6 +127,9 @@ async function obey(orders: Orders): Promise<void> {
   } else if (orders.kind === 'bodies') {
     const first = `POST ${path} HTTP/1.1\r\nContent-Length: 1000000${HEAD_END}`;
     await work.openWhenAnswered(orders.sockets, { port, first });
+  } else if (orders.kind === 'chunks') {
+    const first = `POST ${path} HTTP/1.1\r\nTransfer-Encoding: chunked${HEAD_END}${TINY_CHUNKS}`;
+    await work.openMany(orders.sockets, 1, { port, first });
   } else if (orders.kind === 'heads') {
     await work.openMany(orders.sockets, 1, { port, first: `GET ${path} HTTP/1.1\r\n${LARGEST_HEADERS}` });
   } else {

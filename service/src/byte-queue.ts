@@ -1,7 +1,7 @@
 /** Pieces under this size are put together: by itself each takes hundreds of bytes of memory. */
 const GATHERED_BYTES = 16_384;
 
-/** Bytes in the order in which they came, in few pieces, however small those were that they came in. */
+/** Bytes in the order in which they came, in few pieces, however small those were that they came in (R12, M10). */
 export class ByteQueue {
   /** Large, or full. */
   readonly #pieces: Buffer[] = [];
@@ -27,6 +27,14 @@ export class ByteQueue {
     const piece = this.#pieces.shift();
     this.#bytes -= piece?.length ?? 0;
     return piece;
+  }
+
+  /** @returns everything in one piece, which is empty where nothing is queued. */
+  takeAll(): Buffer {
+    this.#seal();
+    this.#bytes = 0;
+    const pieces = this.#pieces.splice(0);
+    return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
   }
 
   #gather(piece: Buffer): void {
