@@ -5,6 +5,7 @@ import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts'
 import type { MetricsBatch } from '@wherry/core/ports/telemetry.ts';
 import type { MetricStore } from '@wherry/manager/metric-store/metric-store.ts';
 import { openMetricStore } from '@wherry/manager/metric-store/open-metric-store.ts';
+import { startRecordsThread } from '@wherry/manager/records/records-thread.ts';
 import { MetricService } from '@wherry/manager/metrics/metric-service.ts';
 import { MetricsReporter } from '@wherry/router/telemetry/metrics-reporter.ts';
 
@@ -133,7 +134,12 @@ describe(`metrics of a day of ${CALLS} calls through two routers, of seed ${SEED
 
   beforeAll(async () => {
     // Its clock stands still: nothing is removed.
-    store = await openMetricStore({ file: ':memory:', clock: new FakeClock(MIDNIGHT), logger });
+    store = await openMetricStore({
+      file: ':memory:',
+      thread: startRecordsThread(),
+      clock: new FakeClock(MIDNIGHT),
+      logger,
+    });
     const clock = new FakeClock(MIDNIGHT);
     const way = new LossyWay(random, store);
     const routers = [1, 2].map(

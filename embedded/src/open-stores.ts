@@ -13,6 +13,7 @@ import type { MetricStore } from '@wherry/manager/metric-store/metric-store.ts';
 import { openMetricStore } from '@wherry/manager/metric-store/open-metric-store.ts';
 import { openTelemetryStore } from '@wherry/manager/log-store/open-telemetry-store.ts';
 import type { TelemetryStore } from '@wherry/manager/log-store/telemetry-store.ts';
+import { startRecordsThread } from '@wherry/manager/records/records-thread.ts';
 import { openUserStore } from '@wherry/manager/users/open-user-store.ts';
 import type { UserStore } from '@wherry/manager/users/user-store.ts';
 import { keyRingOver, type RingStorage } from '@wherry/service/keys/ring-storage.ts';
@@ -52,11 +53,12 @@ export async function openStores(
   { paths, isNew, telemetryBytes, clock, logger, metrics }: OpenStoresOptions,
   parts: AsyncDisposableStack,
 ): Promise<Stores> {
-  // They have threads of their own, which start while the others are opened.
+  // They are opened in threads, which start while the others are opened.
   const telemetry = openTelemetryStore({ file: paths.telemetry, maxBytes: telemetryBytes, clock, logger, metrics });
-  const executions = openMetricStore({ file: paths.metrics, clock, logger });
-  const audit = openAuditStore({ file: paths.audit, clock, logger });
-  const users = openUserStore({ file: paths.users, logger });
+  const thread = startRecordsThread();
+  const executions = openMetricStore({ file: paths.metrics, thread, clock, logger });
+  const audit = openAuditStore({ file: paths.audit, thread, clock, logger });
+  const users = openUserStore({ file: paths.users, thread, logger });
   for (const opening of [telemetry, executions, audit, users]) {
     opening.catch(() => undefined);
     parts.defer(() =>

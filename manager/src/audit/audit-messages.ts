@@ -1,8 +1,8 @@
 import type { AuditRecord } from './audit-record.ts';
 import type { AuditQuery } from './audit-store.ts';
 
-/** The options that the worker is started with. */
-export interface AuditWorkerData {
+/** How its thread opens the database. */
+export interface AuditOpening {
   file: string;
   /** Where a damaged file is moved. */
   aside: string;

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { eventually } from '@wherry/testing/eventually.ts';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { startRecordsThread } from '../records/records-thread.ts';
 import type { AuditRecord } from './audit-record.ts';
 import type { AuditStore } from './audit-store.ts';
 import { openAuditStore } from './open-audit-store.ts';
@@ -29,7 +30,7 @@ describe('the audit store (M9)', () => {
   let logger: FakeLogger;
   let store: AuditStore;
   const file = (): string => path.join(directory, 'audit.db');
-  const open = (): Promise<AuditStore> => openAuditStore({ file: file(), clock, logger });
+  const open = (): Promise<AuditStore> => openAuditStore({ file: file(), thread: startRecordsThread(), clock, logger });
 
   beforeEach(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'wherry-audit-'));
@@ -130,8 +131,8 @@ describe('the audit store (M9)', () => {
   });
 
   it('says in one sentence that it cannot be opened', async () => {
-    await expect(openAuditStore({ file: path.join(directory, 'missing/audit.db'), clock, logger })).rejects.toThrow(
-      /^The audit records .* cannot be opened/,
-    );
+    await expect(
+      openAuditStore({ file: path.join(directory, 'missing/audit.db'), thread: startRecordsThread(), clock, logger }),
+    ).rejects.toThrow(/^The audit records .* cannot be opened/);
   });
 });

@@ -1,10 +1,9 @@
 import path from 'node:path';
-import { Worker } from 'node:worker_threads';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { StartError } from '@wherry/service/start-error.ts';
-import { DatabaseThread } from '../sqlite-thread/database-thread.ts';
-import type { AuditOperation, AuditWorkerData } from './audit-messages.ts';
+import type { DatabaseThread, ThreadDatabase } from '../sqlite-thread/database-thread.ts';
+import type { AuditOpening, AuditOperation } from './audit-messages.ts';
 import { systemRecord, type AuditRecord, type StoredAuditRecord } from './audit-record.ts';
 import type { AuditQuery, AuditStore } from './audit-store.ts';
 
@@ -17,27 +16,27 @@ const DAY_MS = 86_400_000;
 interface AuditStoreOptions {
   /** Path of the database. */
   file: string;
+  thread: DatabaseThread;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Opens the audit records, in a file and a worker thread of their own: the logs of functions never delay them. A
- * damaged file is set aside under a unique name; an error in the log and the first record of the new file report it.
+ * Opens the audit records, in a file of their own. A damaged file is set aside under a unique name; an error in the log
+ * and the first record of the new file report it.
  * @throws StartError when the database cannot be opened.
  */
 export async function openAuditStore(options: AuditStoreOptions): Promise<AuditStore> {
-  const { file, clock, logger } = options;
-  const workerData: AuditWorkerData = { file, aside: `${file}.damaged-${Math.trunc(clock.now())}` };
-  const worker = new Worker(new URL('./audit-worker.ts', import.meta.url), { workerData, name: 'audit' });
-  const thread = new DatabaseThread<AuditOperation>(worker, {
-    name: 'audit',
-    logger,
-    consequence: 'nothing can be changed until the program is restarted',
-  });
+  const { file, thread, clock, logger } = options;
+  const opening: AuditOpening = { file, aside: `${file}.damaged-${Math.trunc(clock.now())}` };
   try {
-    const { setAside } = await thread.ready;
-    const store = new WorkerAuditStore(thread, options);
+    const database = await thread.open<AuditOperation>('audit', opening, {
+      name: 'audit',
+      logger,
+      consequence: 'nothing can be changed until the program is restarted',
+    });
+    const { setAside } = database;
+    const store = new WorkerAuditStore(database, options);
     if (setAside !== undefined) await reportDamage(store, setAside, options);
     return store;
   } catch (error) {
@@ -59,7 +58,7 @@ async function reportDamage(store: AuditStore, setAside: string, { clock, logger
 }
 
 class WorkerAuditStore implements AuditStore {
-  readonly #thread: DatabaseThread<AuditOperation>;
+  readonly #database: ThreadDatabase<AuditOperation>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   /** Records that arrive while others are being written: they share the next flush to the disk. */
@@ -69,8 +68,8 @@ class WorkerAuditStore implements AuditStore {
   #cancelTrim: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(thread: DatabaseThread<AuditOperation>, { clock, logger }: AuditStoreOptions) {
-    this.#thread = thread;
+  constructor(database: ThreadDatabase<AuditOperation>, { clock, logger }: AuditStoreOptions) {
+    this.#database = database;
     this.#clock = clock;
     this.#logger = logger;
   }
@@ -86,7 +85,7 @@ class WorkerAuditStore implements AuditStore {
   }
 
   async query(query: AuditQuery): Promise<StoredAuditRecord[]> {
-    return (await this.#thread.call({ operation: 'query', query })) as StoredAuditRecord[];
+    return (await this.#database.call({ operation: 'query', query })) as StoredAuditRecord[];
   }
 
   retain(days: number): void {
@@ -98,7 +97,7 @@ class WorkerAuditStore implements AuditStore {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelTrim?.();
-    await this.#thread.close();
+    await this.#database.close();
   }
 
   /** Never rejects. */
@@ -108,7 +107,9 @@ class WorkerAuditStore implements AuditStore {
     while (this.#next !== undefined) {
       const { records, written } = this.#next;
       this.#next = undefined;
-      await this.#thread.call({ operation: 'append', records }).then(() => written.resolve(undefined), written.reject);
+      await this.#database
+        .call({ operation: 'append', records })
+        .then(() => written.resolve(undefined), written.reject);
     }
     this.#isWriting = false;
   }
@@ -120,7 +121,7 @@ class WorkerAuditStore implements AuditStore {
     try {
       while (
         !this.#isClosed &&
-        (await this.#thread.call({ operation: 'trim', oldest, limit: TRIM_AT_ONCE })) === TRIM_AT_ONCE
+        (await this.#database.call({ operation: 'trim', oldest, limit: TRIM_AT_ONCE })) === TRIM_AT_ONCE
       );
     } catch (error) {
       if (!this.#isClosed) this.#logger.warn({ err: error }, 'old audit records could not be removed');

@@ -10,8 +10,8 @@ import { BatchQueue } from '@wherry/service/batch-queue.ts';
 import { logEntryOwner } from '@wherry/service/log-entry-owner.ts';
 import { Listeners } from '@wherry/service/listeners.ts';
 import { StartError } from '@wherry/service/start-error.ts';
-import { DatabaseThread } from '../sqlite-thread/database-thread.ts';
-import type { TelemetryOperation, TelemetryWorkerData } from './telemetry-messages.ts';
+import { DatabaseThread, type ThreadDatabase } from '../sqlite-thread/database-thread.ts';
+import type { TelemetryOpening, TelemetryOperation } from './telemetry-messages.ts';
 import type {
   FollowedLogs,
   FollowQuery,
@@ -52,25 +52,25 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
     retentionSeconds: Number(SETTINGS['log.trimming.retention-seconds'].default),
     intervalSeconds: Number(SETTINGS['log.trimming.interval-seconds'].default),
   };
-  const workerData: TelemetryWorkerData = {
+  const opening: TelemetryOpening = {
     file: options.file,
     maxPerFunction: retention.maxPerFunction,
     maxBytes: options.maxBytes,
   };
-  const worker = new Worker(new URL('./telemetry-worker.ts', import.meta.url), { workerData, name: 'telemetry' });
-  const thread = new DatabaseThread<TelemetryOperation>(worker, {
-    name: 'log',
-    logger: options.logger,
-    consequence: 'logs are lost until the program is restarted',
-  });
+  const worker = new Worker(new URL('./telemetry-worker.ts', import.meta.url), { name: 'telemetry' });
   try {
-    const { setAside } = await thread.ready;
+    const database = await new DatabaseThread(worker).open<TelemetryOperation>('logs', opening, {
+      name: 'log',
+      logger: options.logger,
+      consequence: 'logs are lost until the program is restarted',
+    });
+    const { setAside } = database;
     if (setAside !== undefined)
       options.logger.warn(
         { file: setAside },
         'the log database was damaged: it has been set aside, and a new one started',
       );
-    return new WorkerTelemetryStore(thread, { ...options, metrics: await options.metrics }, retention);
+    return new WorkerTelemetryStore(database, { ...options, metrics: await options.metrics }, retention);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
@@ -83,7 +83,7 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
 type StoreParts = Omit<TelemetryOptions, 'metrics'> & { metrics: Metrics | undefined };
 
 class WorkerTelemetryStore implements TelemetryStore {
-  readonly #thread: DatabaseThread<TelemetryOperation>;
+  readonly #database: ThreadDatabase<TelemetryOperation>;
   readonly #options: StoreParts;
   readonly #countDropped: (by: number) => void;
   readonly #waiting: BatchQueue<LogEntry>;
@@ -96,8 +96,8 @@ class WorkerTelemetryStore implements TelemetryStore {
   /** It accepts nothing any more. */
   #ended = false;
 
-  constructor(thread: DatabaseThread<TelemetryOperation>, options: StoreParts, retention: LogRetention) {
-    this.#thread = thread;
+  constructor(database: ThreadDatabase<TelemetryOperation>, options: StoreParts, retention: LogRetention) {
+    this.#database = database;
     this.#options = options;
     this.#retention = retention;
     const counter = options.metrics?.counter(METRICS.logEntriesLost);
@@ -116,36 +116,36 @@ class WorkerTelemetryStore implements TelemetryStore {
   }
 
   write(entries: LogEntry[]): void {
-    if (this.#ended || this.#thread.isGone) return this.#drop(entries.length);
+    if (this.#ended || this.#database.isGone()) return this.#drop(entries.length);
     for (const entry of entries) this.#waiting.push(bounded(entry));
     this.#cancelFlush ??= this.#options.clock.after(BATCH_DELAY_MS, () => void this.#flush());
   }
 
   async query(query: LogQuery): Promise<StoredLogEntry[]> {
     await this.#flush();
-    return (await this.#thread.call({ operation: 'query', query })) as StoredLogEntry[];
+    return (await this.#database.call({ operation: 'query', query })) as StoredLogEntry[];
   }
 
   async knows(functionName: string): Promise<boolean> {
     await this.#flush();
-    return (await this.#thread.call({ operation: 'knows', functionName })) as boolean;
+    return (await this.#database.call({ operation: 'knows', functionName })) as boolean;
   }
 
   async uses(): Promise<KeyUses> {
-    return (await this.#thread.call({ operation: 'uses' })) as KeyUses;
+    return (await this.#database.call({ operation: 'uses' })) as KeyUses;
   }
 
   async saveUses(uses: KeyUses, gone: readonly string[]): Promise<void> {
-    await this.#thread.call({ operation: 'save-uses', uses, gone });
+    await this.#database.call({ operation: 'save-uses', uses, gone });
   }
 
   follow(query: FollowQuery): Promise<FollowedLogs> {
-    return this.#thread.call({ operation: 'follow', query }) as Promise<FollowedLogs>;
+    return this.#database.call({ operation: 'follow', query }) as Promise<FollowedLogs>;
   }
 
   async newest(): Promise<number> {
     await this.#flush();
-    return (await this.#thread.call({ operation: 'newest' })) as number;
+    return (await this.#database.call({ operation: 'newest' })) as number;
   }
 
   onWrite(callback: () => void): () => void {
@@ -155,14 +155,14 @@ class WorkerTelemetryStore implements TelemetryStore {
   async deleteFunction(functionName: string): Promise<number> {
     const until = await this.newest();
     for (let deleted = 0; ;) {
-      const some = (await this.#thread.call({ operation: 'delete', functionName, until })) as number;
+      const some = (await this.#database.call({ operation: 'delete', functionName, until })) as number;
       if (some === 0) return deleted;
       deleted += some;
     }
   }
 
   async grant(requests: Record<string, QuotaRequest>, day: number, most: number): Promise<Record<string, QuotaGrant>> {
-    return (await this.#thread.call({ operation: 'grant', requests, day, most })) as Record<string, QuotaGrant>;
+    return (await this.#database.call({ operation: 'grant', requests, day, most })) as Record<string, QuotaGrant>;
   }
 
   retain(retention: LogRetention): void {
@@ -179,7 +179,7 @@ class WorkerTelemetryStore implements TelemetryStore {
     await this.#flush();
     this.#cancelTrim?.();
     this.#ended = true;
-    await this.#thread.close();
+    await this.#database.close();
   }
 
   /** Writes at least what waits now. Only one batch at a time is in flight, so the bound covers everything else. */
@@ -200,7 +200,7 @@ class WorkerTelemetryStore implements TelemetryStore {
     while (this.#waiting.length > 0) {
       const entries = this.#waiting.take();
       try {
-        await this.#thread.call({ operation: 'write', entries });
+        await this.#database.call({ operation: 'write', entries });
         this.#writeListeners.notify();
       } catch (error) {
         this.#drop(entries.length);
@@ -218,7 +218,7 @@ class WorkerTelemetryStore implements TelemetryStore {
       // In steps, so that writes and queries come in between; the newest settings end the earlier ones.
       while (
         this.#retention === retention &&
-        (await this.#thread.call({ operation: 'trim', maxPerFunction, oldest })) === true
+        (await this.#database.call({ operation: 'trim', maxPerFunction, oldest })) === true
       );
     } catch (error) {
       this.#options.logger.warn({ err: error }, 'old log entries could not be trimmed');
@@ -228,7 +228,7 @@ class WorkerTelemetryStore implements TelemetryStore {
 
   #scheduleTrim(): void {
     this.#cancelTrim?.();
-    if (this.#ended || this.#thread.isGone) return;
+    if (this.#ended || this.#database.isGone()) return;
     this.#cancelTrim = this.#options.clock.after(this.#retention.intervalSeconds * 1000, () => void this.#trim());
   }
 

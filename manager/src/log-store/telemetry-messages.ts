@@ -3,8 +3,8 @@ import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import type { LogBounds } from './log-database.ts';
 import type { FollowQuery, LogQuery } from './telemetry-store.ts';
 
-/** The options that the worker is started with. */
-export interface TelemetryWorkerData extends LogBounds {
+/** How its thread opens the database. */
+export interface TelemetryOpening extends LogBounds {
   file: string;
 }
 

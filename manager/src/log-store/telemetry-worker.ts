@@ -1,9 +1,8 @@
-/** The thread that owns `telemetry.db`. */
-import { workerData } from 'node:worker_threads';
+/** The thread of the log database alone: it may be busy for long. */
 import { openOrSetAside } from '../sqlite-thread/open-or-set-aside.ts';
-import { serveDatabase, type ServedDatabase } from '../sqlite-thread/serve-database.ts';
+import { serveDatabases, type ServedDatabase } from '../sqlite-thread/serve-databases.ts';
 import { LogDatabase } from './log-database.ts';
-import type { TelemetryOperation, TelemetryWorkerData } from './telemetry-messages.ts';
+import type { TelemetryOperation, TelemetryOpening } from './telemetry-messages.ts';
 
 function run(database: LogDatabase, operation: TelemetryOperation): unknown {
   switch (operation.operation) {
@@ -32,9 +31,10 @@ function run(database: LogDatabase, operation: TelemetryOperation): unknown {
   }
 }
 
-serveDatabase((): ServedDatabase<TelemetryOperation> => {
-  const { file, ...bounds } = workerData as TelemetryWorkerData;
+function serveLogs({ file, ...bounds }: TelemetryOpening): ServedDatabase<TelemetryOperation> {
   // Lost logs must not keep functions from being served.
   const { database, setAside } = openOrSetAside(file, () => new LogDatabase(file, bounds));
   return { setAside, run: (operation) => run(database, operation), close: () => database.close() };
-});
+}
+
+serveDatabases({ logs: serveLogs });

@@ -1,8 +1,8 @@
 import type { MetricsBatch } from '@wherry/core/ports/telemetry.ts';
 import type { MetricsQuery, Resolution } from './metric-store.ts';
 
-/** The options that the worker is started with. */
-export interface MetricWorkerData {
+/** How its thread opens the database. */
+export interface MetricOpening {
   file: string;
 }
 

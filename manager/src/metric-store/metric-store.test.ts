@@ -6,6 +6,7 @@ import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import type { ExecutionMetrics } from '@wherry/core/ports/telemetry.ts';
 import { DurationSketch } from '@wherry/service/duration-sketch.ts';
 import type { MetricsQuery, MetricStore, Resolution, StoredMetrics } from './metric-store.ts';
+import { startRecordsThread } from '../records/records-thread.ts';
 import { openMetricStore } from './open-metric-store.ts';
 
 const MINUTE = 60_000;
@@ -35,7 +36,8 @@ describe('the metric store', () => {
   let clock: FakeClock;
   let logger: FakeLogger;
   let store: MetricStore;
-  const open = (): Promise<MetricStore> => openMetricStore({ file: path.join(directory, 'metrics.db'), clock, logger });
+  const open = (): Promise<MetricStore> =>
+    openMetricStore({ file: path.join(directory, 'metrics.db'), thread: startRecordsThread(), clock, logger });
   const read = (query: Partial<MetricsQuery> = {}): Promise<StoredMetrics[]> =>
     store.query({ resolution: 'minutes', of: 'all', from: 0, until: Number.MAX_SAFE_INTEGER, limit: 1000, ...query });
   const periods = async (resolution: Resolution): Promise<number[]> =>
@@ -164,7 +166,7 @@ describe('the metric store', () => {
 
   it('says in one line why a database cannot be opened', async () => {
     const file = path.join(directory, 'missing', 'metrics.db');
-    await expect(openMetricStore({ file, clock, logger })).rejects.toThrow(
+    await expect(openMetricStore({ file, thread: startRecordsThread(), clock, logger })).rejects.toThrow(
       /^The database of metrics .* cannot be opened/,
     );
   });

@@ -1,11 +1,10 @@
-import { Worker } from 'node:worker_threads';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { MetricsBatch } from '@wherry/core/ports/telemetry.ts';
 import { SETTINGS } from '@wherry/core/settings-definitions.ts';
 import { StartError } from '@wherry/service/start-error.ts';
-import { DatabaseThread } from '../sqlite-thread/database-thread.ts';
-import type { MetricOperation, MetricWorkerData } from './metric-messages.ts';
+import type { DatabaseThread, ThreadDatabase } from '../sqlite-thread/database-thread.ts';
+import type { MetricOperation, MetricOpening } from './metric-messages.ts';
 import { oldestPeriod, type MetricsQuery, type MetricStore, type StoredMetrics } from './metric-store.ts';
 
 /** The interface specification's. */
@@ -21,65 +20,65 @@ const TRIM_INTERVAL_MS = 3_600_000;
 interface MetricStoreOptions {
   /** Path of the database. */
   file: string;
+  thread: DatabaseThread;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Opens the database of metrics, in a file and a worker thread of its own: neither the size limit of the logs nor their
- * writes touch it.
+ * Opens the database of metrics, in a file of its own: neither the size limit of the logs nor their writes touch it.
  * @throws StartError when the database cannot be opened; one that is damaged is set aside with a warning.
  */
 export async function openMetricStore(options: MetricStoreOptions): Promise<MetricStore> {
-  const workerData: MetricWorkerData = { file: options.file };
-  const worker = new Worker(new URL('./metric-worker.ts', import.meta.url), { workerData, name: 'metrics' });
-  const thread = new DatabaseThread<MetricOperation>(worker, {
-    name: 'metrics',
-    logger: options.logger,
-    consequence: 'metrics of executions wait in the routers until the program is restarted',
-  });
+  const { file, thread, logger } = options;
+  const opening: MetricOpening = { file };
   try {
-    const { setAside } = await thread.ready;
+    const database = await thread.open<MetricOperation>('metrics', opening, {
+      name: 'metrics',
+      logger,
+      consequence: 'metrics of executions wait in the routers until the program is restarted',
+    });
+    const { setAside } = database;
     if (setAside !== undefined)
-      options.logger.warn(
+      logger.warn(
         { file: setAside },
         'the database of metrics was damaged: it has been set aside, and a new one started',
       );
-    return new WorkerMetricStore(thread, options);
+    return new WorkerMetricStore(database, options);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The database of metrics ${options.file} cannot be opened (${reason}): fix its permissions, or move it away.`,
+      `The database of metrics ${file} cannot be opened (${reason}): fix its permissions, or move it away.`,
       error,
     );
   }
 }
 
 class WorkerMetricStore implements MetricStore {
-  readonly #thread: DatabaseThread<MetricOperation>;
+  readonly #database: ThreadDatabase<MetricOperation>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #days = Number(SETTINGS['metrics.retention-days'].default);
   #cancelTrim: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(thread: DatabaseThread<MetricOperation>, { clock, logger }: MetricStoreOptions) {
-    this.#thread = thread;
+  constructor(database: ThreadDatabase<MetricOperation>, { clock, logger }: MetricStoreOptions) {
+    this.#database = database;
     this.#clock = clock;
     this.#logger = logger;
     this.#trimLater();
   }
 
   async record(batch: MetricsBatch): Promise<void> {
-    await this.#thread.call({ operation: 'record', batch, now: this.#clock.now() });
+    await this.#database.call({ operation: 'record', batch, now: this.#clock.now() });
   }
 
   async query(query: MetricsQuery): Promise<StoredMetrics[]> {
-    return (await this.#thread.call({ operation: 'query', query })) as StoredMetrics[];
+    return (await this.#database.call({ operation: 'query', query })) as StoredMetrics[];
   }
 
   async knows(functionName: string): Promise<boolean> {
-    return (await this.#thread.call({ operation: 'knows', functionName })) as boolean;
+    return (await this.#database.call({ operation: 'knows', functionName })) as boolean;
   }
 
   retain(days: number): void {
@@ -91,7 +90,7 @@ class WorkerMetricStore implements MetricStore {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelTrim?.();
-    await this.#thread.close();
+    await this.#database.close();
   }
 
   /** Never rejects. */
@@ -107,7 +106,7 @@ class WorkerMetricStore implements MetricStore {
       senders: Math.trunc(now) - SENDER_DAYS * DAY_MS,
     };
     try {
-      await this.#thread.call({ operation: 'trim', trim });
+      await this.#database.call({ operation: 'trim', trim });
     } catch (error) {
       if (!this.#isClosed) this.#logger.warn({ err: error }, 'old metrics could not be removed');
     }
@@ -116,7 +115,7 @@ class WorkerMetricStore implements MetricStore {
 
   #trimLater(): void {
     this.#cancelTrim?.();
-    if (this.#isClosed || this.#thread.isGone) return;
+    if (this.#isClosed || this.#database.isGone()) return;
     this.#cancelTrim = this.#clock.after(TRIM_INTERVAL_MS, () => void this.#trim());
   }
 }

@@ -30,6 +30,7 @@ import { beginWork } from './begin-work.ts';
 import type { Cluster } from './cluster.ts';
 import { exposeDisk } from './disk-metrics.ts';
 import { takeDataDirectory } from './data-directory.ts';
+import { startRecordsThread } from '../records/records-thread.ts';
 import { openUserStore } from '../users/open-user-store.ts';
 import { readMountedText } from './read-mounted-text.ts';
 
@@ -190,11 +191,12 @@ async function openStores(
   parts.defer(() => data.release());
   const telemetry = await openTelemetryStore({ file: data.telemetry, maxBytes, ...shared });
   parts.defer(() => telemetry.close());
-  const executions = await openMetricStore({ file: data.metrics, ...shared });
+  const thread = startRecordsThread();
+  const executions = await openMetricStore({ file: data.metrics, thread, ...shared });
   parts.defer(() => executions.close());
-  const audit = await openAuditStore({ file: data.audit, ...shared });
+  const audit = await openAuditStore({ file: data.audit, thread, ...shared });
   parts.defer(() => audit.close());
-  const users = await openUserStore({ file: data.users, ...shared });
+  const users = await openUserStore({ file: data.users, thread, ...shared });
   parts.defer(() => users.close());
   const content = await createFolderContentStore({ directory: data.content, ...shared });
   const keyLedger = await openKeyLedger({ store: telemetry, ...shared });

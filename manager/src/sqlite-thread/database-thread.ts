@@ -1,9 +1,9 @@
 import type { Worker } from 'node:worker_threads';
 import { DomainError } from '@wherry/core/errors.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import type { ThreadReply } from './serve-database.ts';
+import type { ThreadReply, ThreadRequest } from './serve-databases.ts';
 
-interface DatabaseThreadOptions {
+interface DatabaseOptions {
   /** Its name in messages: `log`. */
   name: string;
   logger: Logger;
@@ -11,90 +11,119 @@ interface DatabaseThreadOptions {
   consequence: string;
 }
 
+/** A database that a thread has opened. */
+export interface ThreadDatabase<O> {
+  /** Where a damaged file went. */
+  readonly setAside: string | undefined;
+  /** Whether its thread ended by itself. */
+  isGone(): boolean;
+  /** @throws DomainError `unavailable` where the database refuses, or the thread is gone; the log says why. */
+  call(operation: O): Promise<unknown>;
+  /** Closes it after all operations that were sent. May be called again. */
+  close(): Promise<void>;
+}
+
+/** Without the id, which `#send` adds. */
+type Unsent = ThreadRequest extends infer R ? (R extends object ? Omit<R, 'id'> : never) : never;
+
 /**
- * A database in a worker thread, because node:sqlite is synchronous: sends operations there (`serveDatabase` runs them)
- * and returns their results.
+ * A worker thread that owns databases, because node:sqlite is synchronous: sends operations there (`serveDatabases`
+ * runs them) and returns their results. It ends with the last of its databases.
  */
-export class DatabaseThread<O> {
-  /** Resolves once the database is open, with the path of a damaged file that was set aside. */
-  readonly ready: Promise<{ setAside: string | undefined }>;
+export class DatabaseThread {
   readonly #worker: Worker;
-  readonly #options: DatabaseThreadOptions;
-  readonly #exited: Promise<undefined>;
+  readonly #exited: Promise<unknown>;
+  readonly #databases = new Map<number, DatabaseOptions>();
   readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
   #lastId = 0;
-  #isClosing = false;
-  /** The thread no longer answers. */
-  #isGone = false;
+  /** Why it no longer answers. */
+  #end: Error | undefined;
 
-  constructor(worker: Worker, options: DatabaseThreadOptions) {
+  /** @param worker one that calls `serveDatabases`. */
+  constructor(worker: Worker) {
     this.#worker = worker;
-    this.#options = options;
-    const ready = Promise.withResolvers<{ setAside: string | undefined }>();
-    this.ready = ready.promise;
-    ready.promise.catch(() => undefined);
-    const exited = Promise.withResolvers<undefined>();
+    const exited = Promise.withResolvers<unknown>();
     this.#exited = exited.promise;
-    worker.on('message', (reply: ThreadReply) => {
-      if ('ready' in reply) ready.resolve({ setAside: reply.setAside });
-      else this.#answered(reply);
-    });
-    worker.on('error', (error) => {
-      ready.reject(error);
-      this.#end(error);
-    });
-    worker.on('exit', () => {
-      this.#end(new Error(`the thread of the ${options.name} database has ended`));
-      exited.resolve(undefined);
+    worker.on('message', (reply: ThreadReply) => this.#answered(reply));
+    worker.on('error', (error: Error) => this.#fail(error));
+    worker.on('exit', (code) => {
+      this.#fail(new Error(`the thread ended with code ${code}`));
+      exited.resolve(code);
     });
   }
 
-  /** Whether it ended, by itself or not. */
-  get isGone(): boolean {
-    return this.#isGone;
+  /**
+   * Opens a database. The first ones are opened together: a thread whose only database cannot be opened has ended.
+   * @param kind as the worker names it.
+   * @param data what its opener needs; it is cloned.
+   * @throws Error when the thread cannot open it.
+   */
+  async open<O>(kind: string, data: unknown, options: DatabaseOptions): Promise<ThreadDatabase<O>> {
+    const database = (this.#lastId += 1);
+    this.#databases.set(database, options);
+    try {
+      const { setAside } = (await this.#send({ database, open: kind, data })) as { setAside: string | undefined };
+      return this.#opened(database, setAside, options);
+    } catch (error) {
+      await this.#leave(database);
+      throw error;
+    }
   }
 
-  /** @throws DomainError `unavailable` where the database refuses, or the thread is gone; the log says why. */
-  async call(operation: O | { operation: 'close' }): Promise<unknown> {
-    if (this.#isGone) throw this.#unavailable();
-    this.#lastId += 1;
-    const call = Promise.withResolvers<unknown>();
-    this.#calls.set(this.#lastId, call);
-    this.#worker.postMessage({ ...operation, id: this.#lastId });
-    return call.promise;
+  #opened<O>(database: number, setAside: string | undefined, options: DatabaseOptions): ThreadDatabase<O> {
+    const { name, logger } = options;
+    const close = async (): Promise<void> => {
+      await this.#send({ database, close: true }).catch(() => undefined);
+      await this.#leave(database);
+    };
+    let closed: Promise<void> | undefined;
+    return {
+      setAside,
+      isGone: () => this.#end !== undefined,
+      call: async (operation) => {
+        try {
+          return await this.#send({ database, operation });
+        } catch (error) {
+          if (this.#end === undefined) logger.warn({ err: error }, `the ${name} database refused an operation`);
+          throw new DomainError('unavailable', `The ${name} database is not available.`);
+        }
+      },
+      close: () => (closed ??= close()),
+    };
   }
 
-  /** Closes the database after all operations that were sent. May be called again. */
-  async close(): Promise<void> {
-    const isFirst = !this.#isClosing;
-    this.#isClosing = true;
-    // The thread ends by itself after its answer: terminating it inside native code is dangerous.
-    if (isFirst) await this.call({ operation: 'close' }).catch(() => undefined);
+  /** The last database takes its thread with it. */
+  async #leave(database: number): Promise<void> {
+    this.#databases.delete(database);
+    if (this.#databases.size > 0) return;
+    // It ends by itself after what it does now: terminating it inside native code is dangerous.
+    if (this.#end === undefined) this.#worker.postMessage('end' satisfies ThreadRequest);
     await this.#exited;
   }
 
-  #answered(reply: Exclude<ThreadReply, { ready: true }>): void {
+  #send(request: Unsent): Promise<unknown> {
+    if (this.#end !== undefined) return Promise.reject(this.#end);
+    const id = (this.#lastId += 1);
+    const call = Promise.withResolvers<unknown>();
+    this.#calls.set(id, call);
+    this.#worker.postMessage({ ...request, id });
+    return call.promise;
+  }
+
+  #answered(reply: ThreadReply): void {
     const call = this.#calls.get(reply.id);
     this.#calls.delete(reply.id);
-    if ('result' in reply) {
-      call?.resolve(reply.result);
-      return;
-    }
-    this.#options.logger.warn({ err: reply.error }, `the ${this.#options.name} database refused an operation`);
-    call?.reject(this.#unavailable());
+    if ('result' in reply) call?.resolve(reply.result);
+    else call?.reject(new Error(reply.error));
   }
 
   /** The thread is gone: rejects everything that waits for it. */
-  #end(error: unknown): void {
-    const { name, consequence, logger } = this.#options;
-    if (!this.#isClosing && !this.#isGone)
+  #fail(error: Error): void {
+    if (this.#end !== undefined) return;
+    this.#end = error;
+    for (const { name, consequence, logger } of this.#databases.values())
       logger.error({ err: error }, `the thread of the ${name} database ended: ${consequence}`);
-    this.#isGone = true;
-    for (const call of this.#calls.values()) call.reject(this.#unavailable());
+    for (const call of this.#calls.values()) call.reject(error);
     this.#calls.clear();
-  }
-
-  #unavailable(): DomainError {
-    return new DomainError('unavailable', `The ${this.#options.name} database is not available.`);
   }
 }

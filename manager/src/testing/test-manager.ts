@@ -17,6 +17,7 @@ import { openKeyLedger, type OwnedKeyLedger } from '../key-ledger/open-key-ledge
 import type { MetricStore } from '../metric-store/metric-store.ts';
 import { openMetricStore } from '../metric-store/open-metric-store.ts';
 import { openTelemetryStore } from '../log-store/open-telemetry-store.ts';
+import { startRecordsThread } from '../records/records-thread.ts';
 import type { TelemetryStore } from '../log-store/telemetry-store.ts';
 import type { UserStore } from '../users/user-store.ts';
 import { InProcessAuditStore } from './in-process-audit-store.ts';
@@ -71,7 +72,7 @@ export async function startTestManager(overrides: Partial<ManagerOptions> = {}):
   const { clock, store, logger, keyRing } = fakes;
   const telemetry = await openTelemetryStore({ file: ':memory:', maxBytes: 64 * 1024 * 1024, clock, logger });
   const keyLedger = await openKeyLedger({ store: telemetry, clock, logger });
-  const executions = await openMetricStore({ file: ':memory:', clock, logger });
+  const executions = await openMetricStore({ file: ':memory:', thread: startRecordsThread(), clock, logger });
   const audit = new InProcessAuditStore();
   const users = overrides.users ?? inProcessUserStore();
   await ensureFirstStart({ store, audit, keyRing, clock, managementKey: KEY });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { startRecordsThread } from '../records/records-thread.ts';
 import { openUserStore } from './open-user-store.ts';
 import type { SessionRecord, UserRecord } from './user-record.ts';
 import type { UserStore } from './user-store.ts';
@@ -27,7 +28,8 @@ describe('the store of users and sessions', () => {
   let directory: string;
   let store: UserStore;
   const file = (): string => path.join(directory, 'users.db');
-  const open = (): Promise<UserStore> => openUserStore({ file: file(), logger: new FakeLogger() });
+  const open = (): Promise<UserStore> =>
+    openUserStore({ file: file(), thread: startRecordsThread(), logger: new FakeLogger() });
   const content = () => ({
     users: store.users(),
     sessions: store.sessions(),

@@ -1,7 +1,7 @@
 import type { UserChange } from './user-record.ts';
 
-/** The options that the worker is started with. */
-export interface UserWorkerData {
+/** How its thread opens the database. */
+export interface UserOpening {
   file: string;
 }
 

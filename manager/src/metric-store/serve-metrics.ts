@@ -1,9 +1,7 @@
-/** The thread that owns `metrics.db`. */
-import { workerData } from 'node:worker_threads';
 import { openOrSetAside } from '../sqlite-thread/open-or-set-aside.ts';
-import { serveDatabase, type ServedDatabase } from '../sqlite-thread/serve-database.ts';
+import type { ServedDatabase } from '../sqlite-thread/serve-databases.ts';
 import { MetricDatabase } from './metric-database.ts';
-import type { MetricOperation, MetricWorkerData } from './metric-messages.ts';
+import type { MetricOperation, MetricOpening } from './metric-messages.ts';
 
 function run(database: MetricDatabase, operation: MetricOperation): unknown {
   switch (operation.operation) {
@@ -20,8 +18,8 @@ function run(database: MetricDatabase, operation: MetricOperation): unknown {
   }
 }
 
-serveDatabase((): ServedDatabase<MetricOperation> => {
-  const { file } = workerData as MetricWorkerData;
+/** In its thread. */
+export function serveMetrics({ file }: MetricOpening): ServedDatabase<MetricOperation> {
   const { database, setAside } = openOrSetAside(file, () => new MetricDatabase(file));
   return { setAside, run: (operation) => run(database, operation), close: () => database.close() };
-});
+}

@@ -1,9 +1,7 @@
-/** The thread that owns `users.db`. */
 import { closeSync, openSync } from 'node:fs';
-import { workerData } from 'node:worker_threads';
-import { serveDatabase, type ServedDatabase } from '../sqlite-thread/serve-database.ts';
+import type { ServedDatabase } from '../sqlite-thread/serve-databases.ts';
 import { UserDatabase } from './user-database.ts';
-import type { UserOperation, UserWorkerData } from './user-messages.ts';
+import type { UserOperation, UserOpening } from './user-messages.ts';
 
 function run(database: UserDatabase, operation: UserOperation): unknown {
   switch (operation.operation) {
@@ -15,11 +13,11 @@ function run(database: UserDatabase, operation: UserOperation): unknown {
   }
 }
 
-serveDatabase((): ServedDatabase<UserOperation> => {
-  const { file } = workerData as UserWorkerData;
+/** In its thread. */
+export function serveUsers({ file }: UserOpening): ServedDatabase<UserOperation> {
   // Before SQLite creates it: its -wal and -shm take the same mode.
   closeSync(openSync(file, 'a', 0o600));
   // A damaged file is not set aside: an empty one would hand the service to whoever creates the first user.
   const database = new UserDatabase(file);
   return { setAside: undefined, run: (operation) => run(database, operation), close: () => database.close() };
-});
+}

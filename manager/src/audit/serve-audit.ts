@@ -1,9 +1,7 @@
-/** The thread that owns `audit.db`. */
-import { workerData } from 'node:worker_threads';
 import { openOrSetAside } from '../sqlite-thread/open-or-set-aside.ts';
-import { serveDatabase, type ServedDatabase } from '../sqlite-thread/serve-database.ts';
+import type { ServedDatabase } from '../sqlite-thread/serve-databases.ts';
 import { AuditDatabase } from './audit-database.ts';
-import type { AuditOperation, AuditWorkerData } from './audit-messages.ts';
+import type { AuditOperation, AuditOpening } from './audit-messages.ts';
 
 function run(database: AuditDatabase, operation: AuditOperation): unknown {
   switch (operation.operation) {
@@ -17,8 +15,8 @@ function run(database: AuditDatabase, operation: AuditOperation): unknown {
   }
 }
 
-serveDatabase((): ServedDatabase<AuditOperation> => {
-  const { file, aside } = workerData as AuditWorkerData;
+/** In its thread. */
+export function serveAudit({ file, aside }: AuditOpening): ServedDatabase<AuditOperation> {
   const { database, setAside } = openOrSetAside(file, () => new AuditDatabase(file), aside);
   return { setAside, run: (operation) => run(database, operation), close: () => database.close() };
-});
+}
