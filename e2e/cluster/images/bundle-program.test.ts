@@ -10,7 +10,7 @@ import { programImages } from './image-table.ts';
 /** What programs read, as far as it is worth naming: what their bundles name is looked for anyway. */
 const READ_BY: Record<string, object> = {
   manager: {
-    beside: expect.arrayContaining(['user-worker.js', 'api-docs.html', 'api-docs.css', 'api-docs.js']),
+    beside: expect.arrayContaining(['records-worker.js', 'api-docs.html', 'api-docs.css', 'api-docs.js']),
     inPackages: ['swagger-ui-dist/swagger-ui.css', 'swagger-ui-dist/swagger-ui-bundle.js'],
   },
 };
