@@ -244,7 +244,7 @@ describe('the NetworkPolicies in the cluster', () => {
     expect(await tryAll()).toEqual(expected(() => true));
   });
 
-  it('S7: enforced: who may speak to whom is what the guide says, and nobody else', async () => {
+  it('S7: enforced: pods can open the connections in the guide, and no others', async () => {
     await rules.refresh();
     expect(await tryAll()).toEqual(expected((from, to) => OPEN[to]!.includes(from)));
   });

@@ -6,39 +6,39 @@ import { areAlive, type Namespaces } from './machine/namespaces.ts';
 
 /** How a cluster was created. */
 export type ClusterWay =
-  /** KUBECONFIG named one. */
+  /** Named by KUBECONFIG. */
   | 'given'
   /** kind on the machine's own Docker daemon. */
   | 'docker'
-  /** kind on a Docker daemon in namespaces of its own. */
+  /** kind on a separate Docker daemon in its own namespaces. */
   | 'namespaces';
 
-/** Where Wherry is reached from this machine, without a trailing slash. */
+/** The URLs of Wherry on this machine, without a trailing slash. */
 export interface ClusterUrls {
   functions: string;
   management: string;
 }
 
-/** The process that leads ports of this machine into a cluster, and where it does. */
+/** The process that forwards ports of this machine to a cluster, and the resulting URLs. */
 export interface Forwarder {
   process: Process;
   urls: ClusterUrls;
 }
 
-/** The stored state of a cluster, so that another process finds it. */
+/** The state of a cluster, stored so that other processes can use the cluster. */
 export interface ClusterState {
   name: string;
   way: ClusterWay;
-  /** Its kubeconfig: reached from where its Docker daemon runs. */
+  /** Path of its kubeconfig, whose address is valid where its Docker daemon runs. */
   kubeconfig: string;
-  /** The folder with kubectl, helm and kind; empty where those in PATH are used. */
+  /** The folder with kubectl, helm and kind; empty if those in PATH are used. */
   programs: string;
-  /** The address of its node, where NodePorts answer. */
+  /** The address of its node, on which NodePorts are reachable. */
   node: string;
-  /** The node's gateway: the address at which pods reach what listens beside the Docker daemon. */
+  /** The node's gateway: the address at which pods reach programs that listen next to the Docker daemon. */
   gateway: string;
   namespaces?: Namespaces;
-  /** Once Wherry is installed. */
+  /** Set once Wherry is installed. */
   forwarder?: Forwarder;
   /** Set once the node is up. */
   isReady: boolean;
@@ -46,11 +46,11 @@ export interface ClusterState {
 
 const NAME = /^[a-z][a-z0-9-]{0,30}$/;
 
-/** Where a cluster's state, images and containers lie. @throws Error that says what a name may be */
+/** The folder of a cluster's state, images and containers. @throws Error for an invalid name. */
 export function clusterFolder(name: string): string {
   if (!NAME.test(name))
     throw new Error(
-      `"${name}" is no name for a cluster: small letters, digits and hyphens, 31 at most, a letter first.`,
+      `"${name}" is not a valid cluster name: use 1 to 31 lowercase letters, digits and hyphens, and begin with a letter.`,
     );
   return cacheFolder('clusters', name);
 }
@@ -67,13 +67,13 @@ export function writeState(state: ClusterState): void {
   renameSync(`${file}.part`, file);
 }
 
-/** All names, of clusters that run and of those that left their files. */
+/** The names of all clusters that are running or have left files behind. */
 export function clusterNames(): string[] {
   const folder = cacheFolder('clusters');
   return existsSync(folder) ? readdirSync(folder).sort() : [];
 }
 
-/** Whether what the state describes can still be there. */
+/** Whether the cluster may still be running. */
 export function isThere(state: ClusterState): boolean {
   return state.namespaces === undefined || areAlive(state.namespaces);
 }
