@@ -81,7 +81,7 @@ function refusedIn(manifest: SourceManifest, workspaces: unknown): { key: string
   if (workspaces !== undefined) {
     return {
       key: 'workspaces',
-      text: '"workspaces" is not supported. Make each workspace a source of its own and import it by a relative path',
+      text: '"workspaces" is not supported. Make each workspace a separate source and import it by a relative path',
     };
   }
   for (const kind of ['dependencies', 'optionalDependencies', 'peerDependencies'] as const) {

@@ -38,7 +38,7 @@ function openEnvelope<K extends Kind>(keyRing: KeyRing, resource: Resource<K>, f
     return { value: openConfidential(keyRing, resource, field) };
   } catch (error) {
     if (!isEnvelopeError(error)) throw error;
-    return problem('DecryptionFailed', `${error.message} Write ${field} again, or bring back the encryption key.`);
+    return problem('DecryptionFailed', `${error.message} Write ${field} again, or restore the encryption key.`);
   }
 }
 

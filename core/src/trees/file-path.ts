@@ -16,7 +16,7 @@ const RULES: [broken: (path: string) => boolean, problem: string][] = [
     (path) => path.split('/').some((segment) => segment === '.' || segment === '..'),
     'must not contain . or .. segments',
   ],
-  [(path) => path.split('/').some((segment) => segment.toLowerCase() === '.git'), 'must not lie under .git/'],
+  [(path) => path.split('/').some((segment) => segment.toLowerCase() === '.git'), 'must not be under .git/'],
 ];
 
 /**

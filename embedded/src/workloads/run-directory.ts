@@ -82,7 +82,7 @@ function open(directory: string, instances: string): void {
   fs.chmodSync(instances, 0o711);
   if (reachable(instances)) return;
   throw new StartError(
-    `Functions run as users of their own and cannot enter the run directory ${directory}: set TMPDIR to a folder that all users can enter.`,
+    `Functions run as separate users and cannot enter the run directory ${directory}: set TMPDIR to a folder that all users can enter.`,
   );
 }
 

@@ -54,7 +54,7 @@ export class AuditTrail {
     } catch (error) {
       this.#options.logger.error(
         { err: error, records },
-        'a change was made whose audit record cannot be written: free some disk space; nothing else may be changed until it is written',
+        'the audit record of a change cannot be written: free some disk space; further changes are rejected until the record is written',
       );
       this.#unwritten.push(...records);
       this.#scheduleRetry();

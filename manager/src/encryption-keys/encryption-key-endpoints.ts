@@ -41,7 +41,7 @@ export const encryptionKeyEndpoints = {
     operationId: 'purgeEncryptionKey',
     permission: 'administer',
     method: 'delete',
-    summary: 'Delete a retired encryption key for good; what is encrypted with it cannot be read any more',
+    summary: 'Delete a retired encryption key permanently; values that are encrypted with it can no longer be read',
     audit: { action: 'encryption-key.purge', kind: 'EncryptionKey', id: 'version' },
     reply: { json: successSchema },
     errors: ['forbidden', 'not_found', 'conflict'],

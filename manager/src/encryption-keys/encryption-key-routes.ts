@@ -21,7 +21,7 @@ export function encryptionKeyRoutes(service: EncryptionKeyService): Route[] {
         };
       }
       const values = await service.ended(version);
-      const message = `Encryption key version ${version} is active, and all ${values} encrypted values have it.`;
+      const message = `Encryption key version ${version} is active, and all ${values} encrypted values use it.`;
       return { json: { ...SUCCESS, message }, objects };
     },
     async purge({ params }) {

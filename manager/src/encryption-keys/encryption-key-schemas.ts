@@ -10,7 +10,7 @@ export const rotationStatusSchema = z.strictObject({
   rotationIntervalDays: z.int().min(1),
   currentVersion: z.int().min(1).describe('The key version with which values are encrypted'),
   isInProgress: z.boolean(),
-  processed: count.describe('Values that have the current key, in the rotation that runs or in the last one'),
+  processed: count.describe('Values that are encrypted with the current key, in the running or the last rotation'),
   total: count.describe('All encrypted values'),
   failed: count.describe('Values that do not decrypt; while there are any, the older keys are not retired'),
 });
@@ -24,7 +24,7 @@ export const encryptionKeyListSchema = z.strictObject({
       state: z
         .enum(['added', 'active', 'superseded', 'retired'])
         .describe(
-          'active encrypts, the others only decrypt: added is not active yet, values may need superseded, none needs retired',
+          'active: encrypts; the others only decrypt. added: not active yet. superseded: values may still need it. retired: no value needs it',
         ),
       createdAt: timeSchema,
       retiredAt: timeSchema.nullable(),

@@ -136,11 +136,11 @@ function outcomeOf(ring: Ring, version: number): number {
   const { rotation } = ring;
   if (rotation?.target !== version || rotation.finishedAt === undefined) {
     if (ring.current > version) return rotation?.total ?? 0;
-    throw new DomainError('unavailable', 'The service is stopping: the rotation goes on when it has started again.');
+    throw new DomainError('unavailable', 'The service is stopping: the rotation continues when it has started again.');
   }
   if (rotation.failed === 0) return rotation.total;
   throw conflict(
     `Encryption key version ${version} is active, but ${rotation.failed} of ${rotation.total} values do not decrypt, so the older keys are kept: ` +
-      'the conditions of their objects name them (Degraded). Write these values again, or bring back their key.',
+      'their objects have the condition Degraded. Write these values again, or restore their key.',
   );
 }

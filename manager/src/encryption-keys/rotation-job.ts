@@ -201,7 +201,7 @@ export class RotationJob {
         count: failures.length,
         values: failures.slice(0, NAMED).map(({ object, problem }) => `${object}: ${problem}`),
       },
-      'values do not decrypt, so the older encryption keys are kept: write these values again, or bring back the key',
+      'values do not decrypt, so the older encryption keys are kept: write these values again, or restore their key',
     );
   }
 

@@ -136,7 +136,7 @@ describe('E5: a rotation of the encryption key', () => {
     const answer = await api().post(ROTATION).expect(200);
     expect(answer.body).toEqual({
       success: true,
-      message: 'Encryption key version 2 is active, and all 8 encrypted values have it.',
+      message: 'Encryption key version 2 is active, and all 8 encrypted values use it.',
     });
     expect(await values()).toEqual(before);
     expect(await stale()).toEqual([]);
@@ -166,7 +166,7 @@ describe('E5: a rotation of the encryption key', () => {
     const refused = await api().post(ROTATION).expect(409);
     expect(refused.body).toMatchObject({
       code: 'conflict',
-      error: expect.stringMatching(/version 2 is in progress since /),
+      error: expect.stringMatching(/version 2 has been in progress since /),
     });
     await createSecrets(1, 25);
     await manager.clock.advance(5000);

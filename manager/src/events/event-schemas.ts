@@ -22,7 +22,9 @@ const eventOf = <K extends EventKind>(kind: K) =>
     type: z.enum(['added', 'modified', 'deleted']),
     kind: z.literal(kind),
     id: z.string(),
-    object: EVENT_OBJECTS[kind].nullable().describe('What GET of it returns, without values; null when it is deleted'),
+    object: EVENT_OBJECTS[kind]
+      .nullable()
+      .describe('What GET returns for the object, without values; null when it is deleted'),
   });
 
 export const resourceEventSchema = z

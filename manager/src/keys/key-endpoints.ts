@@ -35,7 +35,7 @@ export const keyEndpoints = {
     operationId: 'createKey',
     method: 'post',
     path: '/api/keys',
-    summary: 'Create a key; the answer holds its value',
+    summary: 'Create a key; the response contains its value',
     audit: { action: 'key.create', kind: 'ApiKey' },
     body: { kind: 'json', schema: keyCreateSchema, readOnly: KEY_READ_ONLY },
     status: 201,

@@ -79,8 +79,8 @@ describe('API keys', () => {
       expect(refusal.body).toMatchObject({
         code: 'conflict',
         error:
-          'The value of the key key from before its last rotation is valid until 2026-01-02T00:00:00.000Z: ' +
-          'rotate it after that, or with overlapSeconds 0, which ends both old values at once.',
+          'The previous value of the key key is valid until 2026-01-02T00:00:00.000Z: ' +
+          'rotate the key after that time, or with overlapSeconds 0, which invalidates both old values immediately.',
       });
       expect([await as(OLD), await as(first.value)]).toEqual([200, 200]);
       const last = (await rotate(id, { overlapSeconds: 0 }).expect(200)).body as { value: string };

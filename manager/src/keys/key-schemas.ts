@@ -43,7 +43,7 @@ export const keyRotateSchema = z.strictObject({
     .min(0)
     .max(MAX_OVERLAP_SECONDS)
     .default(86_400)
-    .describe('How long the value that the key has now stays valid beside the new one; 0 ends it at once'),
+    .describe('How long the current value stays valid alongside the new one; 0 invalidates it immediately'),
 });
 export type KeyRotate = z.output<typeof keyRotateSchema>;
 
@@ -68,7 +68,7 @@ export const keyViewSchema = z
     ...limitViewFields,
     previousValueExpiresAt: timeSchema
       .nullable()
-      .describe('Until when the value from before the last rotation is valid too; null when it is not'),
+      .describe('Until when the value from before the last rotation stays valid; null if there is none'),
     lastUsedAt: timeSchema
       .nullable()
       .describe('When the key last authenticated a call, known within a minute; null for never'),

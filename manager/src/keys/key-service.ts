@@ -132,8 +132,8 @@ export class KeyService {
     const { clock, keyRing, reader } = this.#options;
     if ((previousValueEnd(key) ?? 0) > clock.now()) {
       throw conflict(
-        `The value of the key ${displayName(key)} from before its last rotation is valid until ${key.spec.previousValueExpiresAt}: ` +
-          'rotate it after that, or with overlapSeconds 0, which ends both old values at once.',
+        `The previous value of the key ${displayName(key)} is valid until ${key.spec.previousValueExpiresAt}: ` +
+          'rotate the key after that time, or with overlapSeconds 0, which invalidates both old values immediately.',
       );
     }
     const { value } = reader.read(key, 'spec.value');

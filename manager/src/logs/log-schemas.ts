@@ -17,8 +17,8 @@ const words = z
   .string()
   .max(256, 'must have at most 256 characters')
   .transform((text) => text.split(/[\s\0]+/).filter((word) => IN_WORDS.test(word)))
-  .refine((list) => list.length > 0, 'must have a word: letters or digits')
-  .describe('Words, without regard to case; an entry has all of them in its message or its arguments')
+  .refine((list) => list.length > 0, 'must contain a word of letters or digits')
+  .describe('Words, ignoring case; an entry matches if its message or arguments contain all of them')
   .meta({ minLength: 1, maxLength: 256 });
 
 const filters = {

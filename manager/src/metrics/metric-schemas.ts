@@ -18,12 +18,12 @@ const ms = z.number().min(0);
 
 const periodSchema = z
   .strictObject({
-    timestamp: timeSchema.describe('The begin of the period'),
+    timestamp: timeSchema.describe('When the period begins'),
     executionCount: count.describe('Calls that reached an instance'),
     errorCount: count.describe('Executions that threw, crashed or timed out'),
     avgTimeMs: ms,
     maxTimeMs: ms,
-    p50TimeMs: ms.describe('Within 1 %, as the other percentiles'),
+    p50TimeMs: ms.describe('Within 1 %, like the other percentiles'),
     p95TimeMs: ms,
     p99TimeMs: ms,
   })

@@ -33,7 +33,7 @@ export class MetricService {
   async query(request: MetricsRequest): Promise<MetricsReply> {
     const { resolution, functionId, groupBy } = request;
     if (functionId !== undefined && groupBy !== undefined)
-      throw invalidParameter('groupBy', 'leave it or functionId out');
+      throw invalidParameter('groupBy', 'cannot be combined with functionId: omit one of them');
     if (functionId !== undefined) await this.#requireKnown(functionId);
     const of = groupBy === undefined ? 'all' : 'each';
     const found = await this.#read({
@@ -72,7 +72,7 @@ export class MetricService {
 }
 
 const invalidParameter = (path: string, message: string): Error =>
-  invalid(`The parameter ${path} cannot be used so: ${message}.`, [{ path, message }]);
+  invalid(`The parameter ${path} is not valid: ${message}.`, [{ path, message }]);
 
 function byFunction(found: readonly StoredMetrics[]): Record<string, MetricsPeriod[]> {
   const groups = Map.groupBy(found, ({ functionName = '' }) => functionName);

@@ -266,7 +266,7 @@ describe('secrets', () => {
     const encrypted = `${secret!.spec.value.encrypted!.slice(0, -4)}AAAA`;
     await manager.store.update({ ...secret!, spec: { ...secret!.spec, value: { encrypted } } });
     const [damaged, good] = await list('?includeValues=true');
-    expect(damaged).toMatchObject({ id, decryptionError: expect.stringContaining('bring back the encryption key') });
+    expect(damaged).toMatchObject({ id, decryptionError: expect.stringContaining('restore the encryption key') });
     expect(damaged).not.toHaveProperty('value');
     expect(good).toMatchObject({ value: 'v' });
     expect(good).not.toHaveProperty('decryptionError');

@@ -156,7 +156,7 @@ function refuseShutOut(groups: string[], principal: Principal | undefined): void
   }
   if (principal === undefined || groups.includes(principal.groupId)) return;
   const message =
-    `must name ${principal.groupId}, the group of the key of this request, which would lose access: ` +
+    `must include ${principal.groupId}, the group of this request's key, which would lose access: ` +
     'add it, or make the change with a key of a group that the new value names';
   throw refused([{ path: ACCESS_GROUPS_PATH, message }]);
 }

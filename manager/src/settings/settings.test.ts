@@ -90,7 +90,7 @@ describe('settings', () => {
       const ops = await createGroup('ops');
       const refusal = {
         path: 'settings.api.access-groups',
-        message: expect.stringMatching(/^must name management, the group of the key of this request/),
+        message: expect.stringMatching(/^must include management, the group of this request's key/),
       };
       const answer = await put({ 'api.access-groups': ops, 'server.name': 'Mine' }).expect(400);
       expect(answer.body).toMatchObject({ code: 'validation_failed', details: [refusal] });

@@ -92,7 +92,7 @@ export const sourceEndpoints = {
     operationId: 'getSourceStatus',
     method: 'get',
     path: '/api/sources/:id/status',
-    summary: 'What can be done with a source, and how its last sync went',
+    summary: 'Whether a source can be edited or synced, and the result of its last sync',
     status: 200,
     reply: { json: sourceStatusSchema },
     errors: ['not_found'],

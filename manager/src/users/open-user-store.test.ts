@@ -120,7 +120,7 @@ describe('the store of users and sessions', () => {
     const before = await readFile(file());
     await expect(open()).rejects.toMatchObject({
       name: 'StartError',
-      message: expect.stringContaining(`The users ${file()} cannot be opened (`),
+      message: expect.stringContaining(`The user database ${file()} cannot be opened (`),
     });
     expect(await readFile(file())).toEqual(before);
     await rm(file());

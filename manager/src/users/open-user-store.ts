@@ -30,7 +30,7 @@ export async function openUserStore({ file, thread, logger }: UserStoreOptions):
     await database?.close();
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `The users ${file} cannot be opened (${reason}): restore the file from a backup, or move it away to start without users.`,
+      `The user database ${file} cannot be opened (${reason}): restore the file from a backup, or move it away to start without users.`,
       error,
     );
   }

@@ -143,12 +143,12 @@ export class UserService {
 
   #requireFree(email: string): void {
     if (this.#options.store.userByEmail(email) !== undefined)
-      throw conflict(`There is a user with the email ${email} already.`);
+      throw conflict(`A user with the email ${email} already exists.`);
   }
 
   #requireAnotherAdmin({ id, email, role }: UserRecord): void {
     const isNeeded = role === 'admin' && !this.list().some((user) => user.role === 'admin' && user.id !== id);
-    if (isNeeded) throw conflict(`${email} is the last administrator: make another user one first.`);
+    if (isNeeded) throw conflict(`${email} is the last administrator: make another user an administrator first.`);
   }
 }
 

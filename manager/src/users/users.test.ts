@@ -88,7 +88,7 @@ describe('users', () => {
   it('have emails that are unique, whatever their case', async () => {
     await createUser(manager, 'Ada@Example.com');
     const answer = await api().post('/api/users').send(account('ada@example.COM')).expect(409);
-    expect(answer.body).toMatchObject({ error: 'There is a user with the email ada@example.COM already.' });
+    expect(answer.body).toMatchObject({ error: 'A user with the email ada@example.COM already exists.' });
     await browser('ADA@example.com');
   });
 
@@ -166,7 +166,7 @@ describe('users', () => {
     expect((await user.send('delete', `/api/users/${first}`)).status).toBe(403);
     await api().delete(`/api/users/${first}`).expect(403);
     await api().put(`/api/users/${first}`).send({ role: 'editor' }).expect(200);
-    const last = { error: 'second@example.com is the last administrator: make another user one first.' };
+    const last = { error: 'second@example.com is the last administrator: make another user an administrator first.' };
     expect((await api().delete(`/api/users/${second}`).expect(409)).body).toMatchObject(last);
     for (const role of ['editor', 'viewer'])
       expect((await api().put(`/api/users/${second}`).send({ role }).expect(409)).body).toMatchObject(last);

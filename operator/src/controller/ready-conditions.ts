@@ -11,7 +11,7 @@ export function deletingProblem({ kind, metadata }: Resource): Problem | undefin
   if (deletionTimestamp === undefined) return undefined;
   return {
     reason: 'Deleting',
-    message: `The ${kind} ${name} is being deleted: it goes once its finalizers are removed (${finalizers.join(', ')}).`,
+    message: `The ${kind} ${name} is being deleted: it is gone once its finalizers are removed (${finalizers.join(', ')}).`,
   };
 }
 

@@ -343,7 +343,7 @@ export class RouterFeed {
     } catch (error) {
       this.#options.logger.debug(
         { err: error },
-        'the limits of keys cannot be divided: routers go on with their shares',
+        'the limits of keys cannot be divided: routers continue with their shares',
       );
     }
   }

@@ -48,7 +48,7 @@ describe('the conditions of a function', () => {
     await hold('Function', 'hello');
     const fn = await world.fn('hello');
     const said =
-      'Deleting: The Function hello is being deleted: it goes once its finalizers are removed (example.com/hold).';
+      'Deleting: The Function hello is being deleted: it is gone once its finalizers are removed (example.com/hold).';
     for (const type of ['RouteAccepted', 'Available', 'Ready'] as const)
       expect(conditionOf(fn, type)).toBe(`False ${said}`);
     expect(conditionOf(fn, 'Reconciling')).toBe(`True ${said}`);
@@ -65,7 +65,7 @@ describe('the conditions of a function', () => {
     await hold(kind, 'held');
     const held = await world.get(kind, 'held');
     expect(conditionOf(held, 'Ready')).toBe(
-      `False Deleting: The ${kind} held is being deleted: it goes once its finalizers are removed (example.com/hold).`,
+      `False Deleting: The ${kind} held is being deleted: it is gone once its finalizers are removed (example.com/hold).`,
     );
     expect(owner?.name).toBe('held');
     expect((await world.get('FunctionSecret', 'held')).status.owner).toEqual(owner);

@@ -135,7 +135,7 @@ describe('Ready, as kubectl wait reads it', () => {
       expect([...router.keys.values()].map(({ id }) => id)).toEqual(['victim']);
       expect(await ready('victim')).toBe('True Ready: ');
       const problem =
-        'DuplicateValue: spec.value of the key adup is also the value of the key victim, which is older: calls with it count as calls with victim. Write another value, here or into the Secret that spec.value names, or delete one of the two keys.';
+        'DuplicateValue: The key adup has the same value as the key victim, which is older: calls with that value count as calls with victim. Change spec.value, or the Secret that it names, or delete one of the two keys.';
       expect(await ready('adup')).toBe(`False ${problem}`);
       expect(conditionOf(await world.get('ApiKey', 'adup'), 'Stalled')).toBe(`True ${problem}`);
     });

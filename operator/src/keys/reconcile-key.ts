@@ -92,7 +92,7 @@ function valueProblem({ metadata }: ApiKeyResource, holder: string | undefined):
   if (holder === undefined || holder === metadata.name) return undefined;
   return {
     reason: 'DuplicateValue',
-    message: `spec.value of the key ${metadata.name} is also the value of the key ${holder}, which is older: calls with it count as calls with ${holder}. Write another value, here or into the Secret that spec.value names, or delete one of the two keys.`,
+    message: `The key ${metadata.name} has the same value as the key ${holder}, which is older: calls with that value count as calls with ${holder}. Change spec.value, or the Secret that it names, or delete one of the two keys.`,
   };
 }
 

@@ -65,7 +65,7 @@ function placeProblem(caches: Caches, { metadata, spec }: FunctionSecretResource
   if (holder === undefined || holder === metadata.name) return undefined;
   return {
     reason: 'DuplicateName',
-    message: `spec.name of the secret ${metadata.name}, ${spec.name}, is also that of the secret ${holder} of the same scope, which is older: handlers get the value of ${holder}. Write another name, or delete one of the two secrets.`,
+    message: `The secrets ${metadata.name} and ${holder} have the same spec.name, ${spec.name}, in the same scope: handlers get the value of ${holder}, which is older. Write another name, or delete one of the two secrets.`,
   };
 }
 

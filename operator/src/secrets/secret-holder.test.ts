@@ -60,7 +60,7 @@ describe('secrets of one scope and one name', () => {
       expect(await values()).toEqual(['value of victim']);
       expect(await ready('victim')).toBe('True Ready: ');
       for (const name of ['adup', 'another']) {
-        const problem = `DuplicateName: spec.name of the secret ${name}, TOKEN, is also that of the secret victim of the same scope, which is older: handlers get the value of victim. Write another name, or delete one of the two secrets.`;
+        const problem = `DuplicateName: The secrets ${name} and victim have the same spec.name, TOKEN, in the same scope: handlers get the value of victim, which is older. Write another name, or delete one of the two secrets.`;
         expect(await ready(name)).toBe(`False ${problem}`);
         expect(conditionOf(await world.get('FunctionSecret', name), 'Stalled')).toBe(`True ${problem}`);
       }
@@ -104,7 +104,7 @@ describe('secrets of one scope and one name', () => {
     await release();
     await world.run();
     expect(await ready('second')).toBe('True Ready: ');
-    expect(await ready('a-third')).toMatch(/^False DuplicateName: .* of the secret second /);
+    expect(await ready('a-third')).toMatch(/^False DuplicateName: .*: handlers get the value of second,/);
     expect(await values()).toContain('value of second');
   });
 

@@ -58,7 +58,7 @@ function duplicate(source: CodeSourceResource, holder: string | undefined): Verd
   if (holder === undefined || holder === name) return undefined;
   return conditionFalse(
     'DuplicateName',
-    `The name of the source ${name}, ${displayName(source)}, is also that of the source ${holder}, which is older: functions are built from the files of ${holder}. Write another spec.displayName, or delete one of the two sources.`,
+    `The sources ${name} and ${holder} have the same name, ${displayName(source)}: functions are built from the files of ${holder}, which is older. Write another spec.displayName, or delete one of the two sources.`,
   );
 }
 
@@ -93,7 +93,7 @@ function decideManual(named: NamedTree, kept: ActiveTree): Verdict {
       return {
         ready: conditionFalse(
           'TreeNotFound',
-          `The tree ${named.digest} of spec.manual.tree is not in the content store: upload its files again, or name a tree that is.`,
+          `The tree ${named.digest} of spec.manual.tree is not in the content store: upload its files again, or set spec.manual.tree to a stored tree.`,
         ),
         active: kept,
       };

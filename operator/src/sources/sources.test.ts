@@ -76,7 +76,7 @@ describe('a code source', () => {
       expect((await world.fn('hello')).status.activeRevision).toBe(before);
       expect(await ready('api')).toBe('True Stored: 2 files, 8 bytes.');
       expect(await ready('aaa')).toBe(
-        'False DuplicateName: The name of the source aaa, api, is also that of the source api, which is older: functions are built from the files of api. Write another spec.displayName, or delete one of the two sources.',
+        'False DuplicateName: The sources aaa and api have the same name, api: functions are built from the files of api, which is older. Write another spec.displayName, or delete one of the two sources.',
       );
     });
 

@@ -49,7 +49,7 @@ export function createFeedKeys(options: FeedKeysOptions): FeedKeys {
   const secretName = `${name}-feed-keys`;
   const place = {
     name: `The Secret ${systemNamespace}/${secretName} (keys.json)`,
-    remedy: 'delete it to have new keys made; instances then reconnect when their tokens are renewed',
+    remedy: 'delete it so that new keys are created; instances then reconnect when their tokens are renewed',
   };
   const listeners = new Listeners<[]>((error) => logger.error({ err: error }, 'a handler for new feed keys threw'));
   let keys: VersionedKey[] = [];

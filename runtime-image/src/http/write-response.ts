@@ -78,7 +78,7 @@ const describe = (value: unknown): string =>
  */
 async function pump(reader: ReadableStreamDefaultReader<unknown>, outgoing: ServerResponse): Promise<void> {
   const cancel = (reason: unknown): void => void reader.cancel(reason).catch(() => undefined);
-  const onClose = (): void => cancel(new Error('Nobody is reading this answer any more.'));
+  const onClose = (): void => cancel(new Error('The caller no longer reads the response.'));
   outgoing.once('close', onClose);
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {

@@ -54,7 +54,7 @@ export class FollowedRing implements RingStorage {
     this.#options = options;
     this.#place = {
       name: `The Secret ${systemNamespace}/${name} (${ENTRY})`,
-      remedy: 'bring it back from a backup',
+      remedy: 'restore it from a backup',
     };
     this.#listeners = new Listeners((error) => logger.error({ err: error }, 'a handler for new encryption keys threw'));
     this.#stopFollowing = followed.onChange((object) => this.#see(object));

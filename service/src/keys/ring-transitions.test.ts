@@ -39,7 +39,7 @@ describe('E5: the life of a key', () => {
   });
 
   it('is one rotation at a time', () => {
-    expect(() => beginRotation(begun(), NOW)).toThrow('version 2 is in progress since 2026-01-01T00:00:00.000Z');
+    expect(() => beginRotation(begun(), NOW)).toThrow('version 2 has been in progress since 2026-01-01T00:00:00.000Z');
   });
 
   it('E6: keeps the older keys while values do not decrypt, until a look finds none', () => {

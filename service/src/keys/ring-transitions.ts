@@ -37,7 +37,7 @@ export function beginRotation(ring: Ring, now: number): Ring {
   const running = runningRotation(ring);
   if (running !== undefined) {
     throw conflict(
-      `The rotation to encryption key version ${running.target} is in progress since ${running.startedAt}: wait until it has ended (GET /api/encryption-keys/rotation).`,
+      `The rotation to encryption key version ${running.target} has been in progress since ${running.startedAt}: wait until it ends (GET /api/encryption-keys/rotation).`,
     );
   }
   // Versions of purged keys do not come back: the current key is never purged.
@@ -126,7 +126,7 @@ export function purge(ring: Ring, version: number): Ring {
   const state = keyState(ring, key);
   if (state !== 'retired')
     throw conflict(
-      `The encryption key of version ${version} is ${state}: only a retired key can be purged, which a rotation leaves.`,
+      `The encryption key of version ${version} is ${state}: only a retired key can be purged. A rotation retires older keys.`,
     );
   const writing = Object.entries(ring.readers ?? {}).find(([, { writes }]) => writes <= version);
   if (writing !== undefined)

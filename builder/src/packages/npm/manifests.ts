@@ -99,7 +99,7 @@ export function manifestsOf(
 const tooMany = (what: string, limit: number, packages: string[] = []): InstallError =>
   new InstallError(
     'PackageTooLarge',
-    `${what}, those for other platforms included, but at most ${limit} are allowed. Depend on fewer.`,
+    `${what} (including those for other platforms), but at most ${limit} are allowed. Depend on fewer.`,
     packages,
   );
 
