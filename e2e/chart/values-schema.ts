@@ -81,20 +81,20 @@ const functions = z
       .array(network)
       .default([])
       .describe(
-        'More networks (CIDR) that functions may not reach, beside all private and shared ones, which include the cluster itself, link-local ones and the metadata addresses of clouds.',
+        'Further networks (CIDR) that functions may not reach, in addition to all private and shared ones (including the cluster itself), link-local ones and cloud metadata addresses.',
       ),
     allowedNetworks: z
       .array(network)
       .default([])
       .describe(
-        'Private networks (CIDR) that functions may reach nevertheless: that of a database, say. What is in `forbiddenNetworks`, link-local or a metadata address stays closed in them.',
+        'Private networks (CIDR) that functions may reach nevertheless, such as that of a database. Addresses in `forbiddenNetworks`, link-local addresses and metadata addresses stay closed.',
       ),
     imagePullSecrets: z
       .array(dnsLabel)
       .default([])
       .describe("Names of Secrets in the functions' namespace with which nodes pull the runtime's image."),
   })
-  .describe('Where functions live.');
+  .describe('The namespace of functions, and what they may reach.');
 
 const operator = componentValues(
   { cpu: '100m', memory: '192Mi' },
@@ -133,7 +133,7 @@ const installer = z
     env: texts('Additional environment variables, by name: [configuration](../reference/config.md).'),
   })
   .describe(
-    "The installer: a container in the operator's pod that fetches packages from the registry. It uses the builder's image. It alone has the registry's token, under a user of its own.",
+    "The installer: a container in the operator's pod that fetches packages from the registry. It uses the builder's image. Only it has the registry's token, and it runs as a separate user.",
   );
 
 const npm = z
@@ -217,7 +217,7 @@ const manager = componentValues(
           .max(253)
           .default('')
           .describe(
-            "Name of a Secret in the release's namespace with `email` and `password`, of the administrator that is created at a start without any user. Empty: none is; the notes say how to create the first user.",
+            "Name of a Secret in the release's namespace with the `email` and `password` of an administrator, who is created if no user exists at a start. Empty: no user is created; the chart's notes show how to create the first one.",
           ),
       })
       .prefault({})
@@ -258,7 +258,7 @@ const manager = componentValues(
           .string()
           .max(253)
           .default('')
-          .describe('A PersistentVolumeClaim of your own, used instead of the one that the chart creates.'),
+          .describe('An existing PersistentVolumeClaim to use instead of the one that the chart creates.'),
       })
       .prefault({})
       .describe('The volume. The claim stays when the release is uninstalled.'),
@@ -358,13 +358,13 @@ export const valuesSchema = z.strictObject({
           "Creates NetworkPolicies for Wherry's own programs. They need a network plugin that enforces them. The one for the pods of functions is always created.",
         ),
       metricsFrom: looseObjects(
-        "Who may read metrics, as `from` of a NetworkPolicy. Empty: every namespace but the functions'.",
+        "Who may read metrics, as `from` of a NetworkPolicy. Empty: every namespace except the functions'.",
       ),
       managementFrom: looseObjects(
-        "Who may reach the management port, as `from` of a NetworkPolicy. Empty: every namespace but the functions'.",
+        "Who may reach the management port, as `from` of a NetworkPolicy. Empty: every namespace except the functions'.",
       ),
       dnsTo: looseObjects(
-        'Where names are resolved, as `to` of a NetworkPolicy; functions reach no other resolver. Empty: the pods with the label `k8s-app: kube-dns` in `kube-system`. For a NodeLocal DNSCache, give its addresses here.',
+        'The DNS servers, as `to` of a NetworkPolicy; functions can reach no others. Empty: the pods with the label `k8s-app: kube-dns` in `kube-system`. With NodeLocal DNSCache, name its addresses here.',
       ),
       dnsPorts: ports([53]).describe("Ports of those resolvers' pods: 5353 on OpenShift."),
       apiServerPorts: ports([443, 6443]).describe('Ports on which operator and manager reach the API server.'),
@@ -388,13 +388,21 @@ export const valuesSchema = z.strictObject({
       prometheusRule: monitorOf('PrometheusRule', 'Alerts'),
       dashboard: z
         .strictObject({
-          enabled: z.boolean().default(false).describe('Creates it, with the key `wherry.json`.'),
+          enabled: z
+            .boolean()
+            .default(false)
+            .describe('Creates a ConfigMap with the dashboard under the key `wherry.json`.'),
           labels: texts("Labels by which Grafana's sidecar selects it.", { grafana_dashboard: '1' }),
         })
         .prefault({})
         .describe('A ConfigMap with a dashboard for Grafana.'),
       scrapeConfig: z
-        .strictObject({ enabled: z.boolean().default(false).describe('Creates it, with the key `wherry.yaml`.') })
+        .strictObject({
+          enabled: z
+            .boolean()
+            .default(false)
+            .describe('Creates a ConfigMap with the scrape configuration under the key `wherry.yaml`.'),
+        })
         .prefault({})
         .describe('A ConfigMap with a scrape configuration, for a Prometheus without its operator.'),
     })

@@ -100,7 +100,7 @@ export class AuditTrail {
     const object = {
       kind: 'AuditLog',
       id: null,
-      name: `${this.#suppressed} refused requests without a record of their own`,
+      name: `${this.#suppressed} refused requests without separate records`,
     };
     this.#suppressed = 0;
     this.#cancelSummary = undefined;

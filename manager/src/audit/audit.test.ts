@@ -206,7 +206,7 @@ describe('audit records (M9)', () => {
     await manager.clock.advance(60_000);
     expect((await facts()).slice(100)).toEqual([
       ['settings.update', 'Settings', 'wherry', 'log.level', 'ok'],
-      ['audit.suppress', 'AuditLog', null, '200 refused requests without a record of their own', 'denied'],
+      ['audit.suppress', 'AuditLog', null, '200 refused requests without separate records', 'denied'],
     ]);
     await rawRequest(manager, { method: 'DELETE', path, headers: { 'x-api-key': '' } });
     expect(await records()).toHaveLength(103);
