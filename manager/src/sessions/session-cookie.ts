@@ -1,9 +1,7 @@
 import { parse, serialize } from 'cookie';
 import type { IncomingMessage } from 'node:http';
+import { SECURE_PREFIX } from '@wherry/core/session-cookie.ts';
 import type { Connection } from '../http/connection.ts';
-
-/** Of a browser that reaches the service over TLS: neither another path, another host nor plain HTTP can set it. */
-const SECURE_PREFIX = '__Host-';
 
 /** The text of a Set-Cookie header (M3). @param seconds how long the browser keeps it; 0 removes it. */
 export function setCookie(

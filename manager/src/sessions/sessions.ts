@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import { SESSION_COOKIE } from '@wherry/core/session-cookie.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import type { Connection } from '../http/connection.ts';
 import type { UserPrincipal } from '../http/principal.ts';
@@ -10,7 +11,6 @@ import type { SessionRecord, UserChange, UserRecord } from '../users/user-record
 import type { UserStore } from '../users/user-store.ts';
 import { readCookie, setCookie } from './session-cookie.ts';
 
-const SESSION_COOKIE = 'wherry_session';
 /** A session ends this long after sign-in, however it is used, */
 const LONGEST_MS = 12 * 3_600_000;
 /** and after this long without a request. */

@@ -390,6 +390,18 @@ describe('forwarding', () => {
       );
     });
 
+    it('R6: a function sets no cookie of a session on the management port', async () => {
+      const set = [
+        'a=1',
+        'wherry_session=x; Path=/api',
+        '__Host-wherry_session=y; Path=/; Secure',
+        ' wherry_session =z',
+      ];
+      const text = `HTTP/1.1 200 OK\r\n${set.map((cookie) => `Set-Cookie: ${cookie}\r\n`).join('')}Content-Length: 0\r\n\r\n`;
+      await harness.serve([routerFunction({ instances: [await rawInstance(answering(text, false))] })]);
+      expect((await harness.call('/run/hello')).headers['set-cookie']).toEqual(['a=1']);
+    });
+
     it('an early hint is not the answer', async () => {
       const text = 'HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
       await harness.serve([routerFunction({ instances: [await rawInstance(answering(text, false))] })]);

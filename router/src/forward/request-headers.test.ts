@@ -101,6 +101,15 @@ describe('request headers', () => {
     await trusting.stop();
   });
 
+  it('R6: the cookie of a session on the management port reaches no function, beside others and alone', async () => {
+    const beside = 'a=1; wherry_session=secret; b=2;c=wherry_session; wherry_session = secret;my_wherry_session=5; e';
+    expect(named(await received({ Cookie: beside }), 'cookie')).toEqual([
+      'a=1; b=2;c=wherry_session;my_wherry_session=5; e',
+    ]);
+    for (const alone of ['wherry_session=secret', '__Host-wherry_session=secret; wherry_session=secret'])
+      expect((await received({ Cookie: alone })).join().toLowerCase()).not.toMatch(/cookie|secret/);
+  });
+
   it('duplicates and spelling stay', async () => {
     const raw = await received({ Cookie: ['a=1', 'b=2'], 'x-Odd-CASE': ['1', '2'] });
     expect(named(raw, 'x-odd-case')).toEqual(['1', '2']);

@@ -1,4 +1,5 @@
 import { CONTEXT_HEADER, TOKEN_HEADER } from '@wherry/core/feed/invocation.ts';
+import { isSessionCookie } from '@wherry/core/session-cookie.ts';
 import { holdsKey } from '../auth/carriers.ts';
 import { mayHoldKey } from '../auth/held-keys.ts';
 import { hopByHop } from './hop-by-hop.ts';
@@ -18,7 +19,8 @@ interface RequestHeadersInput {
 
 /**
  * The headers that a function gets: the caller's, in their order and spelling, duplicates too, without those that are
- * hop-by-hop (R4), that a caller could forge (R5) or that contain a key (R6); then the router's own.
+ * hop-by-hop (R4), that a caller could forge (R5) or that contain a key or the cookie of a session (R6); then the
+ * router's own.
  */
 export function requestHeaders(input: RequestHeadersInput): string[] {
   const { rawHeaders, peer, keys } = input;
@@ -27,7 +29,8 @@ export function requestHeaders(input: RequestHeadersInput): string[] {
   eachHeader(rawHeaders, (lower, value, name) => {
     if (endsHere(lower) || isRouters(lower, peer.trusted)) return;
     if (keys.length > 0 && mayHoldKey(name) && holdsKey(name, keys)) return;
-    const kept = withoutHeldKeys(lower, value, keys);
+    const open = withoutSession(lower, value);
+    const kept = open && withoutHeldKeys(lower, open, keys);
     if (kept !== undefined) headers.push(name, kept);
   });
   const named = headerValue(rawHeaders, 'host');
@@ -52,6 +55,18 @@ function withoutHeldKeys(lower: string, value: string, keys: readonly string[]):
     .join(';')
     .trim();
   return kept === '' || holdsKey(kept, keys) ? undefined : kept;
+}
+
+/**
+ * A header's value without the cookies of sessions on the management port; as it is where it has none.
+ * @returns undefined when nothing is left.
+ */
+function withoutSession(lower: string, value: string): string | undefined {
+  if (lower !== 'cookie') return value;
+  const cookies = value.split(';');
+  const kept = cookies.filter((cookie) => !isSessionCookie(cookie));
+  if (kept.length === cookies.length) return value;
+  return kept.length === 0 ? undefined : kept.join(';').trim();
 }
 
 /** Headers that only the router writes. `Forwarded` is passed on from a trusted proxy; the router writes none. */

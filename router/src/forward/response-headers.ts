@@ -1,4 +1,5 @@
 import { OUTCOME_HEADER } from '@wherry/core/feed/invocation.ts';
+import { isSessionCookie } from '@wherry/core/session-cookie.ts';
 import { hopByHop } from './hop-by-hop.ts';
 import { eachHeader } from '../headers/raw-headers.ts';
 
@@ -14,7 +15,8 @@ interface ResponseHeaders {
 
 /**
  * Drops hop-by-hop headers (R4) and those that only the router may set: `X-Wherry-*`, `X-Request-Id`, and the CORS
- * headers where CORS is configured, the limits of a limited key. A 204 has no length.
+ * headers where CORS is configured, the limits of a limited key. A function sets no cookie of a session (R6): its
+ * callers would act as whoever chose it. A 204 has no length.
  * @param own what the router adds.
  */
 export function responseHeaders(
@@ -27,7 +29,7 @@ export function responseHeaders(
   let outcome: ResponseHeaders['outcome'] = 'ok';
   eachHeader(rawHeaders, (lower, value, name) => {
     if (lower === OUTCOME_HEADER && (value === 'error' || value === 'timeout' || value === 'full')) outcome = value;
-    if (endsHere(lower) || isRouters(lower, options)) return;
+    if (endsHere(lower) || isNoFunctions(lower, value, options)) return;
     if (status === 204 && lower === 'content-length') return;
     headers.push(name, value);
   });
@@ -35,7 +37,13 @@ export function responseHeaders(
   return { headers, outcome };
 }
 
-function isRouters(lower: string, replaced: { replacesCors: boolean; replacesLimits?: boolean }): boolean {
+/** Whether no function may set it. */
+function isNoFunctions(
+  lower: string,
+  value: string,
+  replaced: { replacesCors: boolean; replacesLimits?: boolean },
+): boolean {
+  if (lower === 'set-cookie') return isSessionCookie(value);
   if (lower.startsWith('x-wherry-') || lower === 'x-request-id') return true;
   if (replaced.replacesLimits === true && lower.startsWith('ratelimit-')) return true;
   return replaced.replacesCors && lower.startsWith('access-control-');
