@@ -226,6 +226,14 @@ describe('limits of keys', () => {
     expect(accepted).toBeLessThanOrEqual(60);
   });
 
+  it('give calls that come at once what is left of a quota, also where each grant is smaller than they are many', async () => {
+    await routers.start(2, [{ holder: KEY, dailyQuota: 10 }]);
+    const answers = Promise.all(Array.from({ length: 12 }, () => routers.call(0)));
+    await routers.pass(2000);
+    const statuses = (await answers).flat().map(({ status }) => status);
+    expect(statuses.sort()).toEqual([...Array<number>(10).fill(200), 429, 429]);
+  });
+
   it('go on with its share at a router that is cut off, and with no more than an equal one after a while', async () => {
     await routers.start(2, [{ holder: KEY, rate: { requestsPerSecond: 1, burst: 20 } }]);
     await routers.accepted(0, 1);

@@ -170,8 +170,9 @@ export class LimitAccount {
     const returned = ends ? Math.max(0, this.#granted) : 0;
     this.#granted -= returned;
     const ahead = Math.ceil(perSecond * AHEAD_SECONDS);
-    const isLow = this.#granted < ahead / 2 && (this.#waiting > 0 || perSecond > 0);
-    const wanted = isLow ? Math.max(this.#waiting, ahead - this.#granted, 0) : 0;
+    // Calls may wait that an earlier report has counted.
+    const isLow = this.#granted < Math.max(ahead / 2, this.#waiting);
+    const wanted = isLow ? Math.max(this.#waiting, ahead - this.#granted) : 0;
     return { daily, wanted, returned, owed, day: Math.max(0, this.#day) };
   }
 
