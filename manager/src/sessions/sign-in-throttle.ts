@@ -36,10 +36,9 @@ export class SignInThrottle {
   async attempt<T>(email: string, address: string, attempt: () => Promise<T | undefined>): Promise<T | undefined> {
     const network = networkOf(address);
     const pair = `${network} ${emailKey(email)}`;
-    const failures = this.#failuresOf(pair);
-    const now = this.#clock.monotonic();
-    if (failures.count >= MAX_FAILURES) {
-      const seconds = Math.max(1, Math.ceil((failures.startedAt + WINDOW_MS - now) / 1000));
+    const known = this.#failuresOf(pair);
+    if (known !== undefined && known.count >= MAX_FAILURES) {
+      const seconds = Math.max(1, Math.ceil((known.startedAt + WINDOW_MS - this.#clock.monotonic()) / 1000));
       throw new ThrottledError(
         `Sign-in to this account failed ${MAX_FAILURES} times from this address. The Retry-After header says when to try again.`,
         seconds,
@@ -48,6 +47,8 @@ export class SignInThrottle {
     const pending = this.#pending.get(network) ?? 0;
     if (pending >= MAX_PENDING)
       throw new ThrottledError('Too many sign-ins from this address are running; try again in a moment.', 1);
+    // Only an attempt that runs takes a place: refused ones are too cheap to push out what is remembered.
+    const failures = known ?? this.#remember(pair);
     failures.count += 1;
     this.#pending.set(network, pending + 1);
     try {
@@ -65,14 +66,17 @@ export class SignInThrottle {
     }
   }
 
-  #failuresOf(pair: string): Failures {
-    const now = this.#clock.monotonic();
+  /** Undefined where there were none in the window. */
+  #failuresOf(pair: string): Failures | undefined {
     const known = this.#failures.get(pair);
-    if (known !== undefined && now - known.startedAt < WINDOW_MS) return known;
+    return known !== undefined && this.#clock.monotonic() - known.startedAt < WINDOW_MS ? known : undefined;
+  }
+
+  #remember(pair: string): Failures {
     this.#failures.delete(pair);
     const [oldest] = this.#failures.keys();
     if (this.#failures.size >= MAX_PAIRS && oldest !== undefined) this.#failures.delete(oldest);
-    const failures = { startedAt: now, count: 0 };
+    const failures = { startedAt: this.#clock.monotonic(), count: 0 };
     this.#failures.set(pair, failures);
     return failures;
   }

@@ -72,6 +72,15 @@ describe('sign-in under attack (M2)', () => {
     expect(hashed).toBe(5);
   });
 
+  it('remembers whom it stopped, however many other emails are tried while sign-ins of the address are pending', async () => {
+    for (let at = 0; at < 5; at += 1) expect(await outcome('192.0.2.1', 'guess')).toBe('unauthorized');
+    const codes = await Promise.all(
+      Array.from({ length: 60_000 }, (_, at) => outcome('192.0.2.1', 'guess', `nobody${at}@example.com`)),
+    );
+    expect(codes.filter((code) => code === 'throttled')).toHaveLength(59_996);
+    expect(await outcome('192.0.2.1', RIGHT)).toBe('throttled');
+  });
+
   it('does not lock the user out where 2,000 addresses guess five times each', async () => {
     for (let address = 0; address < 2000; address += 1)
       for (let at = 0; at < 5; at += 1)

@@ -73,7 +73,8 @@ export class UserService {
 
   /**
    * Changes a user. A new password ends their sessions, except the one that changes it.
-   * @throws DomainError `forbidden` for what needs an administrator; `conflict` where no admin would be left.
+   * @throws DomainError `forbidden` for what needs an administrator; `conflict` where no admin would be left;
+   *   `unauthorized` where the session of the request has ended meanwhile.
    */
   async update(
     id: string,
@@ -87,8 +88,9 @@ export class UserService {
         'Only administrators and management keys may change other users, names and roles; you may change your own password.',
       );
     requireSame('email', email, this.get(id).email);
-    const passwordHash = password === undefined ? undefined : await this.#options.hasher.hash(password);
+    const passwordHash = password === undefined ? undefined : await this.#hashFor(id, password);
     return this.#options.lock.run('users', async () => {
+      this.#requireSession(principal);
       const before = this.get(id);
       const user: UserRecord = {
         ...before,
@@ -103,6 +105,17 @@ export class UserService {
       await store.write({ put: 'user', user }, ...ended);
       return user;
     });
+  }
+
+  /** One at a time for each user: whoever changes their own password again and again keeps nobody from signing in (M2). */
+  #hashFor(id: string, password: string): Promise<string> {
+    return this.#options.lock.run(`password of ${id}`, () => this.#options.hasher.hash(password));
+  }
+
+  /** A password that was reset must not be set again by whoever had the session before, with a request from then. */
+  #requireSession(principal: Principal | undefined): void {
+    if (principal?.type === 'user' && this.#options.store.session(principal.session) === undefined)
+      throw new DomainError('unauthorized', 'The session has ended: sign in again.');
   }
 
   /** Deletes a user with their sessions and settings. @throws DomainError `forbidden`, `conflict`, `not_found`. */
