@@ -28,6 +28,8 @@ export interface KeyAccess {
   holderOf(value: string): string | undefined;
   /** Whether the key may use the management API, and no other one may: none that only has the value of another. */
   isLast(id: string): boolean;
+  /** Whether the keys of a group may use the management API. */
+  isAccessGroup(groupId: string): boolean;
   /** Stops following keys and Secrets. */
   stop(): void;
 }
@@ -53,6 +55,7 @@ export function createKeyAccess(options: KeyAccessOptions): KeyAccess {
 
   return {
     stop: () => values.stop(),
+    isAccessGroup: (groupId) => isAccessGroup(groupId, options),
     holderOf,
     isLast: (id) =>
       mayManage(id) && !keys.list().some(({ metadata }) => metadata.name !== id && mayManage(metadata.name)),

@@ -40,7 +40,7 @@ export const keyEndpoints = {
     body: { kind: 'json', schema: keyCreateSchema, readOnly: KEY_READ_ONLY },
     status: 201,
     reply: { json: keyCreatedSchema },
-    errors: ['conflict'],
+    errors: ['forbidden', 'conflict'],
   }),
   get: endpoint({
     ...common,
@@ -53,7 +53,7 @@ export const keyEndpoints = {
     query: keyQuerySchema,
     status: 200,
     reply: { json: keyReplySchema },
-    errors: ['not_found'],
+    errors: ['forbidden', 'not_found'],
   }),
   update: endpoint({
     ...common,
@@ -66,7 +66,7 @@ export const keyEndpoints = {
     body: { kind: 'json', schema: keyUpdateSchema, readOnly: KEY_READ_ONLY },
     status: 200,
     reply: { json: successSchema },
-    errors: ['not_found', 'conflict'],
+    errors: ['forbidden', 'not_found', 'conflict'],
   }),
   rotate: endpoint({
     ...common,
@@ -79,7 +79,7 @@ export const keyEndpoints = {
     body: { kind: 'json', schema: keyRotateSchema, isOptional: true },
     status: 200,
     reply: { json: keyRotatedSchema },
-    errors: ['not_found', 'conflict'],
+    errors: ['forbidden', 'not_found', 'conflict'],
   }),
   remove: endpoint({
     ...common,
@@ -91,6 +91,6 @@ export const keyEndpoints = {
     audit: { action: 'key.delete', kind: 'ApiKey', id: 'keyId' },
     status: 200,
     reply: { json: successSchema },
-    errors: ['not_found', 'conflict'],
+    errors: ['forbidden', 'not_found', 'conflict'],
   }),
 };

@@ -26,17 +26,23 @@ export function keyRoutes({ keys, groups, reader, keyLedger, clock }: KeyRoutesO
   });
 
   return routes(keyEndpoints, {
-    list: async ({ query: { groupId, includeValues } }) => {
+    list: async ({ query: { groupId, includeValues }, principal }) => {
       const names = new Map((await groups.list()).map((group) => [group.id, group.name]));
-      const found = (await keys.list(groupId)).map((key) => view(key, names.get(key.spec.keyGroup), includeValues));
-      return { json: { keys: found.sort(byName) }, objects: found.map(({ id, name }) => ({ id, name })) };
+      const found = (await keys.list(groupId)).map((key) =>
+        view(key, names.get(key.spec.keyGroup), includeValues && keys.mayHold(key.spec.keyGroup, principal)),
+      );
+      return {
+        json: { keys: found.sort(byName) },
+        objects: found.flatMap(({ id, name, value }) => (value === undefined ? [] : [{ id, name }])),
+      };
     },
-    create: async ({ body }) => {
-      const { key, value } = await keys.create(body);
+    create: async ({ body, principal }) => {
+      const { key, value } = await keys.create(body, principal);
       return { json: { id: key.metadata.name, name: displayName(key), value }, objects: [actedOn(key)] };
     },
-    get: async ({ params, query }) => {
+    get: async ({ params, query, principal }) => {
       const key = await keys.get(params.keyId);
+      if (query.includeValues) keys.requireMayHold(key.spec.keyGroup, principal);
       const group = (await groups.list()).find(({ id }) => id === key.spec.keyGroup) ?? null;
       return { json: { key: view(key, group?.name, query.includeValues), group }, objects: [actedOn(key)] };
     },
@@ -44,8 +50,8 @@ export function keyRoutes({ keys, groups, reader, keyLedger, clock }: KeyRoutesO
       json: SUCCESS,
       objects: [actedOn(await keys.update(params.keyId, body, principal))],
     }),
-    rotate: async ({ params, body }) => {
-      const { key, value, previousValueExpiresAt } = await keys.rotate(params.keyId, body);
+    rotate: async ({ params, body, principal }) => {
+      const { key, value, previousValueExpiresAt } = await keys.rotate(params.keyId, body, principal);
       const json = { id: key.metadata.name, name: displayName(key), value, previousValueExpiresAt };
       return { json, objects: [actedOn(key)] };
     },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { conflict, isDomainError } from '@wherry/core/errors.ts';
+import { conflict, DomainError, isDomainError } from '@wherry/core/errors.ts';
 import { generateKeyValue } from '@wherry/core/crypto/key-value.ts';
 import { nameFor } from '@wherry/core/names.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
@@ -10,7 +10,7 @@ import { previousValueEnd } from '@wherry/core/confidential/usable-key.ts';
 import { sealConfidential } from '@wherry/core/confidential/confidential-fields.ts';
 import { displayName, type ApiKeyResource, type FunctionSecretResource } from '@wherry/core/resources/kinds.ts';
 import type { KeyAccess } from '../authentication/key-access.ts';
-import type { Principal } from '../http/principal.ts';
+import { mayUse, type Principal } from '../http/principal.ts';
 import { refused, requireSame } from '../http/validate.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { Collection, stampNew } from '../object-access/collection.ts';
@@ -27,7 +27,7 @@ interface KeyServiceOptions {
   reader: ConfidentialReader;
   clock: Clock;
   lock: KeyedLock;
-  access: Pick<KeyAccess, 'holderOf' | 'isLast'>;
+  access: Pick<KeyAccess, 'holderOf' | 'isAccessGroup' | 'isLast'>;
   barrier: WriteBarrier;
   scopedSecrets: ScopedSecrets;
 }
@@ -64,12 +64,30 @@ export class KeyService {
   }
 
   /**
+   * Whether the caller may have a key of the group, and change it: who has one that may use the management API is an
+   * administrator.
+   */
+  mayHold(groupId: string, principal: Principal | undefined): boolean {
+    return !this.#options.access.isAccessGroup(groupId) || mayUse('administer', principal);
+  }
+
+  /** @throws DomainError `forbidden`, unless the caller may have a key of the group. */
+  requireMayHold(groupId: string, principal: Principal | undefined): void {
+    if (this.mayHold(groupId, principal)) return;
+    throw new DomainError(
+      'forbidden',
+      `Keys of the group ${groupId} may use the management API: only administrators and management keys may create, change or delete them or read their values.`,
+    );
+  }
+
+  /**
    * Creates a key, with a random value where none is given.
-   * @throws DomainError `conflict` when name or value is taken; `validation_failed` for an unknown group or a past
+   * @throws DomainError `forbidden`, as `requireMayHold`; `conflict` when name or value is taken; `validation_failed` for an unknown group or a past
    * expiry.
    */
-  create(body: KeyCreate): Promise<{ key: ApiKeyResource; value: string }> {
+  create(body: KeyCreate, principal: Principal | undefined): Promise<{ key: ApiKeyResource; value: string }> {
     return this.#options.lock.run('keys', async () => {
+      this.requireMayHold(body.groupId, principal);
       if ((await this.#groups.find(body.groupId)) === undefined) {
         throw refused([{ path: 'groupId', message: `there is no key group ${body.groupId}` }]);
       }
@@ -93,6 +111,7 @@ export class KeyService {
   update(id: string, body: KeyUpdate, principal: Principal | undefined): Promise<ApiKeyResource> {
     return this.#options.lock.run('keys', async () => {
       const before = await this.get(id);
+      this.requireMayHold(before.spec.keyGroup, principal);
       const isExpired = Date.parse(body.expiresAt ?? '') <= this.#options.clock.now();
       if (body.enabled === false || isExpired) this.#refuseShutOut(before, principal);
       requireSame('groupId', body.groupId, before.spec.keyGroup);
@@ -106,12 +125,13 @@ export class KeyService {
 
   /**
    * Gives the key a random value, and keeps the one that it had valid for a while.
-   * @throws DomainError `not_found`; `validation_failed` where the value lies in a Kubernetes Secret; `conflict` while
-   *   the value of the last rotation is still valid, unless nothing is to stay valid: a key has two values at the most,
+   * @throws DomainError `not_found`; `forbidden`, as `requireMayHold`; `validation_failed` where the value lies in a
+   *   Kubernetes Secret; `conflict` while the value of the last rotation is still valid, unless nothing is to stay valid: a key has two values at the most,
    *   and no caller loses the older one unnoticed.
    */
-  rotate(id: string, { overlapSeconds }: KeyRotate): Promise<RotatedKey> {
+  rotate(id: string, { overlapSeconds }: KeyRotate, principal: Principal | undefined): Promise<RotatedKey> {
     return this.#options.lock.run('keys', async () => {
+      this.requireMayHold((await this.get(id)).spec.keyGroup, principal);
       const value = generateKeyValue();
       const end = isoTime(this.#options.clock.now() + overlapSeconds * 1000);
       const key = await this.#keys.change(id, (current) => {
@@ -150,11 +170,12 @@ export class KeyService {
 
   /**
    * @returns what was removed: the key and its secrets.
-   * @throws DomainError `conflict` for the last key that may use the management API.
+   * @throws DomainError `forbidden`, as `requireMayHold`; `conflict` for the last key that may use the management API.
    */
   remove(id: string, principal: Principal | undefined): Promise<(ApiKeyResource | FunctionSecretResource)[]> {
     return this.#options.lock.run('keys', async () => {
       const key = await this.get(id);
+      this.requireMayHold(key.spec.keyGroup, principal);
       this.#refuseShutOut(key, principal);
       await this.#keys.remove(key);
       const secrets = await this.#options.scopedSecrets.removeOf(key);

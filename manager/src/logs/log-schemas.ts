@@ -12,13 +12,19 @@ const levels = z
   .meta({ pattern: `^(${LOG_LEVELS.join('|')})(,(${LOG_LEVELS.join('|')}))*$` });
 
 /** Any letter or digit: the index holds nothing else. */
-const IN_WORDS = /[\p{L}\p{N}]/u;
+const WORDS = /[\p{L}\p{N}]+/gu;
+/** The database compares each with the others in every entry: a hundred common words would keep it for ten seconds. */
+const MAX_WORDS = 16;
+const wordsIn = (text: string): number => text.match(WORDS)?.length ?? 0;
 const words = z
   .string()
   .max(256, 'must have at most 256 characters')
-  .transform((text) => text.split(/[\s\0]+/).filter((word) => IN_WORDS.test(word)))
+  .transform((text) => text.split(/[\s\0]+/).filter((word) => wordsIn(word) > 0))
   .refine((list) => list.length > 0, 'must contain a word of letters or digits')
-  .describe('Words, ignoring case; an entry matches if its message or arguments contain all of them')
+  .refine((list) => wordsIn(list.join(' ')) <= MAX_WORDS, `must contain at most ${MAX_WORDS} words`)
+  .describe(
+    `At most ${MAX_WORDS} words, ignoring case; an entry matches if its message or arguments contain all of them`,
+  )
   .meta({ minLength: 1, maxLength: 256 });
 
 const filters = {

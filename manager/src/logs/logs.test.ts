@@ -98,6 +98,8 @@ describe('logs', () => {
     'search=',
     'search=%20%3D%3E%20',
     `search=${'x'.repeat(257)}`,
+    `search=${'a+'.repeat(17)}`,
+    `search=${'a-'.repeat(17)}`,
     'since=yesterday',
     'until=2026-01-01',
     `search=x&cursor=${Buffer.from('[1,2,3]').toString('base64url')}`,

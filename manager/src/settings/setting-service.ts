@@ -12,7 +12,7 @@ import {
   type SettingName,
 } from '@wherry/core/settings-definitions.ts';
 import { FIRST_START_DONE } from '../first-start/ensure-first-start.ts';
-import type { Principal } from '../http/principal.ts';
+import { mayUse, type Principal } from '../http/principal.ts';
 import { refused } from '../http/validate.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { changeResource, Collection, stampNew } from '../object-access/collection.ts';
@@ -25,6 +25,9 @@ import type { SettingView } from './setting-schemas.ts';
 const NAMES = (Object.keys(SETTINGS) as SettingName[]).sort(compareCodePoints);
 const ACCESS_GROUPS = 'api.access-groups';
 const ACCESS_GROUPS_PATH = `settings.${ACCESS_GROUPS}`;
+
+/** With these an editor could become an administrator, or have the audit records removed. */
+const FOR_ADMINISTRATORS: readonly SettingName[] = [ACCESS_GROUPS, 'audit.retention-days'];
 
 /** Values by name; null is the default. */
 type Wanted = Record<string, string | null>;
@@ -67,14 +70,15 @@ export class SettingService {
   /**
    * Sets all of the values or none; null is the default.
    * @throws DomainError `validation_failed` with a detail for each bad one, among them a list of the groups that may
-   *   use the management API without the group of the calling key; `forbidden` when a key empties that list. The
-   *   caller could undo neither.
+   *   use the management API without the group of the calling key; `forbidden` when a key empties that list, the
+   *   caller could undo neither; `forbidden` also for an editor who changes what is for administrators.
    */
   async update(wanted: Wanted, principal: Principal | undefined): Promise<void> {
     // With the deletion of groups: a group that is named here must not go meanwhile.
     await this.#options.lock.run('keys', async () => {
       const problems = Object.entries(wanted).flatMap(([name, value]) => problemOf(name, value, principal));
       if (problems.length > 0) throw refused(problems);
+      await this.#requireAdministrator(wanted, principal);
       await this.#checkAccessGroups(wanted[ACCESS_GROUPS], principal);
       const [own, global] = divided(wanted);
       const undo = await this.#changeOwn(own, principal);
@@ -121,6 +125,18 @@ export class SettingService {
       if (isDomainError(error, 'conflict')) return undefined;
       throw error;
     }
+  }
+
+  /** What was read may be sent back. */
+  async #requireAdministrator(wanted: Wanted, principal: Principal | undefined): Promise<void> {
+    if (mayUse('administer', principal)) return;
+    const settings = await this.#options.store.get('Settings', SETTINGS_NAME);
+    const name = FOR_ADMINISTRATORS.find((one) => {
+      const value = wanted[one] === null ? SETTINGS[one].default : wanted[one];
+      return value !== undefined && value !== settingValue(settings?.spec.values, one);
+    });
+    if (name !== undefined)
+      throw new DomainError('forbidden', `Only administrators and management keys may change ${name}.`);
   }
 
   async #checkAccessGroups(value: string | null | undefined, principal: Principal | undefined): Promise<void> {
