@@ -18,10 +18,11 @@ describe('event streams', () => {
     clock = new FakeClock();
     streams = new EventStreams(clock);
     allowed = true;
-    server = createServer((_request, response) => {
+    server = createServer(({ url }, response) => {
       try {
+        const user = url === '/' ? undefined : url;
         const options = { data: z.strictObject({ text: z.string() }), isAllowed: () => allowed, operation: 'test' };
-        opened.push({ stream: streams.open(response, options), response });
+        opened.push({ stream: streams.open(response, { ...options, user }), response });
       } catch (error) {
         response.writeHead(503).end((error as Error).message);
       }
@@ -36,15 +37,18 @@ describe('event streams', () => {
   });
 
   const port = (): number => (server.address() as AddressInfo).port;
-  /** A listener with what it has received. */
-  const listen = async (): Promise<{
+  /** A listener with what it has received. @param path stands for its user; without it, it has a key. */
+  const listen = async (
+    path = '/',
+  ): Promise<{
     answer: IncomingMessage;
     text: () => string;
     ended: Promise<unknown>;
     stream: EventStream;
   }> => {
     const answer = await new Promise<IncomingMessage>(
-      (resolve, reject) => void get({ port: port(), host: '127.0.0.1', agent: false }, resolve).on('error', reject),
+      (resolve, reject) =>
+        void get({ port: port(), host: '127.0.0.1', path, agent: false }, resolve).on('error', reject),
     );
     let text = '';
     answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -180,6 +184,15 @@ describe('event streams', () => {
     stream.end();
     await stream.closed;
     expect((await listen()).answer.statusCode).toBe(200);
+  });
+
+  it('M10: of one user are a quarter at the most, and leave the others to everybody else', async () => {
+    await Promise.all(Array.from({ length: 64 }, () => listen('/ada')));
+    expect((await listen('/ada')).answer.statusCode).toBe(503);
+    for (const path of ['/grace', '/']) expect((await listen(path)).answer.statusCode).toBe(200);
+    opened[0]?.stream.end();
+    await opened[0]?.stream.closed;
+    expect((await listen('/ada')).answer.statusCode).toBe(200);
   });
 
   it('end when the manager drains, and no other begins', async () => {

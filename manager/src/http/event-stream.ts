@@ -14,6 +14,8 @@ const STALLED_MS = 60_000;
 /** What waits for one listener at most: one that lags further behind is disconnected, and resumes by its last id. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 const MAX_STREAMS = 256;
+/** Of the streams of an endpoint, one user has this part at the most: none of them keeps the others out. */
+const PART_OF_USER = 1 / 4;
 /** How long a client waits before it connects again, in milliseconds. */
 const RECONNECT_MS = 1000;
 
@@ -36,6 +38,8 @@ interface EventStreamOptions {
   operation: string;
   /** How many of them may be open. */
   limit?: number | undefined;
+  /** The id of the user who listens; undefined for a management key, which many programs may have. */
+  user?: string | undefined;
 }
 
 /** Server-sent events to one listener. Its buffer is bounded, so that a slow listener costs nobody else anything. */
@@ -65,6 +69,10 @@ export class EventStream {
     });
     this.#write(`retry: ${RECONNECT_MS}\n\n`);
     this.#checkLater();
+  }
+
+  get user(): string | undefined {
+    return this.#options.user;
   }
 
   get isClosed(): boolean {
@@ -160,11 +168,14 @@ export class EventStreams {
 
   /** @throws DomainError `throttled` where too many are open, `unavailable` where the manager stops. */
   open(response: ServerResponse, options: EventStreamOptions): EventStream {
-    const { operation, limit = MAX_STREAMS } = options;
+    const { operation, limit = MAX_STREAMS, user } = options;
     const open = this.#open.get(operation) ?? new Set();
     if (this.#isDraining) throw new DomainError('unavailable', 'The service is stopping; connect again in a moment.');
     if (open.size >= limit)
       throw new DomainError('throttled', `${limit} event streams are open already: close one, then try again.`);
+    const ofUser = user === undefined ? 0 : [...open].filter((stream) => stream.user === user).length;
+    if (ofUser >= PART_OF_USER * limit)
+      throw new DomainError('throttled', `You have ${ofUser} event streams open already: close one, then try again.`);
     const stream = new EventStream(response, this.#clock, options);
     this.#open.set(operation, open.add(stream));
     void stream.closed.then(() => open.delete(stream));

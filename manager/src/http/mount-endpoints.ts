@@ -292,7 +292,8 @@ function sendEvents(
   if (data === undefined) throw new Error(`${endpoint.operationId} declares no events`);
   const { req: request } = response;
   if (request.method === 'HEAD') return sendEmpty(response, endpoint.status, { 'Content-Type': EVENT_STREAM });
-  const { connection } = stateOf(request);
+  const { connection, principal } = stateOf(request);
+  const user = principal?.type === 'user' ? principal.id : undefined;
   const isAllowed = (): boolean => mayUse(endpoint.permission, authenticate(request, connection, 'check'));
-  begin(streams.open(response, { data, isAllowed, operation: endpoint.operationId, limit }));
+  begin(streams.open(response, { data, isAllowed, operation: endpoint.operationId, limit, user }));
 }
