@@ -188,9 +188,8 @@ describe('a start that cannot be', () => {
     expect(await service.stop()).toBe(0);
   }, 60_000);
 
-  it.each(['FUNCTION_PORT', 'MANAGEMENT_PORT'])(
-    'on a taken %s names the port and the variable, and leaves nothing behind',
-    async (variable) => {
+  it('on a taken port names it and its variable, and leaves nothing behind', async () => {
+    for (const variable of ['FUNCTION_PORT', 'MANAGEMENT_PORT']) {
       const server = await listening();
       const { port } = server.address() as { port: number };
       try {
@@ -201,11 +200,9 @@ describe('a start that cannot be', () => {
       } finally {
         server.close();
       }
-      const service = await start();
-      expect(service.managementKey ?? service.output()).toBeDefined();
-    },
-    60_000,
-  );
+    }
+    expect((await start()).managementKey).toBeDefined();
+  }, 60_000);
 
   it.each([
     ['is a file', 'file'],
@@ -227,35 +224,28 @@ describe('a start that cannot be', () => {
     expect(existsSync(join(data(), 'wherry.db'))).toBe(false);
   });
 
-  it.each([
-    ['missing', undefined],
-    ['empty', ''],
-    ['cut short', '{"format": 1, "current": 1, "ke'],
-    [
-      'with a short key',
-      JSON.stringify({
-        format: 1,
-        current: 1,
-        keys: [{ version: 1, secret: 'c2hvcnQ=', createdAt: '2026-01-01T00:00:00.000Z' }],
-        digestKey: 'c2hvcnQ=',
-      }),
-    ],
-  ])(
-    'with a key file that is %s, beside a database, names the file and changes nothing (E4)',
-    async (_what, content) => {
-      const file = join(data(), 'keys.json');
-      await (await start()).stop();
-      const kept = readFileSync(file, 'utf8');
-      await (content === undefined ? rm(file) : writeFile(file, content));
+  it('with a key file that is missing, empty, cut short or has a short key, beside a database, names the file and changes nothing (E4)', async () => {
+    const file = join(data(), 'keys.json');
+    await (await start()).stop();
+    const kept = readFileSync(file, 'utf8');
+    const secret = 'c2hvcnQ=';
+    const shortKey = { version: 1, secret, createdAt: '2026-01-01T00:00:00.000Z' };
+    const contents = [
+      undefined,
+      '',
+      '{"format": 1, "current": 1, "ke',
+      JSON.stringify({ format: 1, current: 1, keys: [shortKey], digestKey: secret }),
+    ];
+    for (const content of contents) {
+      await (content === undefined ? rm(file) : writeFile(file, content, { mode: 0o600 }));
       const said = line(await refused({}));
       expect(said).toContain(file);
       expect(said).not.toContain('c2hvcnQ');
       expect(existsSync(file) ? readFileSync(file, 'utf8') : undefined).toBe(content);
-      await writeFile(file, kept);
-      await start();
-    },
-    60_000,
-  );
+    }
+    await writeFile(file, kept, { mode: 0o600 });
+    await start();
+  }, 60_000);
 });
 
 describe('a stop', () => {

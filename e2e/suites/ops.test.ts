@@ -12,16 +12,19 @@ import { descendants, type Process } from '../testing/processes.ts';
 
 describe('the ops listener', () => {
   let service: Service;
-  afterEach(() => service.dispose());
+  let unheard: Service | undefined;
+  beforeAll(async () => {
+    service = await startService();
+  }, 60_000);
+  afterAll(() => Promise.all([service, unheard].map(async (started) => started?.dispose())), 30_000);
 
-  const metricsUrl = (): string => /^ {2}Metrics:\s+(\S+)$/m.exec(service.output())?.[1] ?? '';
+  const metricsUrl = (of = service): string => /^ {2}Metrics:\s+(\S+)$/m.exec(of.output())?.[1] ?? '';
   const read = async (url: string): Promise<[number, string]> => {
     const response = await fetch(url);
     return [response.status, await response.text()];
   };
 
   it("prints the service's metrics and the router's, and says that it is well", async () => {
-    service = await startService();
     const url = metricsUrl();
     // `localhost` may be ::1, where it does not listen.
     expect(new URL(url).hostname).toBe('127.0.0.1');
@@ -41,7 +44,6 @@ describe('the ops listener', () => {
   }, 60_000);
 
   it('prints every metric of one machine that the alerts and the dashboard of the chart use, with their labels', async () => {
-    service = await startService();
     const api = new ApiClient(service.managementUrl, service.managementKey!);
     await api.source('watched', { 'h.js': 'export default (c) => c.text("ok");' });
     await api.readyFunction({ name: 'watched', handler: 'watched/h.js', route: '/watched' });
@@ -58,7 +60,6 @@ describe('the ops listener', () => {
   }, 60_000);
 
   it('prints the metrics of a router that took the place of a killed one', async () => {
-    service = await startService();
     const routers = (): Process[] =>
       descendants(service.process.pid!).filter(({ command }) => command.includes('/router/src/main.ts'));
     const [killed, ...more] = routers();
@@ -77,10 +78,10 @@ describe('the ops listener', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    service = await startService({ environment: { OPS_PORT: String(port) } });
-    expect(metricsUrl()).toBe('');
-    expect((await fetch(`${service.managementUrl}/api/ping`).catch(() => undefined))?.status).toBeDefined();
-    const lines = service
+    unheard = await startService({ environment: { OPS_PORT: String(port) } });
+    expect(metricsUrl(unheard)).toBe('');
+    expect((await fetch(`${unheard.managementUrl}/api/ping`).catch(() => undefined))?.status).toBeDefined();
+    const lines = unheard
       .output()
       .split('\n')
       .filter((text) => text.startsWith('{'));
@@ -88,7 +89,7 @@ describe('the ops listener', () => {
     expect(lines[0]).toContain(
       `OPS_PORT: cannot listen on 127.0.0.1:${port}: it is in use (EADDRINUSE). Stop the program that listens there, or set another port.`,
     );
-    expect(await service.stop()).toBe(0);
+    expect(await unheard.stop()).toBe(0);
     other.close();
   }, 60_000);
 });

@@ -19,14 +19,14 @@ const LOOPBACKS = ['127.0.0.1', ...(HAS_IPV6 ? ['::1'] : [])];
 
 let service: Service;
 let ports: number[];
-beforeEach(async () => {
+beforeAll(async () => {
   service = await startService();
   const api = new ApiClient(service.managementUrl, service.managementKey!);
   await api.source('some', HANDLERS);
   await api.readyFunction({ name: 'hello', handler: 'some/hello.js', route: '/hello' });
   ports = [service.functionUrl, service.managementUrl].map((url) => Number(new URL(url).port));
-});
-afterEach(() => service.dispose());
+}, 30_000);
+afterAll(() => service?.dispose(), 30_000);
 
 /** What a function would do: listen on the port. */
 async function listens(port: number, host?: string): Promise<boolean> {
