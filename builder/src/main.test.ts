@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { compileCache } from '@wherry/testing/compile-cache.ts';
 import { eventually } from '@wherry/testing/eventually.ts';
 import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
@@ -43,6 +44,7 @@ function start(environment: Record<string, string> = {}, ...args: string[]): Pro
     WHERRY_CACHE_DIR: path.join(folder, 'cache'),
     OPS_PORT: '0',
     CANARY_SECRET: 'canary',
+    ...compileCache,
     ...environment,
   };
   const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { compileCache } from '@wherry/testing/compile-cache.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { sealConfidential } from '@wherry/core/confidential/confidential-fields.ts';
 import { keyRingOver } from '@wherry/service/keys/ring-storage.ts';
@@ -56,6 +57,7 @@ class ServiceProcess {
       }).toString();
     this.child = spawn(process.execPath, [...(kill === undefined ? [] : ['--import', preload.href]), MAIN], {
       env: {
+        ...compileCache,
         FUNCTION_PORT: '0',
         MANAGEMENT_PORT: '0',
         OPS_PORT: '0',

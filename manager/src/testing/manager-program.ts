@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { compileCache } from '@wherry/testing/compile-cache.ts';
 import { newKey, serializeKeysJson, type KeysJson } from '@wherry/service/keys/keys-json.ts';
 import { TestAuthority, writeTlsFiles } from '@wherry/service/testing/test-certificates.ts';
 import type { TlsMaterial } from '@wherry/service/tls/tls-files.ts';
@@ -92,7 +93,10 @@ class ManagerProgram {
   said = '';
 
   constructor(environment: Record<string, string>) {
-    this.child = spawn(process.execPath, [PROGRAM], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+    this.child = spawn(process.execPath, [PROGRAM], {
+      env: { ...compileCache, ...environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     this.exited = once(this.child, 'exit');
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.said += text;

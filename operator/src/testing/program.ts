@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { compileCache } from '@wherry/testing/compile-cache.ts';
 
 /** A program of ours as a process of its own, with its log lines. */
 export class Program {
@@ -8,10 +9,10 @@ export class Program {
   readonly ended: Promise<number | null>;
   readonly #child: ChildProcess;
 
-  /** @param file of the program. @param environment all that it sees beside PATH. */
+  /** @param file of the program. @param environment all that it sees beside PATH, and where Node keeps what it has compiled. */
   constructor(file: string, environment: Record<string, string>) {
     this.#child = spawn(process.execPath, [file], {
-      env: { PATH: '/usr/bin:/bin', NODE_OPTIONS: '--trace-warnings', ...environment },
+      env: { PATH: '/usr/bin:/bin', NODE_OPTIONS: '--trace-warnings', ...compileCache, ...environment },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.ended = once(this.#child, 'exit').then(([code]: (number | null)[]) => code ?? null);

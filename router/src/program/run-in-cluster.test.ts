@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from '@wherry/testing/compile-cache.ts';
 import type { RouterDown, RouterInstance, RouterUp } from '@wherry/core/feed/messages.ts';
 import { TestAuthority, writeTlsFiles } from '@wherry/service/testing/test-certificates.ts';
 import { TestFeedServer } from '@wherry/service/testing/test-feed-server.ts';
@@ -21,7 +22,10 @@ class RouterPod {
   opsPort = 0;
 
   constructor(environment: Record<string, string>) {
-    this.child = spawn(process.execPath, [PROGRAM], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+    this.child = spawn(process.execPath, [PROGRAM], {
+      env: { ...compileCache, ...environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     this.exited = once(this.child, 'exit').then(([code]) => code as number | null);
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from '@wherry/testing/compile-cache.ts';
 import { routerUpSchema, type RouterDown, type RouterUp } from '@wherry/core/feed/messages.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { jsonLines } from '@wherry/service/feed/json-lines.ts';
@@ -20,7 +21,7 @@ export class RouterProcess {
 
   private constructor(environment: Record<string, string>) {
     this.child = spawn(process.execPath, [...NODE_FLAGS, fileURLToPath(new URL('../main.ts', import.meta.url))], {
-      env: environment,
+      env: { ...compileCache, ...environment },
       stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
     });
     this.child.stderr?.on('data', (chunk: Buffer) => (this.#stderr += chunk.toString()));

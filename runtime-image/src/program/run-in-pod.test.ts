@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { compileCache } from '@wherry/testing/compile-cache.ts';
 import { CONTEXT_HEADER, TOKEN_HEADER } from '@wherry/core/feed/invocation.ts';
 import { runtimeUpSchema, type RuntimeUp } from '@wherry/core/feed/messages.ts';
 import { systemClock } from '@wherry/service/clock.ts';
@@ -81,6 +82,7 @@ describe('an instance in a pod', () => {
         WHERRY_PROBE_PORT: String(probePort),
         KUBERNETES_SERVICE_HOST: '10.0.0.1',
         PATH: '/usr/bin',
+        ...compileCache,
         ...environment,
       },
     });
