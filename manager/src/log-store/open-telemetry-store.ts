@@ -40,10 +40,12 @@ export interface TelemetryOptions {
   logger: Logger;
   /** The thread starts while they are still being loaded. */
   metrics?: Metrics | Promise<Metrics>;
+  /** One of telemetry-worker.ts; default: a new one. */
+  thread?: DatabaseThread;
 }
 
 /**
- * Opens the log database in a worker thread of its own: node:sqlite is synchronous.
+ * Opens the log database in a worker thread: node:sqlite is synchronous.
  * @throws StartError when the database cannot be opened; one that is damaged is set aside with a warning.
  */
 export async function openTelemetryStore(options: TelemetryOptions): Promise<TelemetryStore> {
@@ -57,9 +59,9 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
     maxPerFunction: retention.maxPerFunction,
     maxBytes: options.maxBytes,
   };
-  const worker = new Worker(new URL('./telemetry-worker.ts', import.meta.url), { name: 'telemetry' });
+  const thread = options.thread ?? startLogsThread();
   try {
-    const database = await new DatabaseThread(worker).open<TelemetryOperation>('logs', opening, {
+    const database = await thread.open<TelemetryOperation>('logs', opening, {
       name: 'log',
       logger: options.logger,
       consequence: 'logs are lost until the program is restarted',
@@ -79,6 +81,9 @@ export async function openTelemetryStore(options: TelemetryOptions): Promise<Tel
     );
   }
 }
+
+const startLogsThread = (): DatabaseThread =>
+  new DatabaseThread(new Worker(new URL('./telemetry-worker.ts', import.meta.url), { name: 'telemetry' }));
 
 type StoreParts = Omit<TelemetryOptions, 'metrics'> & { metrics: Metrics | undefined };
 

@@ -17,11 +17,11 @@ import { openKeyLedger, type OwnedKeyLedger } from '../key-ledger/open-key-ledge
 import type { MetricStore } from '../metric-store/metric-store.ts';
 import { openMetricStore } from '../metric-store/open-metric-store.ts';
 import { openTelemetryStore } from '../log-store/open-telemetry-store.ts';
-import { startRecordsThread } from '../records/records-thread.ts';
 import type { TelemetryStore } from '../log-store/telemetry-store.ts';
 import type { UserStore } from '../users/user-store.ts';
 import { InProcessAuditStore } from './in-process-audit-store.ts';
 import { inProcessUserStore } from './in-process-user-store.ts';
+import { sharedThreads } from './shared-threads.ts';
 
 /** The management key of every test manager. */
 export const KEY = 'test-management-key';
@@ -70,9 +70,16 @@ function fakePorts() {
 export async function startTestManager(overrides: Partial<ManagerOptions> = {}): Promise<TestManager> {
   const fakes = fakePorts();
   const { clock, store, logger, keyRing } = fakes;
-  const telemetry = await openTelemetryStore({ file: ':memory:', maxBytes: 64 * 1024 * 1024, clock, logger });
+  const threads = await sharedThreads();
+  const telemetry = await openTelemetryStore({
+    file: ':memory:',
+    maxBytes: 64 * 1024 * 1024,
+    thread: threads.logs,
+    clock,
+    logger,
+  });
   const keyLedger = await openKeyLedger({ store: telemetry, clock, logger });
-  const executions = await openMetricStore({ file: ':memory:', thread: startRecordsThread(), clock, logger });
+  const executions = await openMetricStore({ file: ':memory:', thread: threads.records, clock, logger });
   const audit = new InProcessAuditStore();
   const users = overrides.users ?? inProcessUserStore();
   await ensureFirstStart({ store, audit, keyRing, clock, managementKey: KEY });
