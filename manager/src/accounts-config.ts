@@ -1,6 +1,7 @@
 import { StartError } from '@wherry/service/start-error.ts';
 import { z } from 'zod';
 import type { FirstUser } from './first-start/ensure-first-user.ts';
+import { oidcConfig, oidcEnvironment, type OidcConfig } from './oidc/oidc-config.ts';
 import { emailSchema, passwordSchema } from './users/user-schemas.ts';
 
 /** The variables about users and sessions, of the manager and of the service on one machine. */
@@ -8,6 +9,7 @@ export const accountsEnvironment = {
   WHERRY_ADMIN_EMAIL: emailSchema.optional(),
   WHERRY_ADMIN_PASSWORD: passwordSchema.optional(),
   WHERRY_INSECURE_COOKIES: z.enum(['true', 'false']).default('false'),
+  ...oidcEnvironment,
 };
 
 export interface AccountsConfig {
@@ -15,6 +17,8 @@ export interface AccountsConfig {
   firstUser: FirstUser | undefined;
   /** Session cookies are accepted over plain HTTP from anywhere. */
   allowPlainCookies: boolean;
+  /** Undefined: nobody signs in with OpenID Connect. */
+  oidc: OidcConfig | undefined;
 }
 
 /** @throws StartError for one that needs another. */
@@ -25,5 +29,6 @@ export function accountsConfig(set: z.infer<z.ZodObject<typeof accountsEnvironme
   return {
     firstUser: email === undefined || password === undefined ? undefined : { email, password },
     allowPlainCookies: set.WHERRY_INSECURE_COOKIES === 'true',
+    oidc: oidcConfig(set),
   };
 }

@@ -52,6 +52,8 @@ import { metricRoutes } from './metrics/metric-routes.ts';
 import { MetricService } from './metrics/metric-service.ts';
 import type { MetricStore } from './metric-store/metric-store.ts';
 import { openapiRoutes } from './openapi/openapi-routes.ts';
+import type { OidcConfig } from './oidc/oidc-config.ts';
+import { oidcRoutes } from './oidc/oidc-routes.ts';
 import { boundedStore } from './object-access/bounded-store.ts';
 import { WriteBarrier } from './object-access/write-barrier.ts';
 import { ScopedSecrets } from './secrets/scoped-secrets.ts';
@@ -111,6 +113,8 @@ export interface ManagerOptions {
   passwordCost?: PasswordCost;
   /** Session cookies are not `Secure`, and are accepted over plain HTTP from anywhere; false by default. */
   allowPlainCookies?: boolean;
+  /** Sign-in with an OpenID Connect provider; without it the paths are 404. */
+  oidc?: OidcConfig | undefined;
 }
 
 export interface Manager {
@@ -278,6 +282,7 @@ function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
     secretRoutes(new SecretService({ store, keyRing, clock, lock }), reader),
     userRoutes({ users: accounts.users, setupToken: options.setupToken }),
     sessionRoutes(accounts),
+    oidcRoutes({ ...accounts, config: options.oidc, clock, logger: options.logger }),
     auditRoutes(new AuditService(options.audit)),
     logRoutes(new LogService({ store, telemetry }), new LogStreams({ telemetry, clock, logger: options.logger })),
     eventRoutes(parts.events),

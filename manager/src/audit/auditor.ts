@@ -31,6 +31,8 @@ interface Act {
   begin(): Promise<void>;
   /** The body has passed validation: its `name` is the name of the object to be created. */
   reads(body: unknown): void;
+  /** What the request acts on is known. */
+  concerns(object: Partial<AuditObject>): void;
   /** The operation is done, and may be answered when this resolves. @throws DomainError `unavailable`. */
   done(objects: readonly ActedOn[], actor?: AuditActor): Promise<void>;
   failed(code: ErrorCode): void;
@@ -54,13 +56,19 @@ export class Auditor {
     const { audit, method } = endpoint;
     if (audit === undefined || !isAudited(audit, target.query)) return undefined;
     const trail = this.#trail;
+    // A GET without a flag changes something: it ends a sign-in.
+    const isRead = method === 'get' && audit.flag !== undefined;
     const declared = objectOf(audit, target.params);
     const isKey: KnowsKey = (text) => text === caller.shownKey || this.#knowsKey(text);
     let isDone = false;
-    const record = (object: AuditObject, result: AuditResult, actor = actorOf(caller)): AuditRecord => ({
+    const record = (
+      { action = audit.action, ...object }: AuditObject & Pick<ActedOn, 'action'>,
+      result: AuditResult,
+      actor = actorOf(caller),
+    ): AuditRecord => ({
       timestamp: this.#clock.now(),
       actor,
-      action: audit.action,
+      action,
       object: withoutKeys(object, isKey, caller.shownKey),
       result,
       requestId: caller.requestId,
@@ -71,10 +79,13 @@ export class Auditor {
       reads(body) {
         declared.name ??= nameIn(body, audit.nameField);
       },
+      concerns(object) {
+        Object.assign(declared, object);
+      },
       async done(objects, actor) {
         isDone = true;
         const records = objects.map((object) => record({ ...declared, ...object }, 'ok', actor));
-        await (method === 'get' ? trail.recordRead(records) : trail.recordChange(records));
+        await (isRead ? trail.recordRead(records) : trail.recordChange(records));
       },
       failed(code) {
         if (isDone) return;

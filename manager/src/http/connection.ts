@@ -38,7 +38,8 @@ function isOnThisMachine({ headers }: IncomingMessage, { client }: Peer): boolea
   return !(headers.origin?.startsWith('https://') === true && headers['sec-fetch-site'] === 'same-origin');
 }
 
-function isLoopback(address: string): boolean {
+/** Whether it is an address of this machine alone. */
+export function isLoopback(address: string): boolean {
   const version = isIP(address);
   return version !== 0 && loopback.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }

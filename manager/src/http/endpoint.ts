@@ -116,6 +116,8 @@ export interface Call<E extends AnyEndpoint> {
   body: E extends { body?: RequestBody<infer B> } ? z.output<B> : never;
   /** For streamed bodies and conditional requests. */
   request: IncomingMessage;
+  /** What the request acts on, once that is known, for the record of a request that then fails (M9). */
+  concerns: (object: Partial<AuditObject>) => void;
   /** Calls back once the answer is sent, or the caller has disconnected. */
   onAnswered: (callback: () => void) => void;
   /** Undefined on public endpoints without credentials. */
@@ -139,8 +141,8 @@ export interface Reply<T> {
   actor?: AuditActor;
 }
 
-/** An object of an audit record; what is left out is as declared. */
-export type ActedOn = Pick<AuditObject, 'id'> & Partial<AuditObject>;
+/** An object of an audit record, and what was done to it; what is left out is as declared. */
+export type ActedOn = Pick<AuditObject, 'id'> & Partial<AuditObject> & { action?: Audit['action'] };
 
 /** Whoever changes something says what. */
 type WithObjects<E extends AnyEndpoint, T> = E['method'] extends 'get'

@@ -128,7 +128,8 @@ async function answer(
     giveBack = options.budget.take(endpoint, request);
     await act?.begin();
     const onAnswered = (callback: () => void): void => whenClosed(response, callback);
-    const call = await gather(endpoint, request, options.clock, { ...state, params, onAnswered });
+    const concerns: Call<AnyEndpoint>['concerns'] = (object) => act?.concerns(object);
+    const call = await gather(endpoint, request, options.clock, { ...state, params, onAnswered, concerns });
     act?.reads(call.body);
     const handled = await route.handle(call);
     await act?.done(handled.objects ?? [], handled.actor);
@@ -203,7 +204,7 @@ async function gather(
   endpoint: AnyEndpoint,
   request: ExpressRequest,
   clock: Pick<Clock, 'after'>,
-  rest: RequestState & Pick<Call<AnyEndpoint>, 'params' | 'onAnswered'>,
+  rest: RequestState & Pick<Call<AnyEndpoint>, 'params' | 'onAnswered' | 'concerns'>,
 ): Promise<Call<AnyEndpoint>> {
   const query = validateQuery(endpoint, request.query);
   return { ...rest, query, body: await readBody(endpoint, request, clock), request };

@@ -9,6 +9,7 @@ import { keyGroupEndpoints } from '../key-groups/key-group-endpoints.ts';
 import { keyEndpoints } from '../keys/key-endpoints.ts';
 import { logEndpoints } from '../logs/log-endpoints.ts';
 import { metricEndpoints } from '../metrics/metric-endpoints.ts';
+import { oidcEndpoints } from '../oidc/oidc-endpoints.ts';
 import { secretEndpoints } from '../secrets/secret-endpoints.ts';
 import { sessionEndpoints } from '../sessions/session-endpoints.ts';
 import { settingEndpoints } from '../settings/setting-endpoints.ts';
@@ -26,6 +27,7 @@ export const ALL_ENDPOINTS: readonly AnyEndpoint[] = [
   secretEndpoints,
   userEndpoints,
   sessionEndpoints,
+  oidcEndpoints,
   logEndpoints,
   metricEndpoints,
   auditEndpoints,

@@ -67,7 +67,8 @@ describe('the OpenAPI document', () => {
 
   it('is valid, and has what the linter of OpenAPI documents recommends', async () => {
     // The look-up of a source or secret by its name: no id is by-name, and the service prefers the literal segment.
-    const rules = { 'no-ambiguous-paths': 'off' } as const;
+    // Sign-in with OpenID Connect is a chain of redirects.
+    const rules = { 'no-ambiguous-paths': 'off', 'operation-2xx-response': 'off' } as const;
     const config = await createConfig({ extends: ['recommended'], rules });
     const problems = await lintFromString({ source: JSON.stringify(document), config });
     expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);

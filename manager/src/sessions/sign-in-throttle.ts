@@ -4,7 +4,12 @@ import { ThrottledError } from '../http/throttled-error.ts';
 import { emailKey } from '../users/user-record.ts';
 
 const WINDOW_MS = 15 * 60_000;
-const MAX_FAILURES = 5;
+/** Failures that stop further attempts, and how an error names these. */
+interface SignInLimit {
+  maxFailures: number;
+  what: string;
+}
+const OF_ACCOUNT: SignInLimit = { maxFailures: 5, what: 'Sign-in to this account' };
 /** Passwords of one address that are hashed or wait for it; hashing is the most expensive thing that a stranger can request. */
 const MAX_PENDING = 4;
 /** How many pairs of account and address are remembered; beyond it the oldest one is forgotten. */
@@ -21,15 +26,18 @@ interface Failures {
  */
 export class SignInThrottle {
   readonly #clock: Clock;
+  readonly #limit: SignInLimit;
   readonly #failures = new Map<string, Failures>();
   readonly #pending = new Map<string, number>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limit = OF_ACCOUNT) {
     this.#clock = clock;
+    this.#limit = limit;
   }
 
   /**
    * Runs an attempt. It counts as failed from its start on, so that attempts side by side are counted as well.
+   * @param email of the account; empty where it is not known before.
    * @returns what the attempt returns: undefined for a wrong password.
    * @throws ThrottledError without running it, after too many failures or while too many are pending.
    */
@@ -37,10 +45,10 @@ export class SignInThrottle {
     const network = networkOf(address);
     const pair = `${network} ${emailKey(email)}`;
     const known = this.#failuresOf(pair);
-    if (known !== undefined && known.count >= MAX_FAILURES) {
+    if (known !== undefined && known.count >= this.#limit.maxFailures) {
       const seconds = Math.max(1, Math.ceil((known.startedAt + WINDOW_MS - this.#clock.monotonic()) / 1000));
       throw new ThrottledError(
-        `Sign-in to this account failed ${MAX_FAILURES} times from this address. The Retry-After header says when to try again.`,
+        `${this.#limit.what} failed ${this.#limit.maxFailures} times from this address. The Retry-After header says when to try again.`,
         seconds,
       );
     }

@@ -4,19 +4,28 @@ import { KEY, type TestManager } from './test-manager.ts';
 
 export const PASSWORD = 'correct horse battery';
 
-/** A browser on this machine: it keeps its cookie, and says where its requests come from. */
+/** A browser on this machine: it keeps its cookies, and says where its requests come from. */
 export class Browser {
   readonly #manager: Pick<TestManager, 'server'>;
-  /** Name and value. */
-  cookie = '';
+  #cookies = new Map<string, string>();
 
   constructor(manager: Pick<TestManager, 'server'>) {
     this.#manager = manager;
   }
 
+  /** All of them, as in a request. */
+  get cookie(): string {
+    return [...this.#cookies].map((pair) => pair.join('=')).join('; ');
+  }
+
+  set cookie(text: string) {
+    this.#cookies = new Map();
+    for (const pair of text.split('; ')) this.#keep(pair);
+  }
+
   /** The value of the session cookie. */
   get session(): string {
-    return this.cookie.split('=')[1] ?? '';
+    return [...this.#cookies].find(([name]) => name.endsWith('wherry_session'))?.[1] ?? '';
   }
 
   async send(
@@ -28,9 +37,13 @@ export class Browser {
     const request = supertest(this.#manager.server)[method](path).set(all);
     if (this.cookie !== '' && !('Cookie' in headers)) request.set('Cookie', this.cookie);
     const answer = await (body === undefined ? request : request.send(body));
-    const [set] = (answer.headers['set-cookie'] as unknown as string[] | undefined) ?? [];
-    if (set !== undefined) this.cookie = set.split(';')[0] ?? '';
+    for (const set of (answer.headers['set-cookie'] as unknown as string[] | undefined) ?? []) this.#keep(set);
     return answer;
+  }
+
+  #keep(set: string): void {
+    const [, name = '', value = ''] = /^([^=;]+)=([^;]*)/.exec(set) ?? [];
+    if (name !== '') this.#cookies.set(name, value);
   }
 
   /** @throws Error unless it succeeds. */

@@ -5,6 +5,7 @@ import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import type { Principal } from '../http/principal.ts';
 import { refused, requireSame } from '../http/validate.ts';
 import { compareCodePoints } from '../object-access/shape.ts';
+import type { ProvidedAccount } from '../oidc/admit-account.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { UserRecord } from './user-record.ts';
@@ -21,6 +22,12 @@ interface UserServiceOptions {
 
 /** A user to be created. `role` is left out for the default: admin for the first user, else editor. */
 type NewUser = Pick<UserRecord, 'email'> & Partial<UserRecord>;
+
+/** A user who signs in with a provider's account, and what that did to the user; undefined for nothing. */
+interface Admitted {
+  user: UserRecord;
+  action: 'user.create' | 'user.update' | undefined;
+}
 
 /** Users and what may be done with them. What is decided from all users holds while it is written: `users` is locked. */
 export class UserService {
@@ -69,6 +76,19 @@ export class UserService {
   /** As `create`, of what is known of a user already. */
   insert(user: NewUser): Promise<UserRecord> {
     return this.#options.lock.run('users', () => this.#insert(user));
+  }
+
+  /**
+   * The user of a provider's account: the one who has signed in with it before, else the one whose email the provider has
+   * verified, else a new one.
+   * @throws DomainError `conflict` where the email is another user's, or no admin would be left; `forbidden` for a first
+   *   user who is no administrator.
+   */
+  admit(account: ProvidedAccount): Promise<Admitted> {
+    return this.#options.lock.run('users', async () => {
+      const known = this.#options.store.userByIdentity(account.identity) ?? this.#byVerifiedEmail(account);
+      return known === undefined ? this.#insertProvided(account) : this.#follow(known, account);
+    });
   }
 
   /**
@@ -152,6 +172,31 @@ export class UserService {
     };
     await this.#options.store.write({ put: 'user', user: record });
     return record;
+  }
+
+  async #insertProvided({ role: _current, firstRole: role, ...given }: ProvidedAccount): Promise<Admitted> {
+    if (role !== 'admin' && !this.hasUsers())
+      throw new DomainError('forbidden', 'There is no administrator yet: the first user must be one.');
+    return { user: await this.#insert({ ...given, role }), action: 'user.create' };
+  }
+
+  /** Gives a user the identity and the role that the provider's account has. */
+  async #follow(known: UserRecord, { identity, emailVerified, role = known.role }: ProvidedAccount): Promise<Admitted> {
+    const isNew = known.identity === null;
+    if (!isNew && known.role === role) return { user: known, action: undefined };
+    if (role !== 'admin') this.#requireAnotherAdmin(known);
+    const updatedAt = this.#options.clock.now();
+    const user = { ...known, ...(isNew && { identity, emailVerified }), role, updatedAt };
+    await this.#options.store.write({ put: 'user', user });
+    return { user, action: 'user.update' };
+  }
+
+  /** @throws DomainError `conflict` where the user of this email is not the account's. */
+  #byVerifiedEmail({ email, emailVerified }: ProvidedAccount): UserRecord | undefined {
+    const user = this.#options.store.userByEmail(email);
+    if (user === undefined || (emailVerified && user.identity === null)) return user;
+    const reason = emailVerified ? 'who has another account of a provider' : 'and the provider has not verified it';
+    throw conflict(`There is a user with the email ${email} already, ${reason}.`);
   }
 
   #requireFree(email: string): void {

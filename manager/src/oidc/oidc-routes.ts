@@ -1,0 +1,87 @@
+import { DomainError, invalid, notFound } from '@wherry/core/errors.ts';
+import type { Clock } from '@wherry/core/ports/clock.ts';
+import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { Connection } from '../http/connection.ts';
+import { routes, type Route } from '../http/endpoint.ts';
+import { readCookie, setCookie } from '../sessions/session-cookie.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import { SignInThrottle } from '../sessions/sign-in-throttle.ts';
+import { userActor, userObject } from '../users/user-routes.ts';
+import type { UserService } from '../users/user-service.ts';
+import { admitAccount } from './admit-account.ts';
+import { IdentityProvider } from './identity-provider.ts';
+import { localTarget } from './local-target.ts';
+import type { OidcConfig } from './oidc-config.ts';
+import { oidcEndpoints } from './oidc-endpoints.ts';
+import { PENDING_SECONDS, PendingSignIns } from './pending-sign-ins.ts';
+
+const COOKIE = 'wherry_oidc';
+/** Answers of the provider that do not fit, of one address in 15 minutes: each costs a request to the provider. */
+const MAX_FAILURES = 20;
+const HOST = /^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
+
+interface OidcRoutesOptions {
+  /** Undefined: nobody can sign in this way. */
+  config: OidcConfig | undefined;
+  sessions: Sessions;
+  users: UserService;
+  clock: Clock;
+  logger: Logger;
+}
+
+export function oidcRoutes({ config, sessions, users, clock, logger }: OidcRoutesOptions): Route[] {
+  if (config === undefined) return routes(oidcEndpoints, { start: notConfigured, callback: notConfigured });
+  const provider = new IdentityProvider({ config, clock, logger });
+  const pending = new PendingSignIns(clock);
+  const throttle = new SignInThrottle(clock, { maxFailures: MAX_FAILURES, what: 'Sign-in with OpenID Connect' });
+
+  return routes(oidcEndpoints, {
+    start: async ({ query, connection, clientAddress }) => {
+      const redirectUri = callbackUrl(connection);
+      const { url, checks } = await provider.begin(redirectUri);
+      const id = pending.add({ checks, redirectUri, to: localTarget(query.to) }, clientAddress ?? '');
+      return redirect(url.href, [setCookie(COOKIE, id, { seconds: PENDING_SECONDS, connection })]);
+    },
+    callback: async (call) => {
+      const { request, connection } = call;
+      const begun = pending.take(readCookie(COOKIE, request, connection));
+      if (begun === undefined) throw doesNotFit();
+      const returned = new URL(begun.redirectUri);
+      returned.search = new URL(request.url ?? '', begun.redirectUri).search;
+      const claims = await throttle.attempt('', call.clientAddress ?? '', () =>
+        provider.finish(returned, begun.checks),
+      );
+      if (claims === undefined) throw doesNotFit();
+      call.concerns({ name: typeof claims.email === 'string' ? claims.email : claims.sub });
+      const { user, action } = await users.admit(admitAccount(claims, config));
+      const cookie = await sessions.begin(user, call);
+      return {
+        ...redirect(begun.to, [cookie, setCookie(COOKIE, '', { seconds: 0, connection })]),
+        objects: [...(action === undefined ? [] : [{ ...userObject(user), action }]), userObject(user)],
+        actor: userActor(user),
+      };
+    },
+  });
+}
+
+function redirect(location: string, cookies: string[]) {
+  return { headers: { Location: location, 'Set-Cookie': cookies, 'Referrer-Policy': 'no-referrer' } };
+}
+
+/** As the browser reaches it; the provider knows it as well, so no other host can take this one's place. */
+function callbackUrl({ host, isPlain }: Connection): string {
+  const base = `${isPlain ? 'http' : 'https'}://${host}`;
+  if (!HOST.test(host) || !URL.canParse(base)) throw invalid('The Host header of the request is not a host.');
+  return new URL(oidcEndpoints.callback.path, base).href;
+}
+
+async function notConfigured(): Promise<never> {
+  throw notFound('Sign-in with OpenID Connect is not configured here: WHERRY_OIDC_ISSUER is not set.');
+}
+
+function doesNotFit(): DomainError {
+  return new DomainError(
+    'unauthorized',
+    'This is not the end of a sign-in that began in this browser: it has ended already, took longer than 10 minutes, or the answer of the provider does not fit. Sign in again.',
+  );
+}
