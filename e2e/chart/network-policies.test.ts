@@ -122,12 +122,14 @@ describe('NetworkPolicies that were narrowed', () => {
     ]);
   });
 
-  it('let builds out to the registry, and the manager not', () => {
+  it('let builds out to the registry, and the manager to the OpenID Connect provider, where there is one', async () => {
     const out = (component: string): number[] =>
       policies[component]!.egress.filter(({ to }) => to === undefined).flatMap(
         ({ ports }) => ports?.map(({ port }) => port) ?? [],
       );
     expect(out('operator')).toEqual([6443, 4873]);
+    expect(out('manager')).toEqual([6443, 8443]);
+    await load('-f', everything, '--set', 'manager.oidc.issuer=');
     expect(out('manager')).toEqual([6443]);
   });
 });

@@ -78,3 +78,42 @@ export function componentValues<Shape extends z.ZodRawShape>(requests: Amounts, 
     priorityClassName: z.string().max(253).default('').describe('Priority class of its pods.'),
   });
 }
+
+/** Of the manager. */
+export const oidc = z
+  .strictObject({
+    issuer: z
+      .string()
+      .max(2048)
+      .regex(/^(https?:\/\/.+)?$/)
+      .default('')
+      .describe("The provider's issuer, an https URL. Empty: users sign in with email and password alone."),
+    secret: z
+      .string()
+      .max(253)
+      .default('')
+      .describe("Name of a Secret in the release's namespace with `client-id` and `client-secret`."),
+    scopes: z
+      .array(z.string().regex(/^[!-~]+$/))
+      .default(['openid', 'email', 'profile'])
+      .describe('Scopes that are requested.'),
+    allowedDomains: z
+      .array(z.string())
+      .default([])
+      .describe('Domains of verified emails that may sign in. Empty: all; then `roleClaim` is needed.'),
+    roleClaim: z.string().max(256).default('').describe('Claim that has the role. Empty: administrators give roles.'),
+    roles: z
+      .array(z.string().regex(/^(viewer|editor|admin)=.+$/))
+      .default([])
+      .describe(
+        'Which values of the claim stand for which role: `admin=platform-team`. Empty: admin, editor and viewer themselves.',
+      ),
+    defaultRole: z
+      .enum(['', 'viewer', 'editor'])
+      .default('')
+      .describe(
+        'Role of users to whom the claim gives none. Empty: they may not sign in; without a claim, they are editors.',
+      ),
+  })
+  .prefault({})
+  .describe('Sign-in with an OpenID Connect provider: [the guide](openid-connect.md).');

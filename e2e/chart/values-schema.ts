@@ -9,6 +9,7 @@ import {
   resources,
   texts,
   trustedProxies,
+  oidc,
 } from './values-parts.ts';
 
 /*
@@ -222,6 +223,7 @@ const manager = componentValues(
       })
       .prefault({})
       .describe('The first user: [users](users.md).'),
+    oidc,
     database: z
       .strictObject({
         type: z
@@ -371,6 +373,7 @@ export const valuesSchema = z.strictObject({
       registryPorts: ports([443]).describe(
         'Ports on which builds reach the registry of npm packages, or the proxy to it.',
       ),
+      oidcPorts: ports([443]).describe('Ports on which the manager reaches the provider of `manager.oidc`.'),
     })
     .prefault({})
     .describe('Which connections are allowed.'),
