@@ -37,7 +37,12 @@ const oneOf = (description: string, fallback: string, ...values: string[]): Sett
 
 /** Every global setting, as the REST contract lists them. */
 export const SETTINGS = {
-  'server.name': text('The name that the web UI shows.', 'Wherry', 1, 64),
+  'server.name': text(
+    'The name of this installation: the title of the API document, which /api/docs shows.',
+    'Wherry',
+    1,
+    64,
+  ),
   'log.level': oneOf(
     'Log entries of handlers below this level are not kept.',
     'info',

@@ -146,8 +146,8 @@ export function buildManager(options: ManagerOptions): Manager {
   const streams = new EventStreams(clock);
   const events = new ResourceEvents({ ...options, informers, functionUrl: functionUrl(options) });
   const rotation = buildEncryptionKeys({ ...options, store: followed.store, boundedStore: store, settings, trail });
-  const retentionDays = (): number => metricsDays(settings.get(SETTINGS_NAME));
-  const parts = { store, reader, access, barrier, lock, operator, retentionDays, accounts, events, rotation };
+  const setting = (name: SettingName): string => settingValue(settings.get(SETTINGS_NAME)?.spec.values, name);
+  const parts = { store, reader, access, barrier, lock, operator, setting, accounts, events, rotation };
 
   const listener = buildListener({
     ...listenerDefaults(options),
@@ -250,8 +250,8 @@ interface RouteParts {
   barrier: WriteBarrier;
   lock: KeyedLock;
   operator: AwaitOperator;
-  /** Of metrics. */
-  retentionDays: () => number;
+  /** The value of a setting, as it is now. */
+  setting: (name: SettingName) => string;
   accounts: Accounts;
   events: ResourceEvents;
   rotation: EncryptionKeys;
@@ -259,13 +259,14 @@ interface RouteParts {
 
 /** All endpoints with what answers them. */
 function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
-  const { store, reader, access, barrier, lock, operator, retentionDays, accounts, rotation } = parts;
+  const { store, reader, access, barrier, lock, operator, setting, accounts, rotation } = parts;
   const { content, keyRing, clock, telemetry, keyLedger, executions } = options;
   const sources = new SourceService({ store, clock });
   const trees = new SourceTrees({ store, content, clock, lock });
   const scopedSecrets = new ScopedSecrets({ store, clock });
   const owned = { store, clock, lock, scopedSecrets };
   const keyGroups = new KeyGroupService(owned);
+  const retentionDays = (): number => Number(setting('metrics.retention-days'));
 
   return [
     functionRoutes(new FunctionService({ ...owned, operator }), functionUrl(options)),
@@ -289,7 +290,7 @@ function apiRoutes(options: ManagerOptions, parts: RouteParts): Route[] {
     metricRoutes(new MetricService({ store, metrics: executions, clock, retentionDays })),
     settingRoutes(new SettingService({ store, clock, lock, barrier, users: options.users })),
     encryptionKeyRoutes(rotation.service),
-    openapiRoutes(),
+    openapiRoutes(() => setting('server.name')),
     docsRoutes(),
   ].flat();
 }

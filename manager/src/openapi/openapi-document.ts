@@ -31,7 +31,7 @@ const errorSchema = z.strictObject({
 });
 
 /** The OpenAPI 3.1 document, made of the very schemas that validate requests and answers. */
-export function openapiDocument(): Json & { openapi: string } {
+export function openapiDocument(): Json & { openapi: string; info: Json } {
   const schemas = new JsonSchemas();
   const paths: Record<string, Json> = {};
   for (const endpoint of ALL_ENDPOINTS) {

@@ -2,7 +2,13 @@ import { routes, type Route } from '../http/endpoint.ts';
 import { openapiDocument } from './openapi-document.ts';
 import { openapiEndpoints } from './openapi-endpoints.ts';
 
-export function openapiRoutes(): Route[] {
+/** @param serverName the setting `server.name`, as it is now. */
+export function openapiRoutes(serverName: () => string): Route[] {
   const document = openapiDocument();
-  return routes(openapiEndpoints, { get: async () => ({ json: document }) });
+  return routes(openapiEndpoints, {
+    get: async () => {
+      const title = `${serverName()} management API`;
+      return { json: { ...document, info: { ...document.info, title } } };
+    },
+  });
 }

@@ -33,6 +33,19 @@ describe('the OpenAPI document', () => {
     await manager.stop();
   });
 
+  it('has the name of the installation in its title, by the setting server.name', async () => {
+    const manager = await startTestManager();
+    const api = supertest.agent(manager.server).set('X-API-Key', KEY);
+    const title = async () => ((await api.get('/api/openapi.json')).body as { info: { title: string } }).info.title;
+    expect(await title()).toBe('Wherry management API');
+    await api
+      .put('/api/settings')
+      .send({ settings: { 'server.name': 'Staging' } })
+      .expect(200);
+    expect(await title()).toBe('Staging management API');
+    await manager.stop();
+  });
+
   it('describes every endpoint that is mounted, and each of its operations is mounted', async () => {
     const manager = await startTestManager();
     const described = Object.entries(document.paths).flatMap(([template, operations]) =>
