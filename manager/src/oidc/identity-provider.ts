@@ -142,7 +142,7 @@ export class IdentityProvider {
       logger.error({ reason }, 'the OpenID Connect provider refuses WHERRY_OIDC_CLIENT_ID, WHERRY_OIDC_CLIENT_SECRET');
       throw new DomainError(
         'unavailable',
-        'The OpenID Connect provider refuses the credentials of this service: WHERRY_OIDC_CLIENT_ID and WHERRY_OIDC_CLIENT_SECRET must be those of its client.',
+        'The OpenID Connect provider rejects the credentials of this service: set WHERRY_OIDC_CLIENT_ID and WHERRY_OIDC_CLIENT_SECRET to those of the client at the provider.',
       );
     }
     if (isAway(error)) {
@@ -187,7 +187,7 @@ function isAway(error: unknown): boolean {
 function away(): DomainError {
   return new DomainError(
     'unavailable',
-    'The OpenID Connect provider (WHERRY_OIDC_ISSUER) cannot be reached: try again in a moment. The service’s log has the reason.',
+    'The OpenID Connect provider (WHERRY_OIDC_ISSUER) cannot be reached: try again in a moment. The log of the service has the reason.',
   );
 }
 

@@ -45,7 +45,11 @@ describe('the configuration of sign-in with OpenID Connect', () => {
   });
 
   it.each([
-    ['WHERRY_OIDC_ISSUER', 'http://id.example.com', 'WHERRY_OIDC_ISSUER: must be an https URL; http is for loopback'],
+    [
+      'WHERRY_OIDC_ISSUER',
+      'http://id.example.com',
+      'WHERRY_OIDC_ISSUER: must be an https URL; http is accepted only for loopback',
+    ],
     ['WHERRY_OIDC_ISSUER', 'id.example.com', 'WHERRY_OIDC_ISSUER: must be an https URL'],
     [
       'WHERRY_OIDC_ISSUER',

@@ -18,7 +18,7 @@ export const oidcEnvironment = {
     .url({ protocol: /^https?$/, error: 'must be an https URL' })
     .refine(
       (url) => !URL.canParse(url) || isProtected(new URL(url)),
-      'must be an https URL; http is for loopback addresses alone',
+      'must be an https URL; http is accepted only for loopback addresses',
     )
     .optional(),
   WHERRY_OIDC_CLIENT_ID: z.string().max(1024).optional(),
@@ -92,7 +92,7 @@ function requireRule(set: OidcVariables): void {
   const { WHERRY_OIDC_ROLE_CLAIM: roleClaim, WHERRY_OIDC_ROLES: given } = set;
   if (roleClaim === undefined && set.WHERRY_OIDC_ALLOWED_DOMAINS.length === 0)
     throw new StartError(
-      'WHERRY_OIDC_ISSUER needs WHERRY_OIDC_ALLOWED_DOMAINS or WHERRY_OIDC_ROLE_CLAIM: without them everybody with an account of the provider could sign in',
+      'WHERRY_OIDC_ISSUER needs WHERRY_OIDC_ALLOWED_DOMAINS or WHERRY_OIDC_ROLE_CLAIM: without either, everybody with an account at the provider could sign in',
     );
   if (roleClaim === undefined && given.length > 0)
     throw new StartError('WHERRY_OIDC_ROLES needs WHERRY_OIDC_ROLE_CLAIM, the claim that has these values');

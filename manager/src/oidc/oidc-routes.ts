@@ -82,6 +82,6 @@ async function notConfigured(): Promise<never> {
 function doesNotFit(): DomainError {
   return new DomainError(
     'unauthorized',
-    'This is not the end of a sign-in that began in this browser: it has ended already, took longer than 10 minutes, or the answer of the provider does not fit. Sign in again.',
+    'This does not complete a sign-in that began in this browser: it is already complete, took longer than 10 minutes, or the answer of the provider is not valid for it. Sign in again.',
   );
 }
