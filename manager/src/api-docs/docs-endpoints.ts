@@ -19,9 +19,7 @@ export const docsEndpoints = {
     path: '/api/docs/:file',
     summary: 'A script or style sheet of the page',
     otherStatus: 304,
-    reply: {
-      bytes: { type: 'text/javascript', description: 'The file' },
-    },
+    reply: { bytes: { type: 'text/*', description: 'The file' } },
     errors: ['not_found'],
   }),
 };

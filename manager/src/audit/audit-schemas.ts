@@ -16,7 +16,8 @@ export type AuditExportQuery = z.output<typeof auditExportQuerySchema>;
 
 export const auditQuerySchema = z.strictObject({
   ...filters,
-  ...pageQuery,
+  // The id of the last record.
+  ...pageQuery(1),
 });
 export type AuditPageQuery = z.output<typeof auditQuerySchema>;
 

@@ -57,7 +57,7 @@ export const fileEndpoints = {
     otherStatus: 304,
     reply: {
       json: fileViewSchema,
-      bytes: { type: 'application/octet-stream', description: 'The bytes; the extension decides the content type' },
+      bytes: { type: '*/*', description: 'The bytes; the extension decides the content type' },
     },
     errors: ['not_found'],
   }),

@@ -99,6 +99,8 @@ type Endpoint<
   /** A second good status: a PUT that creates or replaces, a POST that need not wait. */
   otherStatus?: 200 | 201 | 202 | 304;
   reply: ReplyBody<R>;
+  /** The path of the collection of what it makes, where that is not its own: for the links of the document. */
+  makesIn?: string;
   /** Beside those that every endpoint may answer. */
   errors: readonly ErrorCode[];
 };

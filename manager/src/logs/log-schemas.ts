@@ -35,7 +35,8 @@ const time = z.iso.datetime({ offset: true });
 
 export const logQuerySchema = z.strictObject({
   ...filters,
-  ...pageQuery,
+  // Timestamp, sequence and id of the last entry.
+  ...pageQuery(3),
   requestId: z.string().min(1).max(128).optional(),
   search: words.optional(),
   since: time.optional().describe('Entries from this time on'),

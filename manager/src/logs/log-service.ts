@@ -1,17 +1,12 @@
-import { z } from 'zod';
 import { notFound } from '@wherry/core/errors.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import { decodeCursor, encodeCursor } from '../http/cursor.ts';
+import { encodeCursor } from '../http/cursor.ts';
 import { isId } from '../object-access/shape.ts';
 import type { LogQuery, StoredLogEntry, TelemetryStore } from '../log-store/telemetry-store.ts';
 import { entryView } from './entry-view.ts';
 import type { LogPage, LogsQuery } from './log-schemas.ts';
 
 const DEFAULT_LIMIT = 50;
-/** Timestamp, sequence and id of the last entry of a page. */
-const positionSchema = z.tuple([z.number().min(0), z.int(), z.int().min(0)]);
-/** Of a page of a search: the id of the entry of it that arrived first. */
-const arrivalSchema = z.tuple([z.int().min(0)]);
 
 /** Log entries, newest first. */
 export class LogService {
@@ -26,12 +21,11 @@ export class LogService {
   /**
    * One page. A search goes back by arrival, for which it need not read all entries that have a common word; each of its
    * pages is newest first.
-   * @throws DomainError `validation_failed` for a bad cursor; `not_found` for a function that neither exists nor has
-   *   left any entries: logs outlive their function.
+   * @throws DomainError `not_found` for a function that neither exists nor has left any entries: logs outlive their
+   *   function.
    */
   async page(query: LogsQuery): Promise<LogPage> {
     const limit = query.limit ?? DEFAULT_LIMIT;
-    const position = positionOf(query);
     await this.requireKnown(query.functionId);
     const found = await this.#telemetry.query({
       functionName: query.functionId,
@@ -42,12 +36,12 @@ export class LogService {
       until: timeOf(query.until),
       // One extra entry shows whether there is another page.
       limit: limit + 1,
-      ...position,
+      ...positionOf(query),
     });
     const entries = found.slice(0, limit);
     const last = entries.at(-1);
     const hasMore = found.length > limit && last !== undefined;
-    const next = hasMore ? { next: nextPath(query, limit, cursorOf(query, last)) } : {};
+    const next = hasMore ? { next: nextPath(query, limit, cursorOf(last)) } : {};
     if (query.search !== undefined) entries.sort(newestFirst);
     return { data: { logs: entries.map(entryView), pagination: { limit, hasMore, ...next } } };
   }
@@ -73,15 +67,15 @@ export class LogService {
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
 
+/** A search goes back by arrival, whose order is that of the ids. */
 function positionOf({ cursor, search }: LogsQuery): Pick<LogQuery, 'after' | 'afterId'> {
   if (cursor === undefined) return {};
-  if (search !== undefined) return { afterId: decodeCursor(cursor, arrivalSchema)[0] };
-  const [timestamp, sequence, id] = decodeCursor(cursor, positionSchema);
-  return { after: { timestamp, sequence, id } };
+  const [timestamp = 0, sequence = 0, id = 0] = cursor;
+  return search === undefined ? { after: { timestamp, sequence, id } } : { afterId: id };
 }
 
-function cursorOf({ search }: LogsQuery, { timestamp, sequence, id }: StoredLogEntry): string {
-  return encodeCursor(search === undefined ? [timestamp, sequence, id] : [id]);
+function cursorOf({ timestamp, sequence, id }: StoredLogEntry): string {
+  return encodeCursor([timestamp, sequence, id]);
 }
 
 function newestFirst(a: StoredLogEntry, b: StoredLogEntry): number {

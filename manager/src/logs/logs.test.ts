@@ -92,8 +92,9 @@ describe('logs', () => {
     'cursor=',
     'cursor=x',
     'cursor=%00',
-    `cursor=${Buffer.from('[1,2]').toString('base64url')}`,
-    `cursor=${Buffer.from('["a",1,2]').toString('base64url')}`,
+    'cursor=1_2',
+    'cursor=a_1_2',
+    'cursor=1_2_3_4',
     'function=x',
     'search=',
     'search=%20%3D%3E%20',
@@ -102,7 +103,7 @@ describe('logs', () => {
     `search=${'a-'.repeat(17)}`,
     'since=yesterday',
     'until=2026-01-01',
-    `search=x&cursor=${Buffer.from('[1,2,3]').toString('base64url')}`,
+    'search=x&cursor=1',
   ])('refuse ?%s with 400', async (query) => {
     await api().get(`/api/logs?${query}`).expect(400);
   });

@@ -3,8 +3,8 @@ import type { AnyEndpoint } from '../http/endpoint.ts';
 import type { Json } from './json-schemas.ts';
 
 /**
- * The links of an operation that makes something: to each operation whose path begins with its own and whose
- * parameters the request and its answer hold. By operation id.
+ * The links of an operation that makes something: to each operation whose path begins with its own, or that of the
+ * collection, and whose parameters the request and its answer hold. By operation id.
  */
 export function linksOf(creator: AnyEndpoint, answer: z.ZodType, endpoints: readonly AnyEndpoint[]): Json {
   const known = {
@@ -13,7 +13,7 @@ export function linksOf(creator: AnyEndpoint, answer: z.ZodType, endpoints: read
   };
   const links = endpoints.flatMap((endpoint) => {
     const names = parametersOf(endpoint);
-    const isBelow = `${endpoint.path}/`.startsWith(`${creator.path}/`);
+    const isBelow = `${endpoint.path}/`.startsWith(`${creator.makesIn ?? creator.path}/`);
     if (endpoint === creator || names.length === 0 || !isBelow) return [];
     const parameters = names.map(
       (name) => [name, known[name] ?? (name.endsWith('Id') ? known.id : undefined)] as const,

@@ -83,6 +83,7 @@ export const userEndpoints = {
     summary: 'Create the first user, with the setup token; 404 once there is one',
     audit: { action: 'user.set-up', kind: 'User', nameField: 'email' },
     body: { kind: 'json', schema: setupSchema },
+    makesIn: '/api/users',
     status: 201,
     reply: { json: userViewSchema },
     errors: ['not_found', 'forbidden'],
