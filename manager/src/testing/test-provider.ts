@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Provider, type Adapter, type AdapterPayload, type KoaContextWithOIDC } from 'oidc-provider';
 import type { OidcConfig } from '../oidc/oidc-config.ts';
 
-export const CLIENT_SECRET = 'the-secret-of-the-client';
+const CLIENT_SECRET = 'the-secret-of-the-client';
 /** Of a manager that `Browser` reaches. */
 const CALLBACK = 'http://localhost:9000/api/auth/oidc/callback';
 
