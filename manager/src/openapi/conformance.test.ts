@@ -64,8 +64,8 @@ function contentProblem(content: object, steps: string[], { status, headers, bod
   return isDocumented(JSON.parse(body.toString())) ? undefined : ajv.errorsText(isDocumented.errors);
 }
 
-/** There are no sources from git, and there is a first user. */
-const NEVER_DONE = ['syncSource', 'deliverWebhook', 'setUp'];
+/** There are no sources from git, there is a first user, and no OpenID Connect provider. */
+const NEVER_DONE = ['syncSource', 'deliverWebhook', 'setUp', 'startOidcSignIn', 'finishOidcSignIn'];
 const ADMIN = 'admin@example.com';
 
 /** Operations that have done what was requested. */
