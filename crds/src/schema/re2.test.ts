@@ -15,10 +15,10 @@ it.each([/\s/, /\S/, /[\s]/, /[^\s,]/])('%s finds the same spaces, beyond ASCII 
     String.fromCharCode(parseInt(hex, 16)),
   );
   const translated = new RegExp(written);
-  for (let code = 0; code < 0xd800; code += 1) {
-    const character = String.fromCharCode(code);
-    expect(`${code} ${translated.test(character)}`).toBe(`${code} ${pattern.test(character)}`);
-  }
+  const others = Array.from({ length: 0xd800 }, (_, code) => String.fromCharCode(code)).filter(
+    (character) => translated.test(character) !== pattern.test(character),
+  );
+  expect(others).toEqual([]);
 });
 
 it.each([/(?=a)/, /(?!a)/, /(?<=a)/, /(?<name>a)/, /(a)\1/, /[\S]/, /\u00e4/, /\bx/])(
