@@ -189,7 +189,8 @@ async function freePorts(): Promise<[number, number, number]> {
 function spawnBound(program: string, args: string[], log: string): ChildProcess {
   const bound: [string, string[]] =
     process.platform === 'linux' ? ['setpriv', ['--pdeathsig', 'KILL', program, ...args]] : [program, args];
-  const child = spawn(...bound, { stdio: ['ignore', 'pipe', 'pipe'], env: {} });
+  // Rare collections of garbage make its start a quarter cheaper; it lives for one test file.
+  const child = spawn(...bound, { stdio: ['ignore', 'pipe', 'pipe'], env: { GOGC: '400' } });
   const output = createWriteStream(log);
   child.stdout?.pipe(output, { end: false });
   child.stderr?.pipe(output, { end: false });
