@@ -3,28 +3,26 @@ import type { Service } from '../testing/embedded-service.ts';
 import type { Row } from './matrix.ts';
 import { runRow, type Outcome } from './run-row.ts';
 
-/** Two builds at once keep two cores busy; the memory of more instances would be wasted. */
-const CONCURRENCY = 2;
-
-/** Runs all rows, two at a time, and prints its progress. @returns the future outcome of each row, by its name. */
+/**
+ * Runs all rows, one at a time, and prints its progress: a change of any source starts the running builds again, so two at a
+ * time would build twice as often.
+ * @returns the future outcome of each row, by its name.
+ */
 export function runMatrix(rows: readonly Row[], service: Service, api: ApiClient): Map<string, Promise<Outcome>> {
   const waiting = rows.map((row) => ({ row, outcome: Promise.withResolvers<Outcome>() }));
   const outcomes = new Map(waiting.map(({ row, outcome }) => [row.name, outcome.promise]));
   // Whoever awaits an outcome gets its failure.
   for (const outcome of outcomes.values()) outcome.catch(() => undefined);
-  const queue = waiting.values();
-  let done = 0;
   const work = async (): Promise<void> => {
-    for (const { row, outcome } of queue) {
+    for (const [index, { row, outcome }] of waiting.entries()) {
       const result = runRow(row, service, api);
       await result.then(outcome.resolve, outcome.reject);
-      done += 1;
       console.log(
-        `${String(done).padStart(3)}/${rows.length} ${await result.then(line, (error: unknown) => `${row.name}: ${String(error).slice(0, 300)}`)}`,
+        `${String(index + 1).padStart(3)}/${rows.length} ${await result.then(line, (error: unknown) => `${row.name}: ${String(error).slice(0, 300)}`)}`,
       );
     }
   };
-  void Promise.all(Array.from({ length: CONCURRENCY }, work));
+  void work();
   return outcomes;
 }
 
