@@ -13,8 +13,8 @@ export const fileUploadSchema = z
 /** Bodies that are read as they come; for the document. */
 export const bytesSchema = z.string().meta({ format: 'binary' });
 export const fileFormSchema = z
-  .strictObject({ file: bytesSchema.optional(), content: bytesSchema.optional() })
-  .meta({ minProperties: 1, maxProperties: 1 });
+  .looseObject({ file: bytesSchema })
+  .describe('The part may also be named content; parts with other names are ignored');
 export const treeFormSchema = z.strictObject({
   file: z.array(bytesSchema).min(1).describe("The files, each with its path as its part's filename"),
 });

@@ -4,17 +4,22 @@ import type { Json } from './json-schemas.ts';
 
 /**
  * The links of an operation that makes something: to each operation whose path begins with its own, or that of the
- * collection, and whose parameters the request and its answer hold. By operation id.
+ * collection, or has the id of what is made as its only parameter, where the request and its answer hold all parameters.
+ * By operation id.
  */
 export function linksOf(creator: AnyEndpoint, answer: z.ZodType, endpoints: readonly AnyEndpoint[]): Json {
   const known = {
     ...Object.fromEntries(parametersOf(creator).map((name) => [name, `$request.path.${name}`])),
     ...answered(answer),
   };
+  const collection = creator.makesIn ?? creator.path;
+  // As paths elsewhere call it: functionId.
+  const idName = `${collection.split('/').at(-1)?.replace(/s$/, '') ?? ''}Id`;
   const links = endpoints.flatMap((endpoint) => {
     const names = parametersOf(endpoint);
-    const isBelow = `${endpoint.path}/`.startsWith(`${creator.makesIn ?? creator.path}/`);
-    if (endpoint === creator || names.length === 0 || !isBelow) return [];
+    const isBelow = `${endpoint.path}/`.startsWith(`${collection}/`);
+    const isAbout = names.every((name) => name === idName);
+    if (endpoint === creator || names.length === 0 || !(isBelow || isAbout)) return [];
     const parameters = names.map(
       (name) => [name, known[name] ?? (name.endsWith('Id') ? known.id : undefined)] as const,
     );

@@ -113,6 +113,12 @@ describe('the OpenAPI document', () => {
     expect(optional.sort()).toEqual(['createFile', 'putFile', 'rotateKey']);
   });
 
+  it('links what is elsewhere, too: the logs of a function, and the user that the setup page makes', () => {
+    const linked = (path: string): string[] => Object.keys(document.paths[path]?.post?.responses['201']?.links ?? {});
+    expect(linked('/api/functions')).toEqual(expect.arrayContaining(['getFunction', 'deleteLogs']));
+    expect(linked('/web/setup')).toEqual(['getUser', 'updateUser', 'deleteUser']);
+  });
+
   it('names the fields that requests and answers have', () => {
     expect(Object.keys(document.components.schemas)).toEqual(
       expect.arrayContaining(['ApiKey', 'CodeSource', 'Error', 'Function', 'FunctionDefinition', 'KeyGroup']),

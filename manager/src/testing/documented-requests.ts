@@ -27,7 +27,7 @@ export interface WireRequest {
   caller: Caller;
 }
 
-export type Caller = 'key' | 'session' | 'nobody';
+type Caller = 'key' | 'session' | 'nobody';
 
 /** A request whose parts can still be changed. */
 interface Draft {
@@ -39,7 +39,7 @@ interface Draft {
   caller: Caller;
 }
 
-export interface RequestsOptions extends SchemaContext {
+interface RequestsOptions extends SchemaContext {
   method: string;
   template: string;
   operation: Operation;
