@@ -9,7 +9,7 @@ import { SignInThrottle } from '../sessions/sign-in-throttle.ts';
 import { userActor, userObject } from '../users/user-routes.ts';
 import type { UserService } from '../users/user-service.ts';
 import { admitAccount } from './admit-account.ts';
-import { IdentityProvider } from './identity-provider.ts';
+import type { IdentityProvider } from './identity-provider.ts';
 import { localTarget } from './local-target.ts';
 import type { OidcConfig } from './oidc-config.ts';
 import { oidcEndpoints } from './oidc-endpoints.ts';
@@ -31,14 +31,14 @@ interface OidcRoutesOptions {
 
 export function oidcRoutes({ config, sessions, users, clock, logger }: OidcRoutesOptions): Route[] {
   if (config === undefined) return routes(oidcEndpoints, { start: notConfigured, callback: notConfigured });
-  const provider = new IdentityProvider({ config, clock, logger });
+  const provider = loadOnce({ config, clock, logger });
   const pending = new PendingSignIns(clock);
   const throttle = new SignInThrottle(clock, { maxFailures: MAX_FAILURES, what: 'Sign-in with OpenID Connect' });
 
   return routes(oidcEndpoints, {
     start: async ({ query, connection, clientAddress }) => {
       const redirectUri = callbackUrl(connection);
-      const { url, checks } = await provider.begin(redirectUri);
+      const { url, checks } = await (await provider()).begin(redirectUri);
       const id = pending.add({ checks, redirectUri, to: localTarget(query.to) }, clientAddress ?? '');
       return redirect(url.href, [setCookie(COOKIE, id, { seconds: PENDING_SECONDS, connection })]);
     },
@@ -48,8 +48,8 @@ export function oidcRoutes({ config, sessions, users, clock, logger }: OidcRoute
       if (begun === undefined) throw doesNotFit();
       const returned = new URL(begun.redirectUri);
       returned.search = new URL(request.url ?? '', begun.redirectUri).search;
-      const claims = await throttle.attempt('', call.clientAddress ?? '', () =>
-        provider.finish(returned, begun.checks),
+      const claims = await throttle.attempt('', call.clientAddress ?? '', async () =>
+        (await provider()).finish(returned, begun.checks),
       );
       if (claims === undefined) throw doesNotFit();
       call.concerns({ name: typeof claims.email === 'string' ? claims.email : claims.sub });
@@ -62,6 +62,14 @@ export function oidcRoutes({ config, sessions, users, clock, logger }: OidcRoute
       };
     },
   });
+}
+
+/** The library is loaded when somebody first signs in with it: most installations never do. */
+function loadOnce(options: ConstructorParameters<typeof IdentityProvider>[0]): () => Promise<IdentityProvider> {
+  let loading: Promise<IdentityProvider> | undefined;
+  const load = async (): Promise<IdentityProvider> =>
+    new (await import('./identity-provider.ts')).IdentityProvider(options);
+  return () => (loading ??= load());
 }
 
 function redirect(location: string, cookies: string[]) {
