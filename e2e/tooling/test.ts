@@ -19,7 +19,7 @@ import { systemPackages } from './packages.ts';
 import { root, runCommand, toolEnvironment } from './run-command.ts';
 
 /** Longer than a test file may take (jest-runner.js), which prints its line at its end: the runner says what hung. */
-const SILENCE_MINUTES = 20;
+const SILENCE_MINUTES = 25;
 
 type Step = { name: string; run: () => Promise<Counts> };
 
