@@ -22,7 +22,8 @@ describe('issueMessage', () => {
     ['must be less than 5', z.number().lt(5), 5],
     ['is not valid', z.union([z.string(), z.number()]), true],
     ['is not a UUID', z.uuid(), 'x'],
-    ['is not an ISO datetime', z.iso.datetime(), 'x'],
+    ['is not an IPv4 address', z.ipv4(), 'x'],
+    ['must be a time such as 2026-01-31T12:00:00Z', z.iso.datetime(), 'x'],
     ['must contain a digit', z.string().regex(/\d/, 'must contain a digit'), 'x'],
     ['must be <a>/<b>, of 1 words', z.string().regex(/\d/, 'must be <a>/<b>, of 1 words'), 'x'],
   ])('%s', (message, schema, value) => {

@@ -32,6 +32,7 @@ export function issueMessage(message: string): string {
     .replace(/^Invalid option: expected one of (.+)$/, (_, options: string) => oneOf(options))
     .replace(/^Invalid input$/, 'is not valid')
     .replace(/^Invalid string: (must .+)$/, '$1')
+    .replace(/^Invalid ISO datetime$/, 'must be a time such as 2026-01-31T12:00:00Z')
     .replace(/^Invalid (?=[aeio])/i, 'is not an ')
     .replace(/^Invalid /, 'is not a ');
 }

@@ -194,6 +194,14 @@ describe('the common rules of the API', () => {
     ]);
   });
 
+  it('says that a choice is missing, and what a time looks like', async () => {
+    const answer = await api().get('/api/metrics?since=yesterday').expect(400);
+    expect((answer.body as { details: unknown }).details).toEqual([
+      { path: 'resolution', message: 'is required' },
+      { path: 'since', message: 'must be a time such as 2026-01-31T12:00:00Z' },
+    ]);
+  });
+
   it('names a hundred fields at most, and says how many more there are', async () => {
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`field${at}`, 1]));
     const answer = await api()

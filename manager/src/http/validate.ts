@@ -48,7 +48,7 @@ function toDetails(issue: z.core.$ZodIssue, part: string): ErrorDetail[] {
     const message = part === 'query' ? 'is not a known query parameter' : 'is not a known field';
     return issue.keys.map((key) => ({ path: [...path, key].join('.'), message }));
   }
-  if (issue.code === 'invalid_type' && issue.input === undefined)
+  if ((issue.code === 'invalid_type' || issue.code === 'invalid_value') && issue.input === undefined)
     return [{ path: path.join('.'), message: 'is required' }];
   return [{ path: path.join('.'), message: issueMessage(issue.message) }];
 }

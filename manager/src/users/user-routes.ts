@@ -31,7 +31,11 @@ export function userRoutes({ users, setupToken }: UserRoutesOptions): Route[] {
       objects: [userObject(await users.remove(params.id, principal))],
     }),
     setup: async ({ body }) => {
-      if (!isSame(body.token, setupToken)) throw new DomainError('unauthorized', 'The setup token is not valid.');
+      if (!isSame(body.token, setupToken))
+        throw new DomainError(
+          'unauthorized',
+          'The setup token is not valid. Use the one that the service printed at its last start, or, in a cluster, the one in its Secret.',
+        );
       const user = await users.createFirst(body);
       if (user === undefined) throw notFound('There is nothing at this path now.');
       return { json: userView(user), objects: [userObject(user)], actor: userActor(user) };
