@@ -124,6 +124,8 @@ export interface Call<E extends AnyEndpoint> {
   onAnswered: (callback: () => void) => void;
   /** Undefined on public endpoints without credentials. */
   principal: Principal | undefined;
+  /** Whom the credentials identify now: a request may outlive its caller's session, role or key. */
+  principalNow: () => Principal | undefined;
   requestId: string;
   clientAddress: string | null;
   connection: Connection;

@@ -129,7 +129,9 @@ async function answer(
     await act?.begin();
     const onAnswered = (callback: () => void): void => whenClosed(response, callback);
     const concerns: Call<AnyEndpoint>['concerns'] = (object) => act?.concerns(object);
-    const call = await gather(endpoint, request, options.clock, { ...state, params, onAnswered, concerns });
+    const principalNow = (): Principal | undefined => options.authenticate(request, state.connection, 'check');
+    const known = { ...state, params, onAnswered, concerns, principalNow };
+    const call = await gather(endpoint, request, options.clock, known);
     act?.reads(call.body);
     const handled = await route.handle(call);
     await act?.done(handled.objects ?? [], handled.actor);
@@ -204,7 +206,7 @@ async function gather(
   endpoint: AnyEndpoint,
   request: ExpressRequest,
   clock: Pick<Clock, 'after'>,
-  rest: RequestState & Pick<Call<AnyEndpoint>, 'params' | 'onAnswered' | 'concerns'>,
+  rest: RequestState & Pick<Call<AnyEndpoint>, 'params' | 'onAnswered' | 'concerns' | 'principalNow'>,
 ): Promise<Call<AnyEndpoint>> {
   const query = validateQuery(endpoint, request.query);
   return { ...rest, query, body: await readBody(endpoint, request, clock), request };

@@ -17,18 +17,18 @@ interface UserRoutesOptions {
 export function userRoutes({ users, setupToken }: UserRoutesOptions): Route[] {
   const made = routes(userEndpoints, {
     list: async () => ({ json: { users: users.list().map(userView) } }),
-    create: async ({ body }) => {
-      const user = await users.create(body);
+    create: async ({ body, principalNow }) => {
+      const user = await users.create(body, principalNow);
       return { json: userView(user), objects: [userObject(user)] };
     },
     get: async ({ params }) => ({ json: userView(users.get(params.id)) }),
-    update: async ({ params, body, principal }) => ({
+    update: async ({ params, body, principalNow }) => ({
       json: SUCCESS,
-      objects: [userObject(await users.update(params.id, body, principal))],
+      objects: [userObject(await users.update(params.id, body, principalNow))],
     }),
-    remove: async ({ params, principal }) => ({
+    remove: async ({ params, principalNow }) => ({
       json: SUCCESS,
-      objects: [userObject(await users.remove(params.id, principal))],
+      objects: [userObject(await users.remove(params.id, principalNow))],
     }),
     setup: async ({ body }) => {
       if (!isSame(body.token, setupToken))

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { conflict, DomainError, notFound } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
-import type { Principal } from '../http/principal.ts';
+import { mayUse, type Principal } from '../http/principal.ts';
 import { refused, requireSame } from '../http/validate.ts';
 import { compareCodePoints } from '../object-access/shape.ts';
 import type { ProvidedAccount } from '../oidc/admit-account.ts';
@@ -29,6 +29,9 @@ interface Admitted {
   action: 'user.create' | 'user.update' | undefined;
 }
 
+/** Who makes a change, looked up at each call: the right to it may end while the change waits. */
+type Caller = () => Principal | undefined;
+
 /** Users and what may be done with them. What is decided from all users holds while it is written: `users` is locked. */
 export class UserService {
   readonly #options: UserServiceOptions;
@@ -53,12 +56,18 @@ export class UserService {
     return this.#options.store.users().length > 0;
   }
 
-  /** @throws DomainError `conflict` where the email is taken; `validation_failed` for a first user who is no admin. */
-  async create(body: UserCreate): Promise<UserRecord> {
+  /**
+   * @throws DomainError `conflict` where the email is taken; `validation_failed` for a first user who is no admin;
+   *   `unauthorized` or `forbidden` where the caller has lost the right to it while the password was hashed.
+   */
+  async create(body: UserCreate, caller: Caller): Promise<UserRecord> {
     this.#requireFree(body.email);
     const passwordHash = await this.#options.hasher.hash(body.password);
     const { email, role, name = null } = body;
-    return this.insert({ email, name, passwordHash, ...(role === undefined ? {} : { role }) });
+    return this.#options.lock.run('users', async () => {
+      requireAdministrator(caller);
+      return this.#insert({ email, name, passwordHash, ...(role === undefined ? {} : { role }) });
+    });
   }
 
   /**
@@ -94,23 +103,15 @@ export class UserService {
   /**
    * Changes a user. A new password ends their sessions, except the one that changes it.
    * @throws DomainError `forbidden` for what needs an administrator; `conflict` where no admin would be left;
-   *   `unauthorized` where the session of the request has ended meanwhile.
+   *   `unauthorized` where the session or key of the request is no longer valid.
    */
-  async update(
-    id: string,
-    { email, password, name, role }: UserUpdate,
-    principal: Principal | undefined,
-  ): Promise<UserRecord> {
-    const isOwn = principal?.type === 'user' && principal.id === id;
-    if (!mayAdminister(principal) && (!isOwn || name !== undefined || role !== undefined))
-      throw new DomainError(
-        'forbidden',
-        'Only administrators and management keys may change other users, names and roles; you may change your own password.',
-      );
+  async update(id: string, body: UserUpdate, caller: Caller): Promise<UserRecord> {
+    const { email, password, name, role } = body;
+    requireMayUpdate(id, body, caller);
     requireSame('email', email, this.get(id).email);
     const passwordHash = password === undefined ? undefined : await this.#hashFor(id, password);
     return this.#options.lock.run('users', async () => {
-      this.#requireSession(principal);
+      const session = requireMayUpdate(id, body, caller);
       const before = this.get(id);
       const user: UserRecord = {
         ...before,
@@ -121,7 +122,7 @@ export class UserService {
       };
       if (user.role !== 'admin') this.#requireAnotherAdmin(before);
       const { sessions, store } = this.#options;
-      const ended = passwordHash === undefined ? [] : sessions.endOf(id, isOwn ? principal.session : undefined);
+      const ended = passwordHash === undefined ? [] : sessions.endOf(id, session);
       await store.write({ put: 'user', user }, ...ended);
       return user;
     });
@@ -132,17 +133,15 @@ export class UserService {
     return this.#options.lock.run(`password of ${id}`, () => this.#options.hasher.hash(password));
   }
 
-  /** A password that was reset must not be set again by whoever had the session before, with a request from then. */
-  #requireSession(principal: Principal | undefined): void {
-    if (principal?.type === 'user' && this.#options.store.session(principal.session) === undefined)
-      throw new DomainError('unauthorized', 'The session has ended: sign in again.');
-  }
-
-  /** Deletes a user with their sessions and settings. @throws DomainError `forbidden`, `conflict`, `not_found`. */
-  remove(id: string, principal: Principal | undefined): Promise<UserRecord> {
+  /**
+   * Deletes a user with their sessions and settings.
+   * @throws DomainError `unauthorized`, `forbidden`, `conflict`, `not_found`.
+   */
+  remove(id: string, caller: Caller): Promise<UserRecord> {
     return this.#options.lock.run('users', async () => {
+      const principal = requireAdministrator(caller);
       const user = this.get(id);
-      if (principal?.type === 'user' && principal.id === id)
+      if (principal.type === 'user' && principal.id === id)
         throw new DomainError('forbidden', 'You cannot delete your own account: another administrator can.');
       if (user.isFirst) throw new DomainError('forbidden', `${user.email} is the first user, who cannot be deleted.`);
       this.#requireAnotherAdmin(user);
@@ -210,6 +209,31 @@ export class UserService {
   }
 }
 
-function mayAdminister(principal: Principal | undefined): boolean {
-  return principal?.type === 'key' || principal?.role === 'admin';
+/** A password that was reset must not be set again by whoever had the session before, with a request from then. */
+function requireValid(caller: Caller): Principal {
+  const principal = caller();
+  if (principal !== undefined) return principal;
+  throw new DomainError(
+    'unauthorized',
+    'The session or key of this request is no longer valid: sign in again, or use another key.',
+  );
+}
+
+function requireAdministrator(caller: Caller): Principal {
+  const principal = requireValid(caller);
+  if (!mayUse('administer', principal))
+    throw new DomainError('forbidden', 'Only administrators and management keys may do this.');
+  return principal;
+}
+
+/** @returns the session that stays: of a user who changes their own password. */
+function requireMayUpdate(id: string, { name, role }: UserUpdate, caller: Caller): string | undefined {
+  const principal = requireValid(caller);
+  const session = principal.type === 'user' && principal.id === id ? principal.session : undefined;
+  if (mayUse('administer', principal) || (session !== undefined && name === undefined && role === undefined))
+    return session;
+  throw new DomainError(
+    'forbidden',
+    'Only administrators and management keys may change other users, names and roles; you may change your own password.',
+  );
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import supertest from 'supertest';
 import { Browser, createUser, PASSWORD } from '../testing/browser.ts';
 import { KEY, SETUP_TOKEN, startTestManager, type TestManager } from '../testing/test-manager.ts';
@@ -148,6 +151,40 @@ describe('users', () => {
     await api().put(`/api/users/${id}`).send({ role: 'viewer' }).expect(200);
     expect((await create('b')).status).toBe(403);
   });
+
+  it.each(['demoted', 'signed out'] as const)(
+    'M5: are created by nobody who is %s while the request arrives',
+    async (what) => {
+      await createUser(manager, 'first@example.com');
+      const id = await createUser(manager, 'second@example.com', 'admin');
+      const user = await browser('second@example.com');
+      const body = JSON.stringify(account('third@example.com'));
+      const { port } = manager.server.address() as AddressInfo;
+      const sent = request({
+        port,
+        method: 'POST',
+        path: '/api/users',
+        headers: {
+          Host: 'localhost:9000',
+          'Sec-Fetch-Site': 'same-origin',
+          Cookie: user.cookie,
+          'Content-Type': 'application/json',
+          'Content-Length': body.length,
+          Expect: '100-continue',
+        },
+      });
+      sent.flushHeaders();
+      // The request is admitted by now.
+      await once(sent, 'continue');
+      if (what === 'demoted') await api().put(`/api/users/${id}`).send({ role: 'editor' }).expect(200);
+      else expect((await user.send('post', '/api/auth/sign-out')).status).toBe(200);
+      sent.end(body);
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      answer.resume();
+      expect(answer.statusCode).toBe(what === 'demoted' ? 403 : 401);
+      expect(manager.users.userByEmail('third@example.com')).toBeUndefined();
+    },
+  );
 
   it('who are deleted are signed out, and cannot sign in', async () => {
     await createUser(manager, 'first@example.com');
