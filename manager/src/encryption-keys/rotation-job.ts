@@ -10,6 +10,7 @@ import {
   activate,
   beginRotation,
   conclude,
+  isFull,
   nextRotation,
   READER_PATIENCE_MS,
   readersBehind,
@@ -129,9 +130,15 @@ export class RotationJob {
 
   /** A rotation that is due begins; otherwise values that came back with an older key are encrypted again. */
   async #check(signal: AbortSignal): Promise<void> {
-    const { ring, clock, settings, trail } = this.#options;
+    const { ring, clock, settings, trail, logger } = this.#options;
     const isDue = (): boolean => clock.now() >= nextRotation(ring.ring(), settings().intervalDays * DAY_MS);
-    if (!isDue()) {
+    const isBlocked = isDue() && isFull(ring.ring());
+    if (isBlocked)
+      logger.error(
+        { keys: ring.ring().keys.length },
+        'the encryption key is not rotated: there are too many keys; delete retired ones (DELETE /api/encryption-keys/{version})',
+      );
+    if (isBlocked || !isDue()) {
       const counts = await this.#reencryptAll(signal);
       await ring.change((state) =>
         runningRotation(state) === undefined ? conclude(state, clock.now(), counts) : state,
@@ -141,7 +148,7 @@ export class RotationJob {
     await trail.requireWritable();
     const { current } = ring.ring();
     const after = await ring.change((state) =>
-      runningRotation(state) === undefined && isDue() ? beginRotation(state, clock.now()) : state,
+      runningRotation(state) === undefined && isDue() && !isFull(state) ? beginRotation(state, clock.now()) : state,
     );
     const target = runningRotation(after)?.target;
     if (target !== undefined && target > current)

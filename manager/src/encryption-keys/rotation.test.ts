@@ -9,6 +9,8 @@ import {
 import { staleFields } from '@wherry/core/confidential/reencrypt.ts';
 import type { Confidential } from '@wherry/core/resources/confidential.ts';
 import type { Resource } from '@wherry/core/resources/kinds.ts';
+import { newKey } from '@wherry/service/keys/keys-json.ts';
+import { MAX_KEYS } from '@wherry/service/keys/ring-transitions.ts';
 import { KEY, startTestManager, type TestManager } from '../testing/test-manager.ts';
 import { ENCRYPTED_KINDS } from './reencrypt-pass.ts';
 
@@ -289,6 +291,51 @@ describe('a rotation by the settings', () => {
     await setting('check-interval-seconds', 3600);
     await manager.clock.advance(3_600_000);
     await eventually(async () => expect(await status()).toMatchObject({ currentVersion: 2 }));
+  });
+});
+
+describe('a rotation where there are as many keys as there may be', () => {
+  beforeEach(() =>
+    manager.ring.change((ring) => ({
+      ...ring,
+      current: MAX_KEYS,
+      keys: Array.from({ length: MAX_KEYS }, (_, index) => ({
+        ...(ring.keys[index] ?? newKey(index + 1, manager.clock.now())),
+        ...(index + 1 < MAX_KEYS && { retiredAt: new Date(manager.clock.now()).toISOString() }),
+      })),
+    })),
+  );
+
+  it('is refused with what to do, and begins once one is deleted', async () => {
+    const answer = await api().post(ROTATION).expect(409);
+    expect(answer.body).toMatchObject({
+      error: `There are ${MAX_KEYS} encryption keys, and at most ${MAX_KEYS} are kept: delete retired ones (DELETE /api/encryption-keys/{version}), then rotate again.`,
+    });
+    expect(await versions()).toHaveLength(MAX_KEYS);
+    await api().delete('/api/encryption-keys/2').expect(200);
+    await api().post(ROTATION).expect(200);
+    expect(await status()).toMatchObject({ currentVersion: MAX_KEYS + 1 });
+  });
+
+  it('does not begin by the settings: each check logs it once, until a key is deleted', async () => {
+    const errors = () => manager.logger.of('error').filter(({ message }) => message.includes('is not rotated'));
+    await setting('interval-days', 1);
+    await manager.clock.advance(DAY - 1);
+    let checks = 0;
+    await eventually(async () => {
+      checks += 1;
+      await manager.clock.advance(10_800_000);
+      expect(errors().length).toBeGreaterThan(1);
+    });
+    await manager.clock.advance(600_000);
+    expect(errors().length).toBeLessThanOrEqual(checks + 1);
+    expect(manager.logger.of('warn')).toEqual([]);
+    expect(await status()).toMatchObject({ currentVersion: MAX_KEYS, isInProgress: false });
+    await api().delete('/api/encryption-keys/2').expect(200);
+    await eventually(async () => {
+      await manager.clock.advance(10_800_000);
+      expect(await status()).toMatchObject({ currentVersion: MAX_KEYS + 1 });
+    });
   });
 });
 

@@ -21,6 +21,9 @@ type KeyState = 'added' | 'active' | 'superseded' | 'retired';
 /** How long a reader may be silent about a new key before it is taken for dead. */
 export const READER_PATIENCE_MS = 60_000;
 
+/** How many keys there are at most, the retired ones among them. */
+export const MAX_KEYS = 100;
+
 export function keyState({ current }: Pick<Ring, 'current'>, { version, retiredAt }: VersionedKey): KeyState {
   if (version > current) return 'added';
   if (version === current) return 'active';
@@ -32,7 +35,12 @@ export function runningRotation({ rotation }: Pick<Ring, 'rotation'>): RotationR
   return rotation?.finishedAt === undefined ? rotation : undefined;
 }
 
-/** @throws DomainError `conflict` while a rotation runs. */
+/** Whether no key can be added: all of them are in one Secret, whose size is limited. */
+export function isFull({ keys }: Pick<Ring, 'keys'>): boolean {
+  return keys.length >= MAX_KEYS;
+}
+
+/** @throws DomainError `conflict` while a rotation runs, and where there are too many keys. */
 export function beginRotation(ring: Ring, now: number): Ring {
   const running = runningRotation(ring);
   if (running !== undefined) {
@@ -40,6 +48,10 @@ export function beginRotation(ring: Ring, now: number): Ring {
       `The rotation to encryption key version ${running.target} has been in progress since ${running.startedAt}: wait until it ends (GET /api/encryption-keys/rotation).`,
     );
   }
+  if (isFull(ring))
+    throw conflict(
+      `There are ${ring.keys.length} encryption keys, and at most ${MAX_KEYS} are kept: delete retired ones (DELETE /api/encryption-keys/{version}), then rotate again.`,
+    );
   // Versions of purged keys do not come back: the current key is never purged.
   const target = Math.max(...ring.keys.map(({ version }) => version)) + 1;
   const before = ring.rotation?.finishedAt;
