@@ -33,6 +33,13 @@ describe('bad keys on the management port (M10)', () => {
     expect(await statuses(1)).toEqual([401]);
   });
 
+  it('are no valid ones, although those are refused where only a session counts', async () => {
+    manager = await startTestManager();
+    const sessions = Array.from({ length: 25 }, () => sendWith({ 'x-api-key': KEY }, '/api/auth/session'));
+    expect((await Promise.all(sessions)).map(({ status }) => status)).toEqual(times(25, 401));
+    expect(await statuses(1)).toEqual([401]);
+  });
+
   it('are not what shows no key', async () => {
     manager = await startTestManager();
     expect(await statuses(30, { 'x-api-key': '' })).toEqual(times(30, 401));

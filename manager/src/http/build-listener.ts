@@ -52,6 +52,9 @@ export function buildListener(options: ListenerOptions): RequestListener {
     return state;
   };
   const handle = buildApp(options, stateOf);
+  // A valid key is refused too, where only a session or a password counts.
+  const showsBadKey = (request: IncomingMessage): boolean =>
+    stateOf(request).principal === undefined && options.claimantOf(request) !== undefined;
 
   const fail = (thrown: unknown, request: IncomingMessage, response: ServerResponse): void => {
     const { requestId, principal, clientAddress } = stateOf(request);
@@ -68,7 +71,7 @@ export function buildListener(options: ListenerOptions): RequestListener {
       response.destroy();
       return;
     }
-    const isBadKey = error.code === 'unauthorized' && options.claimantOf(request) !== undefined;
+    const isBadKey = error.code === 'unauthorized' && showsBadKey(request);
     const retryAfter = isBadKey ? throttle.badKey(clientAddress ?? '') : undefined;
     sendError(response, retryAfter === undefined ? error : tooManyBadKeys(retryAfter), requestId);
   };
