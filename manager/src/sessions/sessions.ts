@@ -32,8 +32,8 @@ interface SessionsOptions {
 /** The sessions of signed-in users. Ids are in cookies alone: the store has their hashes (M3). */
 export class Sessions {
   readonly #options: SessionsOptions;
-  /** When a session's last request was, where that is newer than what the store has. */
-  readonly #lastUsed = new Map<string, number>();
+  /** When a session's last request was, where that is newer than what the store has; it goes with the session. */
+  readonly #lastUsed = new WeakMap<SessionRecord, number>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -77,14 +77,12 @@ export class Sessions {
       put: 'session',
       session: { hash: sha256(id), userId: user.id, createdAt: now, lastUsedAt: now },
     });
-    ended.forEach((hash) => this.#lastUsed.delete(hash));
     return setCookie(SESSION_COOKIE, id, { seconds: LONGEST_MS / 1000, connection });
   }
 
   /** Ends a session. @returns the Set-Cookie header that removes its cookie. @throws DomainError `unavailable`. */
   async end(hash: string, connection: Connection): Promise<string> {
     await this.#options.store.write({ remove: 'session', hash });
-    this.#lastUsed.delete(hash);
     return setCookie(SESSION_COOKIE, '', { seconds: 0, connection });
   }
 
@@ -109,14 +107,14 @@ export class Sessions {
     return now - session.createdAt < LONGEST_MS && now - this.#lastUsedAt(session) < IDLE_MS;
   }
 
-  #lastUsedAt({ hash, lastUsedAt }: SessionRecord): number {
-    return Math.max(lastUsedAt, this.#lastUsed.get(hash) ?? 0);
+  #lastUsedAt(session: SessionRecord): number {
+    return Math.max(session.lastUsedAt, this.#lastUsed.get(session) ?? 0);
   }
 
-  #use({ hash, lastUsedAt }: SessionRecord): void {
+  #use(session: SessionRecord): void {
+    const { hash, lastUsedAt } = session;
     const now = this.#options.clock.now();
-    const touchedAt = this.#lastUsed.get(hash) ?? lastUsedAt;
-    this.#lastUsed.set(hash, Math.max(now, touchedAt));
+    this.#lastUsed.set(session, Math.max(now, this.#lastUsedAt(session)));
     if (now - lastUsedAt < TOUCH_MS) return;
     this.#options.store.write({ touch: 'session', hash, lastUsedAt: now }).catch((error: unknown) => {
       if (!(error instanceof DomainError)) throw error;
