@@ -216,8 +216,10 @@ describe('the operator against a real API server', () => {
       const ready = async (kind: 'FunctionSecret' | 'CodeSource', name: string): Promise<string> =>
         conditionText(await world.get(kind, name), 'Ready');
       await eventually(async () => {
-        expect(await ready('FunctionSecret', 'rival')).toMatch(/^False DuplicateName: .* the secret a-victim /);
-        expect(await ready('CodeSource', 'rival')).toMatch(/^False DuplicateName: .* the source api,/);
+        expect(await ready('FunctionSecret', 'rival')).toMatch(
+          /^False DuplicateName: .* the value of a-victim, which is older/,
+        );
+        expect(await ready('CodeSource', 'rival')).toMatch(/^False DuplicateName: .* the files of api, which is older/);
         expect(await ready('FunctionSecret', 'a-victim')).toMatch(/^False SecretNotFound: /);
         expect(await ready('CodeSource', 'api')).toMatch(/^True Stored: /);
       }, CONVERGES_MS);
