@@ -222,6 +222,14 @@ describe('what a build refuses', () => {
     });
   });
 
+  it.each([
+    ['gone.ts', 'Source api has no file gone.ts: add it, or change the handler.'],
+    ['H.ts', 'Source api has no file H.ts. There is api/h.ts: names are case-sensitive.'],
+  ])('a handler that is not there: %s', async (handler, message) => {
+    const result = await bundleFiles(`api/${handler}`, { api: { 'h.ts': 'export default () => 1;' } });
+    expect(result).toMatchObject({ failure: { reason: 'HandlerNotFound', message } });
+  });
+
   it('a handler that is no code', async () => {
     expect(await failureOf('x', {}, 'h.py')).toMatchObject({
       reason: 'BuildFailed',

@@ -128,8 +128,9 @@ function handlerProblem({ source, path }: BuildOrder, files: SourceFiles): Build
   }
   if (!files.has(`${source}/${path}`)) {
     const similar = files.otherCase(`${source}/${path}`);
-    const hint = similar === undefined ? '' : ` There is ${similar}: names are case-sensitive.`;
-    return { reason: 'HandlerNotFound', message: `Source ${source} has no file ${path}.${hint}` };
+    const hint =
+      similar === undefined ? ': add it, or change the handler.' : `. There is ${similar}: names are case-sensitive.`;
+    return { reason: 'HandlerNotFound', message: `Source ${source} has no file ${path}${hint}` };
   }
   if (isHandlerFile(path)) return undefined;
   const message = `${source}/${path} cannot be a handler: a handler is a .ts, .tsx, .mts, .js, .jsx, .mjs or .cjs file.`;
