@@ -94,14 +94,19 @@ function requireExistence({ exists }: Route): void {
 
 /** 401 comes before 405: only callers that may use one of the path's methods learn which methods exist. */
 function requireCaller(routes: readonly Route[], principal: Principal | undefined): void {
-  if (!routes.some((route) => mayUse(route.endpoint.permission, principal))) throw unauthorized();
+  if (!routes.some((route) => mayUse(route.endpoint.permission, principal))) throw unauthorized(principal);
 }
 
-/** The one answer to missing, unknown, disabled and expired keys and to keys without management access. */
-export function unauthorized(): DomainError {
+/**
+ * The one answer to missing, unknown, disabled and expired keys and to keys without management access.
+ * @param principal a caller with a valid key, where only a session will do.
+ */
+export function unauthorized(principal?: Principal): DomainError {
   return new DomainError(
     'unauthorized',
-    'A valid management key or session is required: send the key as X-API-Key, or sign in.',
+    principal === undefined
+      ? 'A valid management key or session is required: send the key as X-API-Key, or sign in.'
+      : 'A session is required here: sign in, and send the cookie without a key.',
   );
 }
 
@@ -190,7 +195,7 @@ function permissionOf({ permission, audit }: AnyEndpoint, query: Query): Permiss
 }
 
 function refusal(permission: Permission, principal: Principal | undefined): DomainError {
-  if (principal === undefined || permission === 'session') return unauthorized();
+  if (principal === undefined || permission === 'session') return unauthorized(principal);
   const who = permission === 'administer' ? 'administrators' : 'users with the role editor or admin';
   return new DomainError('forbidden', `Only ${who} and management keys may do this.`);
 }

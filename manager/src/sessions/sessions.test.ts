@@ -165,6 +165,7 @@ describe('sessions', () => {
     expect((await withKey(KEY)).status).toBe(200);
     const session = await user.send('get', '/api/auth/session', { headers: { 'X-API-Key': KEY } });
     expect(session.status).toBe(401);
+    expect(session.body).toMatchObject({ error: expect.stringContaining('send the cookie without a key') as unknown });
   });
 
   it.each([
