@@ -115,6 +115,8 @@ describe('the README', () => {
       expect(printed).not.toContain('EBADENGINE');
       expect(printed).toMatch(/^ {2}Functions:\s+http:\/\/localhost:\d+\/run\//m);
       expect(printed).toMatch(/^ {2}Management:\s+http:\/\/localhost:\d+\/api\//m);
+      const docs = /^ {2}API docs:\s+(http:\S+)$/m.exec(printed)?.[1];
+      expect((await send(docs!)).text).toContain('Wherry management API');
     },
     INSTALL_MS + 30_000,
   );

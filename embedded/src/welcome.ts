@@ -33,6 +33,7 @@ export function welcome({
     'Wherry is ready.',
     `  Functions:   ${functionUrl}/run/`,
     `  Management:  ${managementUrl}/api/`,
+    `  API docs:    ${managementUrl}/api/docs`,
     `  Data:        ${dataDirectory}`,
   ];
   if (opsUrl !== undefined) lines.push(`  Metrics:     ${opsUrl}/metrics`);
