@@ -89,7 +89,9 @@ describe('R6, S1: the function port and the management port', () => {
       if (stillRunning(instance).length > 0) expect(found).toEqual([]);
       if (tries > 0) continue;
       const answers = await Promise.all(ports.map((port) => send(`http://127.0.0.1:${port}/run/hello`)));
-      expect(answers.map(({ status }) => status)).toEqual([503, 503]);
+      expect(answers[0]?.status).toBe(503);
+      // The management API, which has no such path, may stop a moment later than the router.
+      expect([404, 503]).toContain(answers[1]?.status);
     }
     expect(tries).toBeGreaterThan(0);
     expect(await service.exited).toBe(0);
