@@ -32,5 +32,10 @@ export const generators: readonly Generator[] = [
     ],
   },
   { name: 'engines in the lock', program: 'e2e/tooling/lock-engines.ts', outputs: ['package-lock.json'] },
+  {
+    name: 'page of limits',
+    program: 'embedded/src/reference/generate-limits.ts',
+    outputs: ['docs/reference/limits.md'],
+  },
   { name: 'OpenAPI document', program: 'manager/src/openapi/generate.ts', outputs: ['docs/reference/openapi.json'] },
 ];

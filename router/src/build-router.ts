@@ -19,12 +19,13 @@ import { CallBudget } from './limit/call-budget.ts';
 import { capacityOf, processResources, type Capacity } from './limit/capacity.ts';
 import { managerPipe } from './manager-pipe/pipe-to-manager.ts';
 import { Connections } from './server/connections.ts';
-import { createFront, HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, type FrontOptions } from './server/create-front.ts';
+import { createFront, type FrontOptions } from './server/create-front.ts';
 import { drain, type DrainOptions } from './server/drain.ts';
 import { RouterState } from './state/router-state.ts';
 import { CallRecorder } from './telemetry/call-recorder.ts';
 import { LogQueue } from './telemetry/log-queue.ts';
 import { MetricsReporter } from './telemetry/metrics-reporter.ts';
+import { ROUTER_LIMITS } from './limits.ts';
 
 /** Bytes that may wait for a slow operator; beyond that, log entries wait in the router and may be dropped. */
 const CONGESTED_BYTES = 1024 * 1024;
@@ -83,7 +84,7 @@ export function buildRouter(options: RouterOptions): Router {
     onWaiting: () => demand.urge(),
     pipeToManager: manager === undefined ? undefined : managerPipe(manager, budget, clock),
   });
-  const { headersTimeoutMs = HEADERS_TIMEOUT_MS, keepAliveMs = KEEP_ALIVE_MS } = options.front ?? {};
+  const { headersTimeoutMs = ROUTER_LIMITS.headMs, keepAliveMs = ROUTER_LIMITS.idleMs } = options.front ?? {};
   const maxIdleMs = keepAliveMs + headersTimeoutMs;
   const connections = new Connections({ chain, clock, trusts, capacity, headersTimeoutMs, maxIdleMs });
   const server = createFront(connections, options.front);

@@ -7,7 +7,7 @@ import type { TrustedNetworks } from '@wherry/service/trusted-networks.ts';
 import { answerRefusal, closeUnread, discardBody } from './answer-refusal.ts';
 import type { Authenticator, AuthResult } from './auth/authenticate.ts';
 import type { KeyIndex } from './auth/key-index.ts';
-import { heldKeys, keyLikeWords, MAX_WORDS } from './auth/held-keys.ts';
+import { heldKeys, keyLikeWords } from './auth/held-keys.ts';
 import type { AdmittedCall, Call, RoutedCall } from './call.ts';
 import { corsHeaders, preflightHeaders, preflightMethod } from './cors/cors-rules.ts';
 import { forwardCall, type ForwardParts } from './forward/forward-call.ts';
@@ -24,6 +24,7 @@ import type { RouterState } from './state/router-state.ts';
 import { functionFor, methodsOf } from './table/match-method.ts';
 import type { RouteMatch } from './table/route-table.ts';
 import { isRunPath, parseTarget, type Target } from './request-target/parse-target.ts';
+import { ROUTER_LIMITS } from './limits.ts';
 
 interface ChainParts extends ForwardParts {
   clock: Clock;
@@ -199,7 +200,7 @@ const NO_HEADERS: readonly string[] = [];
 const TOO_MANY_WORDS = new Refusal(
   'headers_too_large',
   [],
-  `The request has more than ${MAX_WORDS} words in its target and headers that could be API keys: those of 16 to 256 letters, digits, "-" and "_".`,
+  `The request has more than ${ROUTER_LIMITS.keyLikeWords} words in its target and headers that could be API keys: those of 16 to 256 letters, digits, "-" and "_".`,
 );
 
 /**

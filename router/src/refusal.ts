@@ -1,3 +1,5 @@
+import { ROUTER_LIMITS } from './limits.ts';
+
 /** Every way in which the router itself refuses a call: the status, and the sentence for the caller. */
 const REFUSALS = {
   bad_request: [400, 'The request is malformed.'],
@@ -10,13 +12,16 @@ const REFUSALS = {
   method_not_allowed: [405, 'The function at this path does not answer this method.'],
   request_timeout: [408, 'The request was not received in time.'],
   too_large: [413, 'The request body is larger than this function accepts.'],
-  uri_too_long: [414, 'The request target is longer than 8192 bytes.'],
+  uri_too_long: [414, `The request target is longer than ${ROUTER_LIMITS.targetBytes} bytes.`],
   expectation_failed: [417, 'The only supported expectation is 100-continue.'],
   throttled: [429, 'Too many invalid API keys from this address. Try again later.'],
   over_capacity: [429, 'The function is at its limit of concurrent calls. Try again shortly.'],
   rate_limited: [429, 'The API key, or its group, has reached its rate limit. Try again later.'],
   quota_exceeded: [429, 'The API key, or its group, has used up its quota for today. Try again later.'],
-  headers_too_large: [431, 'The request headers are larger than 16384 bytes, or there are more than 255 of them.'],
+  headers_too_large: [
+    431,
+    `The request headers are larger than ${ROUTER_LIMITS.headerBytes} bytes, or there are more than ${ROUTER_LIMITS.headers - 1} of them.`,
+  ],
   handler_not_found: [404, 'The handler of this function does not exist.'],
   handler_syntax_error: [500, 'The handler of this function does not compile.'],
   handler_export_error: [500, 'The handler of this function does not export a function.'],
@@ -31,7 +36,7 @@ const REFUSALS = {
   timeout: [504, 'The function did not finish in time.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
-type RefusalCode = keyof typeof REFUSALS;
+export type RefusalCode = keyof typeof REFUSALS;
 export const REFUSAL_CODES = Object.keys(REFUSALS) as RefusalCode[];
 
 /** A call that ends in the router. A value, not an exception, because an attacker can cause many of them. */

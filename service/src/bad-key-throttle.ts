@@ -1,8 +1,8 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { networkOf } from './network-of.ts';
 
-const WINDOW_MS = 60_000;
-const MAX_BAD_KEYS = 20;
+/** As many invalid keys of one address are answered in a window (R10). */
+export const BAD_KEYS = { most: 20, windowMs: 60_000 };
 /** How many addresses are remembered; beyond it the oldest one is forgotten, so that memory is bounded. */
 const MAX_ADDRESSES = 50_000;
 
@@ -33,15 +33,15 @@ export class BadKeyThrottle {
     const now = this.#clock.monotonic();
     const network = networkOf(address);
     const window = this.#windows.get(network);
-    if (window === undefined || now - window.startedAt >= WINDOW_MS) {
+    if (window === undefined || now - window.startedAt >= BAD_KEYS.windowMs) {
       this.#windows.delete(network);
       this.#forgetOldest();
       this.#windows.set(network, { startedAt: now, bad: 1 });
       return undefined;
     }
     window.bad++;
-    if (window.bad <= MAX_BAD_KEYS) return undefined;
-    return Math.max(1, Math.ceil((window.startedAt + WINDOW_MS - now) / 1000));
+    if (window.bad <= BAD_KEYS.most) return undefined;
+    return Math.max(1, Math.ceil((window.startedAt + BAD_KEYS.windowMs - now) / 1000));
   }
 
   #forgetOldest(): void {

@@ -16,7 +16,7 @@ import { PackagesOfLastBuild } from './packages-of-last-build.ts';
 
 const MIB = 1024 * 1024;
 /** B1. */
-const LIMITS: BuildLimits = {
+export const BUILD_LIMITS: BuildLimits = {
   timeoutMs: 60_000,
   packagesTimeoutMs: 180_000,
   memoryBytes: 512 * MIB,
@@ -42,7 +42,7 @@ export interface ProcessBuilderOptions {
 /** A builder that runs each build in a process of its own, away from every key and credential (B1, B2). */
 export function createProcessBuilder(options: ProcessBuilderOptions): Builder & { stop(): Promise<void> } {
   const { clock, logger, identity } = options;
-  const limits = { ...LIMITS, ...options.limits };
+  const limits = { ...BUILD_LIMITS, ...options.limits };
   const starts = options.metrics.counter(METRICS.buildProcesses);
   const processes = createSemaphore(limits.concurrency);
   const stopping = new AbortController();

@@ -45,7 +45,7 @@ interface PackageLimits {
   cacheBytes: number;
 }
 
-const LIMITS: PackageLimits = {
+export const PACKAGE_LIMITS: PackageLimits = {
   timeoutMs: 60_000,
   packages: 1000,
   candidates: 4000,
@@ -80,7 +80,7 @@ export function createRegistryInstaller(options: {
   clock: Clock;
   logger: Logger;
 }): Installer {
-  const limits = { ...LIMITS, ...options.limits };
+  const limits = { ...PACKAGE_LIMITS, ...options.limits };
   const registry = { ...options.registry, url: options.registry.url ?? defaults.registry };
   return createInstaller({
     ...options,
@@ -107,7 +107,7 @@ function installerOf(options: PackageRegistryOptions, timeoutMs: number): Instal
  */
 export function createPackageRegistry(options: PackageRegistryOptions): PackageRegistry & { stop(): Promise<void> } {
   const { clock, logger, metrics } = options;
-  const limits = { ...LIMITS, ...options.limits };
+  const limits = { ...PACKAGE_LIMITS, ...options.limits };
   const installer = installerOf(options, limits.timeoutMs);
   const cache = createTarballCache({
     directory: path.join(options.cacheDirectory, 'tarballs'),

@@ -21,7 +21,7 @@ const EXTRA: ReadonlySet<string> = new Set([
 const FILES: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile']);
 
 const MIB = 1024 * 1024;
-const LIMITS: UnpackLimits = { files: 20_000, bytes: 256 * MIB };
+export const UNPACK_LIMITS: UnpackLimits = { files: 20_000, bytes: 256 * MIB };
 
 /** What is wrong with a tarball, as the end of a sentence that begins with its package: `its tarball …`. */
 export class TarballError extends Error {
@@ -44,7 +44,7 @@ export class TarballError extends Error {
  */
 export async function unpackTarball(
   bytes: Uint8Array,
-  limits: UnpackLimits = LIMITS,
+  limits: UnpackLimits = UNPACK_LIMITS,
 ): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
   for (const entry of entries(await decompressed(bytes, limits.bytes))) {

@@ -1,7 +1,7 @@
 import { deceptiveCharacters } from '../deceptive-characters.ts';
 
 /** Longest path of a file in a source, in bytes of UTF-8. */
-const MAX_PATH_BYTES = 1024;
+export const MAX_PATH_BYTES = 1024;
 
 /** What a path must not be or hold, and the sentence's end that says so. */
 const RULES: [broken: (path: string) => boolean, problem: string][] = [

@@ -15,6 +15,8 @@ export interface InstanceLimits {
   diskCheckMs: number;
   /** What its temporary folder may hold. */
   temporaryMiB: number;
+  /** Files that it may hold. */
+  temporaryEntries: number;
   /** An instance that was ready for this long before it died was not part of a crash loop. */
   stableMs: number;
 }
@@ -26,5 +28,6 @@ export const INSTANCE_LIMITS: InstanceLimits = {
   checkMs: 250,
   diskCheckMs: 2000,
   temporaryMiB: 64,
+  temporaryEntries: 10_000,
   stableMs: 10_000,
 };

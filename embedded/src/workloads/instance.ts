@@ -30,8 +30,6 @@ interface InstanceOptions {
 
 /** The end of its connection may come after the process's. */
 const FINAL_MESSAGES_MS = 1000;
-/** Files in its temporary folder. */
-const TEMPORARY_ENTRIES = 10_000;
 
 /** One instance of a workload: a runtime process from its `start` to its end. */
 export class Instance {
@@ -112,16 +110,16 @@ export class Instance {
   async #checkDisk(): Promise<void> {
     // Not before this check has ended.
     this.#sinceDiskCheckMs = -Infinity;
-    const { temporaryMiB } = this.#options.limits;
+    const { temporaryMiB, temporaryEntries } = this.#options.limits;
     const full = await holdsMore(this.#process.folder.temporary, {
       bytes: temporaryMiB * 1024 * 1024,
-      entries: TEMPORARY_ENTRIES,
+      entries: temporaryEntries,
     });
     this.#sinceDiskCheckMs = 0;
     if (full && this.#state !== 'ended') {
       this.#kill(
         'disk',
-        `The instance's temporary folder contained more than ${temporaryMiB} MiB or ${TEMPORARY_ENTRIES} files.`,
+        `The instance's temporary folder contained more than ${temporaryMiB} MiB or ${temporaryEntries} files.`,
       );
     }
   }

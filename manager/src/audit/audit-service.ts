@@ -3,8 +3,8 @@ import { isoTime } from '../object-access/shape.ts';
 import type { StoredAuditRecord } from './audit-record.ts';
 import type { AuditExportQuery, AuditPage, AuditPageQuery, AuditRecordView } from './audit-schemas.ts';
 import type { AuditQuery, AuditStore } from './audit-store.ts';
+import { MANAGER_LIMITS } from '../limits.ts';
 
-const DEFAULT_LIMIT = 50;
 /** Records that an export reads at a time. */
 const EXPORT_AT_ONCE = 1000;
 
@@ -18,7 +18,7 @@ export class AuditService {
 
   /** One page. */
   async page(query: AuditPageQuery): Promise<AuditPage> {
-    const limit = query.limit ?? DEFAULT_LIMIT;
+    const limit = query.limit ?? MANAGER_LIMITS.pageSize;
     const [before] = query.cursor ?? [];
     // One extra entry shows whether there is another page.
     const found = await this.#store.query({ ...filtersOf(query), limit: limit + 1, before });

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from '../http/endpoint.ts';
 import { resetEventSchema, resourceEventSchema } from './event-schemas.ts';
-
-/** As many as the port has connections. */
-const MAX_LISTENERS = 1024;
+import { MANAGER_LIMITS } from '../limits.ts';
 
 export const eventEndpoints = {
   stream: endpoint({
@@ -20,7 +18,7 @@ export const eventEndpoints = {
         description:
           'Server-sent events. event: resource says what changed; event: reset, with the data {}, comes first where ' +
           'the events after Last-Event-ID are no longer available: list everything again',
-        limit: MAX_LISTENERS,
+        limit: MANAGER_LIMITS.eventStreams,
       },
     },
     errors: [],

@@ -10,9 +10,7 @@ import { resourceEventSchema } from './event-schemas.ts';
 import { KeyCounts } from './key-counts.ts';
 import { objectViews } from './object-views.ts';
 import { RecentEvents } from './recent-events.ts';
-
-/** What a listener may miss and still resume: a burst of changes of a few thousand functions. */
-const LIMITS = { bytes: 8 * 1024 * 1024, events: 10_000 };
+import { MANAGER_LIMITS } from '../limits.ts';
 
 interface ResourceEventsOptions {
   informers: { [K in Kind]: Informer<K> };
@@ -21,7 +19,7 @@ interface ResourceEventsOptions {
   keyLedger: Pick<OwnedKeyLedger, 'lastUsedAt'>;
   clock: Pick<Clock, 'now'>;
   logger: Logger;
-  limits?: typeof LIMITS;
+  limits?: typeof MANAGER_LIMITS.missedEvents;
 }
 
 /**
@@ -41,7 +39,7 @@ export class ResourceEvents {
   #waking: NodeJS.Immediate | undefined;
 
   /** @param options the informers are not started yet. */
-  constructor({ informers, logger, limits = LIMITS, ...shown }: ResourceEventsOptions) {
+  constructor({ informers, logger, limits = MANAGER_LIMITS.missedEvents, ...shown }: ResourceEventsOptions) {
     this.#informers = informers;
     this.#counts = new KeyCounts(informers.ApiKey);
     this.#views = objectViews({ ...shown, counts: this.#counts, groups: informers.KeyGroup });

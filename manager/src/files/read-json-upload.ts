@@ -1,16 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { DomainError, invalid, isDomainError } from '@wherry/core/errors.ts';
 import type { ContentStore } from '@wherry/core/ports/content-store.ts';
-import { bodyChunks, JSON_LIMIT } from '../http/json-body.ts';
+import { bodyChunks } from '../http/json-body.ts';
 import { validate } from '../http/validate.ts';
 import { Base64Decoder } from './base64-decoder.ts';
 import { ContentScanner } from './content-scanner.ts';
 import { fileUploadSchema } from './file-schemas.ts';
 import { PendingFile } from './pending-file.ts';
 import type { Stored } from './put-file.ts';
-
-/** What a JSON upload may have beyond twice the file's own limit: escapes and base64 make it longer (M8). */
-const JSON_OVERHEAD = 65_536;
+import { MANAGER_LIMITS } from '../limits.ts';
 
 /**
  * Stores the file of a JSON body `{content, encoding?}` as it comes (M10). Its encoding may come after the content:
@@ -21,7 +19,7 @@ const JSON_OVERHEAD = 65_536;
 export async function readJsonUpload(request: IncomingMessage, content: ContentStore, limit: number): Promise<Stored> {
   const files = { text: new PendingFile(content, limit), base64: new PendingFile(content, limit) };
   try {
-    const encoding = await readInto(files, request, 2 * limit + JSON_OVERHEAD);
+    const encoding = await readInto(files, request, 2 * limit + MANAGER_LIMITS.jsonFileOverheadBytes);
     return await (encoding === 'base64' ? files.base64 : files.text).keep();
   } finally {
     await Promise.all([files.text.drop(), files.base64.drop()]);
@@ -39,10 +37,10 @@ async function readInto(
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   const take = async (chunk?: Buffer): Promise<void> => {
     const text = scanner.push(decodeUtf8(utf8, chunk));
-    if (scanner.envelopeLength > JSON_LIMIT)
+    if (scanner.envelopeLength > MANAGER_LIMITS.jsonBytes)
       throw new DomainError(
         'too_large',
-        `The JSON body, without its content, exceeds the limit of ${JSON_LIMIT} bytes.`,
+        `The JSON body, without its content, exceeds the limit of ${MANAGER_LIMITS.jsonBytes} bytes.`,
       );
     await Promise.all([writeText(files.text, text), writeBase64(files.base64, () => decoder.push(text))]);
   };

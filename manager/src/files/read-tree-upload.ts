@@ -9,9 +9,8 @@ import { mediaType } from '../http/json-body.ts';
 import { putFile } from './put-file.ts';
 import type { StoredFile } from './source-trees.ts';
 import { readForm, tooLarge } from './upload-part.ts';
+import { MANAGER_LIMITS } from '../limits.ts';
 
-/** Of one upload: entries, including folders, and bytes, packed or unpacked. */
-const TREE_LIMITS = { entries: 20_000, bytes: 500 * 1024 * 1024 };
 /** Between the content of one file and the next: names, attributes, padding. tar-stream holds them in memory. */
 const HEADER_BYTES = 2 * 1024 * 1024;
 const TAR_TYPES = new Set(['application/x-tar', 'application/tar']);
@@ -26,7 +25,7 @@ const GZIP_TYPES = new Set(['application/gzip', 'application/x-gzip', 'applicati
 export async function readTreeUpload(
   request: IncomingMessage,
   content: ContentStore,
-  { limit, limits = TREE_LIMITS }: { limit: number; limits?: typeof TREE_LIMITS },
+  { limit, limits = MANAGER_LIMITS.tree }: { limit: number; limits?: typeof MANAGER_LIMITS.tree },
 ): Promise<Map<string, StoredFile>> {
   const type = mediaType(request);
   if (Number(request.headers['content-length'] ?? 0) > limits.bytes) throw treeTooLarge(limits);
@@ -58,7 +57,7 @@ async function readFormTree(
 interface TarOptions {
   content: ContentStore;
   limit: number;
-  limits: typeof TREE_LIMITS;
+  limits: typeof MANAGER_LIMITS.tree;
   gzip: boolean;
 }
 
@@ -90,13 +89,13 @@ async function readTar(request: IncomingMessage, options: TarOptions): Promise<M
 
 /** How much of a tar has arrived, unpacked: it is refused as soon as it is too much. */
 class TarCounts {
-  readonly #limits: typeof TREE_LIMITS;
+  readonly #limits: typeof MANAGER_LIMITS.tree;
   #bytes = 0;
   #entries = 0;
   /** Where the next entry must have begun. */
   #entryBy = HEADER_BYTES;
 
-  constructor(limits: typeof TREE_LIMITS) {
+  constructor(limits: typeof MANAGER_LIMITS.tree) {
     this.#limits = limits;
   }
 
@@ -118,7 +117,7 @@ class TarCounts {
   }
 }
 
-function treeTooLarge({ entries, bytes }: typeof TREE_LIMITS): DomainError {
+function treeTooLarge({ entries, bytes }: typeof MANAGER_LIMITS.tree): DomainError {
   return new DomainError(
     'too_large',
     `The upload exceeds the limits of ${entries} entries and ${bytes} bytes, packed or unpacked.`,

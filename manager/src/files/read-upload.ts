@@ -5,6 +5,7 @@ import { mediaType } from '../http/json-body.ts';
 import { putFile, type Stored } from './put-file.ts';
 import { readJsonUpload } from './read-json-upload.ts';
 import { readForm, tooLarge } from './upload-part.ts';
+import { MANAGER_LIMITS } from '../limits.ts';
 
 const PART_NAMES = new Set(['file', 'content']);
 
@@ -29,7 +30,7 @@ async function readRaw(request: IncomingMessage, content: ContentStore, limit: n
 async function readFormUpload(request: IncomingMessage, content: ContentStore, limit: number): Promise<Stored> {
   let stored: Stored | undefined;
   let parts = 0;
-  await readForm(request, { maxParts: 100 }, async (part) => {
+  await readForm(request, { maxParts: MANAGER_LIMITS.formParts }, async (part) => {
     if (!PART_NAMES.has(part.name)) return drain(part.content);
     parts += 1;
     if (parts > 1) throw invalid('The form must have one part named file (or content), not several.');

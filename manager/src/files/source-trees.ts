@@ -8,9 +8,7 @@ import type { Digest } from '@wherry/core/resources/meta.ts';
 import { decodeTree, EMPTY_TREE, encodeTree, type TreeEntry } from '@wherry/core/trees/tree.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { Collection } from '../object-access/collection.ts';
-
-/** The maximum number of files in a tree's manifest. */
-const MAX_FILES = 20_000;
+import { MANAGER_LIMITS } from '../limits.ts';
 
 /** The files of a tree by path. */
 export type Files = Map<string, TreeEntry>;
@@ -94,7 +92,8 @@ export function requireEditable(source: CodeSourceResource): void {
 }
 
 function checkTree(files: Files): void {
-  if (files.size > MAX_FILES) throw new DomainError('too_large', `A source may have at most ${MAX_FILES} files.`);
+  if (files.size > MANAGER_LIMITS.sourceFiles)
+    throw new DomainError('too_large', `A source may have at most ${MANAGER_LIMITS.sourceFiles} files.`);
   const problem = treePathProblem(files.keys());
   if (problem !== undefined) throw conflict(`${problem}.`);
 }

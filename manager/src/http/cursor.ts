@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MANAGER_LIMITS } from '../limits.ts';
 
 /** As `String` writes the numbers of a position. */
 const NUMBER = '-?[0-9]{1,16}([.][0-9]{1,20})?';
@@ -17,14 +18,14 @@ function cursorSchema(length: number): z.ZodType<number[], string> {
     .describe('From a previous answer; opaque');
 }
 
-/** Of a list's query: from 1 to 1000. */
+/** Of a list's query. */
 const limitSchema = z
   .string()
-  .regex(/^\d{1,4}$/, 'must be a whole number from 1 to 1000')
+  .regex(/^\d{1,4}$/, `must be a whole number from 1 to ${MANAGER_LIMITS.maxPageSize}`)
   .transform(Number)
-  .pipe(z.int().min(1).max(1000))
+  .pipe(z.int().min(1).max(MANAGER_LIMITS.maxPageSize))
   // In a query a number is its digits.
-  .meta({ type: 'integer', minimum: 1, maximum: 1000, pattern: undefined });
+  .meta({ type: 'integer', minimum: 1, maximum: MANAGER_LIMITS.maxPageSize, pattern: undefined });
 
 /** Of the query of a list that comes in pages. @param length of the position: how many numbers it is. */
 export function pageQuery(length: number) {

@@ -3,19 +3,13 @@ import { DomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { z } from 'zod';
 import { COMMON_HEADERS } from './reply.ts';
+import { MANAGER_LIMITS } from '../limits.ts';
 
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 /** A comment keeps proxies from closing a connection on which nothing else is sent. */
 const KEEP_ALIVE_MS = 15_000;
 /** A revoked caller's stream ends within this time. */
 const CHECK_MS = 1000;
-/** A listener that takes nothing for this long is disconnected. */
-const STALLED_MS = 60_000;
-/** What waits for one listener at most: one that lags further behind is disconnected, and resumes by its last id. */
-const MAX_BUFFERED_BYTES = 1024 * 1024;
-const MAX_STREAMS = 256;
-/** Of the streams of an endpoint, one user has this part at the most: none of them keeps the others out. */
-const PART_OF_USER = 1 / 4;
 /** How long a client waits before it connects again, in milliseconds. */
 const RECONNECT_MS = 1000;
 
@@ -102,7 +96,7 @@ export class EventStream {
     if (this.#isClosed) return false;
     this.#write(frame);
     // One event that is larger than the buffer still goes to a listener that keeps up.
-    if (this.#response.writableLength > Math.max(MAX_BUFFERED_BYTES, 2 * frame.length)) this.#cut();
+    if (this.#response.writableLength > Math.max(MANAGER_LIMITS.streamBufferBytes, 2 * frame.length)) this.#cut();
     return this.#drained === undefined && !this.#isClosed;
   }
 
@@ -134,7 +128,7 @@ export class EventStream {
     this.#cancelCheck = this.#clock.after(CHECK_MS, () => {
       const now = this.#clock.monotonic();
       if (!this.#options.isAllowed()) this.end();
-      else if (this.#drained !== undefined && now - this.#laggingSince >= STALLED_MS) this.#cut();
+      else if (this.#drained !== undefined && now - this.#laggingSince >= MANAGER_LIMITS.streamStalledMs) this.#cut();
       else {
         if (this.#drained === undefined && now - this.#sentAt >= KEEP_ALIVE_MS) this.#write(':\n\n');
         this.#checkLater();
@@ -168,13 +162,13 @@ export class EventStreams {
 
   /** @throws DomainError `throttled` where too many are open, `unavailable` where the manager stops. */
   open(response: ServerResponse, options: EventStreamOptions): EventStream {
-    const { operation, limit = MAX_STREAMS, user } = options;
+    const { operation, limit = MANAGER_LIMITS.streams, user } = options;
     const open = this.#open.get(operation) ?? new Set();
     if (this.#isDraining) throw new DomainError('unavailable', 'The service is stopping; connect again in a moment.');
     if (open.size >= limit)
       throw new DomainError('throttled', `${limit} event streams are open already: close one, then try again.`);
     const ofUser = user === undefined ? 0 : [...open].filter((stream) => stream.user === user).length;
-    if (ofUser >= PART_OF_USER * limit)
+    if (ofUser >= MANAGER_LIMITS.streamsOfUser * limit)
       throw new DomainError('throttled', `You have ${ofUser} event streams open already: close one, then try again.`);
     const stream = new EventStream(response, this.#clock, options);
     this.#open.set(operation, open.add(stream));

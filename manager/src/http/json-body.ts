@@ -2,11 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError, invalid } from '@wherry/core/errors.ts';
 import { ByteQueue } from '@wherry/service/byte-queue.ts';
 import { refused } from './validate.ts';
-
-/** Bytes that a JSON body may have (M8). */
-export const JSON_LIMIT = 1_048_576;
-/** Levels that a JSON body may nest (M8). */
-const JSON_DEPTH = 32;
+import { MANAGER_LIMITS } from '../limits.ts';
 
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}');
@@ -47,7 +43,7 @@ export function refuseEncoding(request: IncomingMessage): void {
  */
 export async function readJson(
   request: IncomingMessage,
-  { limit = JSON_LIMIT, isOptional = false }: { limit?: number; isOptional?: boolean | undefined } = {},
+  { limit = MANAGER_LIMITS.jsonBytes, isOptional = false }: { limit?: number; isOptional?: boolean | undefined } = {},
 ): Promise<unknown> {
   requireJsonType(request);
   const bytes = await readBytes(request, limit);
@@ -58,7 +54,7 @@ export async function readJson(
 
 /** Parses bytes as JSON under the common rules of depth and keys. */
 export function parseJson(bytes: Buffer): unknown {
-  if (isTooDeep(bytes)) throw invalid(`The JSON body nests deeper than ${JSON_DEPTH} levels.`);
+  if (isTooDeep(bytes)) throw invalid(`The JSON body nests deeper than ${MANAGER_LIMITS.jsonDepth} levels.`);
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -103,7 +99,7 @@ function isTooDeep(bytes: Buffer): boolean {
     }
     if (byte === QUOTE) inString = true;
     depth += step(byte);
-    if (depth > JSON_DEPTH) return true;
+    if (depth > MANAGER_LIMITS.jsonDepth) return true;
   }
   return false;
 }

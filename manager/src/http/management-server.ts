@@ -1,10 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { boundConnections } from '@wherry/service/bounded-connections.ts';
 import { MAX_OPEN_REQUESTS } from '@wherry/service/pipeline.ts';
+import { MANAGER_LIMITS } from '../limits.ts';
 
-/** Far fewer than the file descriptors that a process usually has: the rest is for files, databases and instances. */
-const LIMITS = { connections: 1024, connectionsPerAddress: 256 };
-const HEADERS_TIMEOUT_MS = 10_000;
 /** How often Node checks for connections whose head is late. */
 const CHECK_INTERVAL_MS = 1000;
 
@@ -21,9 +19,9 @@ export interface ManagementServerOptions {
  * identified (M10).
  */
 export function createManagementServer(listener: RequestListener, options: ManagementServerOptions): Server {
-  const { limits = LIMITS, trustedProxies, headersTimeoutMs } = options;
+  const { limits = MANAGER_LIMITS.port, trustedProxies, headersTimeoutMs } = options;
   const server = createServer({
-    headersTimeout: headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
+    headersTimeout: headersTimeoutMs ?? MANAGER_LIMITS.headMs,
     connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, headersTimeoutMs ?? CHECK_INTERVAL_MS),
   });
   boundConnections(server, listener, { limits, trustedProxies, maxOpen: MAX_OPEN_REQUESTS });

@@ -14,6 +14,7 @@ import { readJson, refuseEncoding, requireJsonType } from './json-body.ts';
 import { mayUse, type Authenticate, type Permission, type Principal } from './principal.ts';
 import { CHALLENGE, sendBytes, sendEmpty, sendJson } from './reply.ts';
 import { validate } from './validate.ts';
+import { MANAGER_LIMITS } from '../limits.ts';
 
 /** What earlier stages determined about a request. */
 export interface RequestState extends AuditedCaller {
@@ -31,9 +32,6 @@ interface MountOptions {
   /** Labels `operation` and `code`. */
   duration: Histogram;
 }
-
-/** How long a JSON body may take to arrive; uploads have no such limit. */
-const JSON_BODY_MS = 30_000;
 
 type Query = Record<string, unknown>;
 const NO_QUERY = z.strictObject({});
@@ -244,8 +242,11 @@ async function readBody(
 /** A small body has no reason to be slow, and while it arrives it uses part of the budget (M10). */
 async function inTime<T>(reading: Promise<T>, clock: Pick<Clock, 'after'>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const tooSlow = new DomainError('request_timeout', `The JSON body did not arrive within ${JSON_BODY_MS / 1000} s.`);
-  const cancel = clock.after(JSON_BODY_MS, () => late.reject(tooSlow));
+  const tooSlow = new DomainError(
+    'request_timeout',
+    `The JSON body did not arrive within ${MANAGER_LIMITS.jsonMs / 1000} s.`,
+  );
+  const cancel = clock.after(MANAGER_LIMITS.jsonMs, () => late.reject(tooSlow));
   try {
     return await Promise.race([reading, late.promise]);
   } finally {

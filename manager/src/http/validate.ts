@@ -1,9 +1,7 @@
 import type { z } from 'zod';
 import { issueMessage } from '@wherry/core/issue-message.ts';
 import { invalid, type DomainError, type ErrorDetail } from '@wherry/core/errors.ts';
-
-/** Details of one error: as many as a caller can use. A body may have a hundred thousand offending fields. */
-const MAX_DETAILS = 100;
+import { MANAGER_LIMITS } from '../limits.ts';
 
 /**
  * Checks a part of a request.
@@ -28,7 +26,10 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown, part: s
 export function refused(details: ErrorDetail[], part = 'body'): DomainError {
   const { path, message } = details[0] ?? { path: '', message: 'is not valid' };
   const subject = path === '' ? `The ${part}` : `${path}:`;
-  return invalid(`${subject} ${message}${alsoWrong(details.length - 1)}.`, details.slice(0, MAX_DETAILS));
+  return invalid(
+    `${subject} ${message}${alsoWrong(details.length - 1)}.`,
+    details.slice(0, MANAGER_LIMITS.errorDetails),
+  );
 }
 
 function alsoWrong(more: number): string {

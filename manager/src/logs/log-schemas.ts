@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { LOG_LEVELS } from '@wherry/core/ports/telemetry.ts';
 import { pageQuery, paginationSchema } from '../http/cursor.ts';
 import { timeSchema } from '../object-access/shape.ts';
+import { MANAGER_LIMITS } from '../limits.ts';
 
 const levels = z
   .string()
@@ -13,17 +14,18 @@ const levels = z
 
 /** Any letter or digit: the index holds nothing else. */
 const WORDS = /[\p{L}\p{N}]+/gu;
-/** The database compares each with the others in every entry: a hundred common words would keep it for ten seconds. */
-const MAX_WORDS = 16;
 const wordsIn = (text: string): number => text.match(WORDS)?.length ?? 0;
 const words = z
   .string()
   .max(256, 'must have at most 256 characters')
   .transform((text) => text.split(/[\s\0]+/).filter((word) => wordsIn(word) > 0))
   .refine((list) => list.length > 0, 'must contain a word of letters or digits')
-  .refine((list) => wordsIn(list.join(' ')) <= MAX_WORDS, `must contain at most ${MAX_WORDS} words`)
+  .refine(
+    (list) => wordsIn(list.join(' ')) <= MANAGER_LIMITS.searchWords,
+    `must contain at most ${MANAGER_LIMITS.searchWords} words`,
+  )
   .describe(
-    `At most ${MAX_WORDS} words, ignoring case; an entry matches if its message or arguments contain all of them`,
+    `At most ${MANAGER_LIMITS.searchWords} words, ignoring case; an entry matches if its message or arguments contain all of them`,
   )
   .meta({ minLength: 1, maxLength: 256 });
 

@@ -5,8 +5,7 @@ import { isId } from '../object-access/shape.ts';
 import type { LogQuery, StoredLogEntry, TelemetryStore } from '../log-store/telemetry-store.ts';
 import { entryView } from './entry-view.ts';
 import type { LogPage, LogsQuery } from './log-schemas.ts';
-
-const DEFAULT_LIMIT = 50;
+import { MANAGER_LIMITS } from '../limits.ts';
 
 /** Log entries, newest first. */
 export class LogService {
@@ -25,7 +24,7 @@ export class LogService {
    *   function.
    */
   async page(query: LogsQuery): Promise<LogPage> {
-    const limit = query.limit ?? DEFAULT_LIMIT;
+    const limit = query.limit ?? MANAGER_LIMITS.pageSize;
     await this.requireKnown(query.functionId);
     const found = await this.#telemetry.query({
       functionName: query.functionId,

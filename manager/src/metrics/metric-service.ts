@@ -5,9 +5,7 @@ import { HOURS_KEPT, MINUTES_KEPT } from '../metric-store/open-metric-store.ts';
 import { oldestPeriod, type MetricsQuery, type MetricStore, type StoredMetrics } from '../metric-store/metric-store.ts';
 import { isId, isoTime } from '../object-access/shape.ts';
 import type { MetricsPeriod, MetricsReply, MetricsRequest } from './metric-schemas.ts';
-
-/** Periods of one answer, over all functions: about 20 MB. */
-const MAX_PERIODS = 100_000;
+import { MANAGER_LIMITS } from '../limits.ts';
 
 interface MetricServiceOptions {
   store: ResourceStore;
@@ -47,7 +45,7 @@ export class MetricService {
   }
 
   async #read(query: Omit<MetricsQuery, 'limit'>): Promise<StoredMetrics[]> {
-    const { metrics, maxPeriods = MAX_PERIODS } = this.#options;
+    const { metrics, maxPeriods = MANAGER_LIMITS.metricPeriods } = this.#options;
     const found = await metrics.query({ ...query, limit: maxPeriods + 1 });
     if (found.length <= maxPeriods) return found;
     throw invalidParameter('since', `the answer would have more than ${maxPeriods} periods; request fewer of them`);

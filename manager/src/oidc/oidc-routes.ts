@@ -14,10 +14,9 @@ import { localTarget } from './local-target.ts';
 import type { OidcConfig } from './oidc-config.ts';
 import { oidcEndpoints } from './oidc-endpoints.ts';
 import { PENDING_SECONDS, PendingSignIns } from './pending-sign-ins.ts';
+import { MANAGER_LIMITS } from '../limits.ts';
 
 const COOKIE = 'wherry_oidc';
-/** Answers of the provider that do not fit, of one address in 15 minutes: each costs a request to the provider. */
-const MAX_FAILURES = 20;
 const HOST = /^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
 
 interface OidcRoutesOptions {
@@ -33,7 +32,10 @@ export function oidcRoutes({ config, sessions, users, clock, logger }: OidcRoute
   if (config === undefined) return routes(oidcEndpoints, { start: notConfigured, callback: notConfigured });
   const provider = loadOnce({ config, clock, logger });
   const pending = new PendingSignIns(clock);
-  const throttle = new SignInThrottle(clock, { maxFailures: MAX_FAILURES, what: 'Sign-in with OpenID Connect' });
+  const throttle = new SignInThrottle(clock, {
+    maxFailures: MANAGER_LIMITS.providerFailures,
+    what: 'Sign-in with OpenID Connect',
+  });
 
   return routes(oidcEndpoints, {
     start: async ({ query, connection, clientAddress }) => {

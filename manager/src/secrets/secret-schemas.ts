@@ -3,8 +3,7 @@ import { SECRET_SCOPES, secretNameSchema, type SecretScope } from '@wherry/core/
 import { nameSchema } from '@wherry/core/resources/meta.ts';
 import { textSchema } from '@wherry/core/resources/text.ts';
 import { fixedSchema, includeValuesSchema, SETS_NOTHING, setsSomething, timeSchema } from '../object-access/shape.ts';
-
-const MAX_VALUE_BYTES = 65_536;
+import { MANAGER_LIMITS } from '../limits.ts';
 
 const scope = z.enum(SECRET_SCOPES);
 const ownerId = nameSchema.nullish();
@@ -12,8 +11,11 @@ const comment = textSchema(0, 1024).nullish();
 const value = z
   .string()
   .min(1)
-  .refine((text) => Buffer.byteLength(text) <= MAX_VALUE_BYTES, `must have at most ${MAX_VALUE_BYTES} bytes as UTF-8`)
-  .meta({ maxLength: MAX_VALUE_BYTES })
+  .refine(
+    (text) => Buffer.byteLength(text) <= MANAGER_LIMITS.secretBytes,
+    `must have at most ${MANAGER_LIMITS.secretBytes} bytes as UTF-8`,
+  )
+  .meta({ maxLength: MANAGER_LIMITS.secretBytes })
   .describe('At most 64 KiB as UTF-8');
 
 /** What a scope requires, for the document; `requestedScope` checks it. The owner is named once, by either name. */

@@ -10,15 +10,10 @@ import type { UserPrincipal } from '../http/principal.ts';
 import type { SessionRecord, UserChange, UserRecord } from '../users/user-record.ts';
 import type { UserStore } from '../users/user-store.ts';
 import { readCookie, setCookie } from './session-cookie.ts';
+import { MANAGER_LIMITS } from '../limits.ts';
 
-/** A session ends this long after sign-in, however it is used, */
-const LONGEST_MS = 12 * 3_600_000;
-/** and after this long without a request. */
-const IDLE_MS = 30 * 60_000;
 /** How old the stored time of the last request may be. After a restart a session may so end a minute early. */
 const TOUCH_MS = 60_000;
-/** Of one user; a further sign-in ends the one that was not used for the longest time. */
-const MAX_SESSIONS = 50;
 /** 256 random bits. */
 const ID_BYTES = 32;
 
@@ -77,7 +72,7 @@ export class Sessions {
       put: 'session',
       session: { hash: sha256(id), userId: user.id, createdAt: now, lastUsedAt: now },
     });
-    return setCookie(SESSION_COOKIE, id, { seconds: LONGEST_MS / 1000, connection });
+    return setCookie(SESSION_COOKIE, id, { seconds: MANAGER_LIMITS.sessionMs / 1000, connection });
   }
 
   /** Ends a session. @returns the Set-Cookie header that removes its cookie. @throws DomainError `unavailable`. */
@@ -98,13 +93,18 @@ export class Sessions {
   #ended(userId: string): string[] {
     const all = this.#options.store.sessions();
     const live = all.filter((session) => session.userId === userId && this.#isLive(session));
-    const surplus = live.sort((a, b) => this.#lastUsedAt(b) - this.#lastUsedAt(a)).slice(MAX_SESSIONS - 1);
+    const surplus = live
+      .sort((a, b) => this.#lastUsedAt(b) - this.#lastUsedAt(a))
+      .slice(MANAGER_LIMITS.sessionsOfUser - 1);
     return [...all.filter((session) => !this.#isLive(session)), ...surplus].map(({ hash }) => hash);
   }
 
   #isLive(session: SessionRecord): boolean {
     const now = this.#options.clock.now();
-    return now - session.createdAt < LONGEST_MS && now - this.#lastUsedAt(session) < IDLE_MS;
+    return (
+      now - session.createdAt < MANAGER_LIMITS.sessionMs &&
+      now - this.#lastUsedAt(session) < MANAGER_LIMITS.sessionIdleMs
+    );
   }
 
   #lastUsedAt(session: SessionRecord): number {

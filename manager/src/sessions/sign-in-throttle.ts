@@ -2,16 +2,14 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import { networkOf } from '@wherry/service/network-of.ts';
 import { ThrottledError } from '../http/throttled-error.ts';
 import { emailKey } from '../users/user-record.ts';
+import { MANAGER_LIMITS } from '../limits.ts';
 
-const WINDOW_MS = 15 * 60_000;
 /** Failures that stop further attempts, and how an error names these. */
 interface SignInLimit {
   maxFailures: number;
   what: string;
 }
-const OF_ACCOUNT: SignInLimit = { maxFailures: 5, what: 'Sign-in to this account' };
-/** Passwords of one address that are hashed or wait for it; hashing is the most expensive thing that a stranger can request. */
-const MAX_PENDING = 4;
+const OF_ACCOUNT: SignInLimit = { maxFailures: MANAGER_LIMITS.signInFailures, what: 'Sign-in to this account' };
 /** How many pairs of account and address are remembered; beyond it the oldest one is forgotten. */
 const MAX_PAIRS = 50_000;
 
@@ -46,14 +44,17 @@ export class SignInThrottle {
     const pair = `${network} ${emailKey(email)}`;
     const known = this.#failuresOf(pair);
     if (known !== undefined && known.count >= this.#limit.maxFailures) {
-      const seconds = Math.max(1, Math.ceil((known.startedAt + WINDOW_MS - this.#clock.monotonic()) / 1000));
+      const seconds = Math.max(
+        1,
+        Math.ceil((known.startedAt + MANAGER_LIMITS.signInWindowMs - this.#clock.monotonic()) / 1000),
+      );
       throw new ThrottledError(
         `${this.#limit.what} failed ${this.#limit.maxFailures} times from this address. The Retry-After header says when to try again.`,
         seconds,
       );
     }
     const pending = this.#pending.get(network) ?? 0;
-    if (pending >= MAX_PENDING)
+    if (pending >= MANAGER_LIMITS.signInsAtOnce)
       throw new ThrottledError('Too many sign-ins from this address are running; try again in a moment.', 1);
     // Only an attempt that runs takes a place: refused ones are too cheap to push out what is remembered.
     const failures = known ?? this.#remember(pair);
@@ -77,7 +78,9 @@ export class SignInThrottle {
   /** Undefined where there were none in the window. */
   #failuresOf(pair: string): Failures | undefined {
     const known = this.#failures.get(pair);
-    return known !== undefined && this.#clock.monotonic() - known.startedAt < WINDOW_MS ? known : undefined;
+    return known !== undefined && this.#clock.monotonic() - known.startedAt < MANAGER_LIMITS.signInWindowMs
+      ? known
+      : undefined;
   }
 
   #remember(pair: string): Failures {

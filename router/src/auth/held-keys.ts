@@ -4,12 +4,7 @@ import type { KeyIndex } from './key-index.ts';
 import { keyWords } from './key-words.ts';
 import { readings } from './query-key.ts';
 import { STANDARD_NAMES } from '../headers/standard-names.ts';
-
-/**
- * Words of a call that may be keys, and so cost a digest each. A target is too short for so many UUIDs, also where each
- * makes two words because an escaped comma precedes it: whoever sends more is trying to waste the router's time (R12).
- */
-export const MAX_WORDS = 512;
+import { ROUTER_LIMITS } from '../limits.ts';
 
 /** Where a call may carry a key: its headers and its target. */
 interface KeyHolder {
@@ -21,11 +16,11 @@ interface KeyHolder {
 /**
  * The words of a call that are what keys look like, each once. It reads all headers, their names too, because a
  * caller, or a page that was called with `?api_key=`, may put a key into any of them.
- * @returns undefined when there are more than MAX_WORDS.
+ * @returns undefined when there are more than ROUTER_LIMITS.keyLikeWords.
  */
 export function keyLikeWords({ rawHeaders, path, query }: KeyHolder): ReadonlySet<string> | undefined {
   const words = new Set<string>();
-  for (let index = 0; index < rawHeaders.length && words.size <= MAX_WORDS; index += 2) {
+  for (let index = 0; index < rawHeaders.length && words.size <= ROUTER_LIMITS.keyLikeWords; index += 2) {
     const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]];
     if (mayHoldKey(name)) addWords(words, name);
     addWords(words, value);
@@ -33,7 +28,7 @@ export function keyLikeWords({ rawHeaders, path, query }: KeyHolder): ReadonlySe
   }
   addWords(words, path);
   if (query !== undefined) addWords(words, query);
-  return words.size > MAX_WORDS ? undefined : words;
+  return words.size > ROUTER_LIMITS.keyLikeWords ? undefined : words;
 }
 
 /** Whether a header's name may contain a key, which few names are long enough for. */

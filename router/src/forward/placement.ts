@@ -2,9 +2,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { BalancedInstance } from '../balance/balancer.ts';
 import { Refusal } from '../refusal.ts';
 import { failureOf, type RoutedFunction } from '../state/routed-function.ts';
-
-/** How long a call waits for an instance to become ready, within its timeout. */
-const MAX_WAIT_MS = 10_000;
+import { ROUTER_LIMITS } from '../limits.ts';
 
 /** Packages may take longer to install than a call waits: what is missing then is not an instance. */
 const NO_REVISION_YET = 'The first revision of this function is still being built and started. Try again shortly.';
@@ -100,7 +98,9 @@ export class Placement {
       },
       not,
     );
-    const cancelBound = this.#parts.clock.after(MAX_WAIT_MS, () => this.#call.onRefused(noInstance(this.#fn)));
+    const cancelBound = this.#parts.clock.after(ROUTER_LIMITS.instanceWaitMs, () =>
+      this.#call.onRefused(noInstance(this.#fn)),
+    );
     this.#stopWaiting = () => {
       leaveQueue();
       cancelBound();

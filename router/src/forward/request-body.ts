@@ -2,10 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import { ByteQueue } from '@wherry/service/byte-queue.ts';
+import { ROUTER_LIMITS } from '../limits.ts';
 
-/** A body that arrives more slowly than this over a whole window in which the router was reading is given up (R11). */
-const PACE_WINDOW_MS = 10_000;
-const PACE_MIN_BYTES = 640;
 /** As much may wait for the instance; then the caller's connection is read no further. */
 const HELD_BYTES = 65_536;
 /** Smaller chunks are passed on together with all that came with them: the parser reports each of them by itself. */
@@ -129,9 +127,9 @@ export class RequestBody extends Readable {
 
   #watchPace(): void {
     this.#isPaced = true;
-    this.#cancelPace = this.#clock.after(PACE_WINDOW_MS, () => {
+    this.#cancelPace = this.#clock.after(ROUTER_LIMITS.paceWindowMs, () => {
       if (this.#request.complete || this.destroyed) return;
-      if (!this.#wasHeld && this.#windowBytes < PACE_MIN_BYTES) {
+      if (!this.#wasHeld && this.#windowBytes < ROUTER_LIMITS.paceBytes) {
         this.#fail('too_slow');
         return;
       }

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { eachHeader } from '../headers/raw-headers.ts';
-import { MAX_TARGET_BYTES } from '../request-target/parse-target.ts';
 import { answerTo, Refusal } from '../refusal.ts';
+import { ROUTER_LIMITS } from '../limits.ts';
 
 /** What `clientError` brings: parse errors carry the packet that did not parse. */
 export interface ParseError extends Error {
@@ -40,7 +40,7 @@ export function answerOnSocket(socket: Duplex, refusal: Refusal, requestId: stri
 
 /** A request line that does not end within the limit. A line that came in several packets counts as headers. */
 function isTargetTooLong(packet: Buffer | undefined): boolean {
-  if (packet === undefined || packet.length <= MAX_TARGET_BYTES) return false;
+  if (packet === undefined || packet.length <= ROUTER_LIMITS.targetBytes) return false;
   const end = packet.indexOf('\n');
-  return end === -1 || end > MAX_TARGET_BYTES;
+  return end === -1 || end > ROUTER_LIMITS.targetBytes;
 }

@@ -1,13 +1,6 @@
 import { headerValues } from '../headers/raw-headers.ts';
 import { Refusal } from '../refusal.ts';
-
-/** Bytes of all header lines (R9). */
-const MAX_HEADER_BYTES = 16_384;
-/**
- * Lines of a head that Node keeps: each takes more memory than it has bytes (R12). It drops what follows, so such a
- * call is refused.
- */
-export const MAX_HEADERS = 256;
+import { ROUTER_LIMITS } from '../limits.ts';
 
 /** A host, and perhaps a port: what may stand in a URL, and nothing that splits one. */
 const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
@@ -18,7 +11,7 @@ const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?
  * by the parser (see `answer-parse-error.ts`).
  */
 export function checkFraming(rawHeaders: readonly string[], httpVersion: string): Refusal | undefined {
-  if (rawHeaders.length >= 2 * MAX_HEADERS) return new Refusal('headers_too_large');
+  if (rawHeaders.length >= 2 * ROUTER_LIMITS.headers) return new Refusal('headers_too_large');
   const problem =
     versionProblem(httpVersion) ?? hostProblem(rawHeaders, httpVersion) ?? bodyProblem(rawHeaders, httpVersion);
   // What follows on the connection may be meant to be part of this request.
@@ -30,7 +23,7 @@ export function checkHeaderSize(rawHeaders: readonly string[]): Refusal | undefi
   let bytes = 0;
   // Each line has ": " and CR LF.
   for (const text of rawHeaders) bytes += text.length + 2;
-  return bytes > MAX_HEADER_BYTES ? new Refusal('headers_too_large') : undefined;
+  return bytes > ROUTER_LIMITS.headerBytes ? new Refusal('headers_too_large') : undefined;
 }
 
 function versionProblem(httpVersion: string): string | undefined {

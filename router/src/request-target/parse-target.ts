@@ -1,7 +1,5 @@
 import { Refusal } from '../refusal.ts';
-
-/** Bytes of a request target (R9). */
-export const MAX_TARGET_BYTES = 8192;
+import { ROUTER_LIMITS } from '../limits.ts';
 
 /** A request target under `/run` that passed R1. */
 export interface Target {
@@ -26,7 +24,7 @@ const DOT_SEGMENT = /^\.\.?(?:;|$)/;
  * @returns undefined for a good path that is not under `/run`.
  */
 export function parseTarget(raw: string): Target | Refusal | undefined {
-  if (raw.length > MAX_TARGET_BYTES) return new Refusal('uri_too_long');
+  if (raw.length > ROUTER_LIMITS.targetBytes) return new Refusal('uri_too_long');
   // Absolute (`http://…`), authority (`host:port`) and asterisk form do not begin with a slash.
   if (!raw.startsWith('/')) return new Refusal('bad_target');
   const { whole, query } = split(raw);

@@ -2,21 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { MAX_HEADERS } from '../http-framing/check-framing.ts';
 import { answerOnSocket, refusalOf, type ParseError } from '../http-framing/answer-parse-error.ts';
 import { answerTo, Refusal } from '../refusal.ts';
 import type { Connections } from './connections.ts';
+import { ROUTER_LIMITS } from '../limits.ts';
 
 /**
  * How much of a head Node's parser accepts: more than the limits of R9, so that the chain can say which one was
  * exceeded.
  */
 const MAX_HEAD_BYTES = 26_624;
-export const HEADERS_TIMEOUT_MS = 10_000;
 /** How often Node checks for connections whose head is late: they are closed at most a second after the limit (R11). */
 export const CHECK_INTERVAL_MS = 1000;
-/** Longer than the idle time of common load balancers, so that they close first. */
-export const KEEP_ALIVE_MS = 65_000;
 
 export interface FrontOptions {
   /** Milliseconds until a head must be complete. */
@@ -33,17 +30,17 @@ export function createFront(connections: Connections, options: FrontOptions = {}
   const server = createServer({
     insecureHTTPParser: false,
     maxHeaderSize: MAX_HEAD_BYTES,
-    headersTimeout: options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
+    headersTimeout: options.headersTimeoutMs ?? ROUTER_LIMITS.headMs,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
     // A body is held to a pace and to the function's timeout instead.
     requestTimeout: 0,
-    keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
+    keepAliveTimeout: options.keepAliveMs ?? ROUTER_LIMITS.idleMs,
     // The chain refuses it, in the API's error shape.
     requireHostHeader: false,
     joinDuplicateHeaders: false,
     noDelay: true,
   });
-  server.maxHeadersCount = MAX_HEADERS;
+  server.maxHeadersCount = ROUTER_LIMITS.headers;
   const onRequest = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) =>
     connections.of(req.socket)?.take(req, res, expectsContinue);
   server.on('request', onRequest(false));

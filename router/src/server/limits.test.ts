@@ -8,7 +8,8 @@ import { capacityOf, processResources } from '../limit/capacity.ts';
 import { startCallers, type Callers, type Orders } from '../testing/callers.ts';
 import { eventually, routerFunction, snapshot } from '../testing/harness.ts';
 import { RouterProcess } from '../testing/router-process.ts';
-import { CHECK_INTERVAL_MS, HEADERS_TIMEOUT_MS } from './create-front.ts';
+import { CHECK_INTERVAL_MS } from './create-front.ts';
+import { ROUTER_LIMITS } from '../limits.ts';
 
 /** MiB by which callers may make the router grow (R12). */
 const MAX_GROWTH = 64;
@@ -239,7 +240,7 @@ describe('callers who take all that they can get', () => {
       expect(callers.progress.opened).toBe(sockets);
       expect(failed).toBeLessThanOrEqual(made / 1000);
       // The router's own clock ends them: a head's time, and the time between two looks at it.
-      expect(HEADERS_TIMEOUT_MS + CHECK_INTERVAL_MS).toBeLessThan(15_000);
+      expect(ROUTER_LIMITS.headMs + CHECK_INTERVAL_MS).toBeLessThan(15_000);
     },
     2 * PATIENCE_MS,
   );

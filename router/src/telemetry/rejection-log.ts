@@ -1,10 +1,7 @@
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { LAST } from './sequence.ts';
-
-const WINDOW_MS = 60_000;
-/** Refused calls of a function that have an entry each, in a window. */
-const MAX_SINGLE = 100;
+import { ROUTER_LIMITS } from '../limits.ts';
 
 interface Window {
   readonly cancelEnd: () => void;
@@ -31,7 +28,7 @@ export class RejectionLog {
   write(call: { functionName: string; requestId: string; reason: string }, entry: () => LogEntry): void {
     const { functionName, requestId, reason } = call;
     const window = this.#windows.get(functionName) ?? this.#begin(functionName);
-    if (window.single < MAX_SINGLE) {
+    if (window.single < ROUTER_LIMITS.refusalEntries) {
       window.single++;
       this.#log(entry());
       return;
@@ -46,7 +43,7 @@ export class RejectionLog {
   }
 
   #begin(functionName: string): Window {
-    const cancelEnd = this.#clock.after(WINDOW_MS, () => this.#end(functionName));
+    const cancelEnd = this.#clock.after(ROUTER_LIMITS.refusalWindowMs, () => this.#end(functionName));
     const window: Window = { cancelEnd, single: 0, more: new Map() };
     this.#windows.set(functionName, window);
     return window;

@@ -8,9 +8,8 @@ import type {
   UpstreamFailure,
   UpstreamReceiver,
 } from './upstream.ts';
+import { ROUTER_LIMITS } from '../limits.ts';
 
-/** Bytes of a response's head (S4). */
-const MAX_RESPONSE_HEADER_BYTES = 32_768;
 const CONNECT_TIMEOUT_MS = 3000;
 
 interface Connection extends UpstreamConnection {
@@ -39,7 +38,7 @@ export class UndiciUpstream implements Upstream {
         timeout: CONNECT_TIMEOUT_MS,
         ...('path' in address ? { socketPath: address.path } : {}),
       }),
-      maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
+      maxHeaderSize: ROUTER_LIMITS.responseHeaderBytes,
       pipelining: 1,
       // The router has its own timer for each call.
       headersTimeout: 0,

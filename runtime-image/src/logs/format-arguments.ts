@@ -1,9 +1,9 @@
 /** Bytes of text that a message, and its arguments, may take each; the rest is cut, and the entry says so. */
 export const MAX_TEXT_LENGTH = 64 * 1024;
 
-/** The replacement for a value that JSON cannot represent. */
-const MAX_DEPTH = 8;
-const MAX_ITEMS = 1000;
+/** Levels of objects, and values of one argument, that are printed; what is deeper or follows is replaced. */
+export const MAX_DEPTH = 8;
+export const MAX_ITEMS = 1000;
 
 type Masked = (text: string) => string;
 

@@ -10,9 +10,9 @@ interface ProductSource {
   text: string;
 }
 
-const NOT_PRODUCT = /\.test\.ts$|(?:^|\/)(?:testing|node_modules)\//;
+const NOT_PRODUCT = /\.test\.ts$|(?:^|\/)(?:testing|node_modules)\/|^embedded\/src\/reference\//;
 
-/** Every source file that runs in production. */
+/** Every source file that runs in production: what writes pages of the reference does not. */
 export function productSources(): ProductSource[] {
   return globSync('*/src/**/*.ts', { cwd: ROOT })
     .filter((file) => !NOT_PRODUCT.test(file))
