@@ -37,6 +37,7 @@ const field = (name: string, format: Format, fallback?: string): Parameters<type
   format,
   ...(fallback === undefined ? {} : { fallback }),
 });
+const NOT_YET = 'Nothing happens yet: a function runs `scaling.minReplicas` instances, however many calls it has';
 const REJECTED = `${answered('validation_failed')}, which names the field`;
 
 const calls: LimitRow[] = [
@@ -86,10 +87,10 @@ const instances: LimitRow[] = [
     { environment: z.object(runtimeEnvironment.shape), name: 'WHERRY_LOAD_TIMEOUT_SECONDS', format: seconds },
     notReady('LoadError'),
   ),
-  ofField('Instances at least', field('scaling.minReplicas', number), REJECTED),
-  ofField('Instances at most', field('scaling.maxReplicas', number), REJECTED),
-  ofField('Calls that one instance should handle at once', field('scaling.targetConcurrency', number), REJECTED),
-  ofField('Idle instance beyond the minimum', field('scaling.idleSeconds', seconds), 'It is stopped'),
+  ofField('Instances of a function', field('scaling.minReplicas', number), REJECTED),
+  ofField('Upper bound of `scaling.minReplicas`', field('scaling.maxReplicas', number), REJECTED),
+  ofField('Calls that one instance should handle at once', field('scaling.targetConcurrency', number), NOT_YET),
+  ofField('Idle instance beyond the minimum', field('scaling.idleSeconds', seconds), NOT_YET),
   fixed('Key groups of a function', number(mostOf(functionSpecSchema, 'keyGroups')), REJECTED),
   ofField("Time for which browsers cache a preflight's response", field('cors.maxAge', seconds), REJECTED),
 ];
