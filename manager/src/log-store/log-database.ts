@@ -4,7 +4,7 @@ import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { LedgerTables } from '../key-ledger/ledger-tables.ts';
 import { transaction } from '@wherry/service/transaction.ts';
 import { followLogs, newestId, queryLogs } from './log-queries.ts';
-import { prepareSchema } from './log-schema.ts';
+import { prepareSchema, removeEmptySpans } from './log-schema.ts';
 import { LogSize } from './log-size.ts';
 import type { FollowedLogs, FollowQuery, LogQuery, StoredLogEntry } from './telemetry-store.ts';
 
@@ -117,7 +117,9 @@ export class LogDatabase {
         if (removed >= REMOVED_AT_ONCE) return true;
         removed += this.#trimFunction(name);
       }
-      return removed >= REMOVED_AT_ONCE;
+      if (removed >= REMOVED_AT_ONCE) return true;
+      removeEmptySpans(this.#database);
+      return false;
     });
   }
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { where } from '../sqlite-thread/where.ts';
-import { functionWord, levelWord } from './log-schema.ts';
+import { functionWord, idsBetween, levelWord } from './log-schema.ts';
 import type { FollowedLogs, FollowQuery, LogQuery, StoredLogEntry } from './telemetry-store.ts';
 
 /** The index of words has columns of some of these names too. */
@@ -71,12 +71,17 @@ function filters({ functionName, levels }: Pick<LogQuery, 'functionName' | 'leve
 
 function byWords(database: DatabaseSync, query: LogQuery, words: readonly string[]): StoredLogEntry[] {
   const { requestId, since, until, afterId } = query;
+  const ids = idsBetween(database, since ?? -Infinity, until ?? Infinity);
+  if (ids === undefined) return [];
   const { clause, values } = where(
     ['log_words MATCH ?', matchOf(query, words)],
-    ['log_words.rowid < ?', afterId],
+    // Numbers of JavaScript are bound as REAL, by which the index of words would not begin or end.
+    ['log_words.rowid < CAST(? AS INTEGER)', afterId],
+    ['log_words.rowid >= CAST(? AS INTEGER)', since === undefined ? undefined : ids.first],
+    ['log_words.rowid <= CAST(? AS INTEGER)', until === undefined ? undefined : ids.last],
     // Few entries have the id: only those near them are looked at.
-    ['log_words.rowid >= (SELECT MIN(id) FROM logs WHERE request_id = ?)', requestId],
-    ['log_words.rowid <= (SELECT MAX(id) FROM logs WHERE request_id = ?)', requestId],
+    ['log_words.rowid >= (SELECT COALESCE(MIN(id), 0) FROM logs WHERE request_id = ?)', requestId],
+    ['log_words.rowid <= (SELECT COALESCE(MAX(id), 0) FROM logs WHERE request_id = ?)', requestId],
     ['request_id = ?', requestId],
     ['timestamp >= ?', since],
     ['timestamp < ?', until],

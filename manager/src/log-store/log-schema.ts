@@ -22,6 +22,20 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS logs_of_function ON logs (function_name, timestamp, sequence, id, level);
   CREATE INDEX IF NOT EXISTS logs_of_level ON logs (level, timestamp, sequence, id);
 `;
+/**
+ * Spans are blocks of ids with their oldest and newest time, so that a search, which goes back by id, begins and ends
+ * where its times are: ids grow with time, but not strictly.
+ */
+const SPAN_IDS = 1024;
+const GROW_SPAN = `
+  INSERT INTO log_spans (block, oldest, newest) VALUES (new.id / ${SPAN_IDS}, new.timestamp, new.timestamp)
+  ON CONFLICT (block) DO UPDATE SET oldest = MIN(oldest, excluded.oldest), newest = MAX(newest, excluded.newest);
+`;
+const SPANS = `
+  CREATE TABLE log_spans (block INTEGER PRIMARY KEY, oldest REAL NOT NULL, newest REAL NOT NULL) STRICT;
+  INSERT INTO log_spans SELECT id / ${SPAN_IDS}, MIN(timestamp), MAX(timestamp) FROM logs GROUP BY 1;
+  CREATE TRIGGER logs_spanned AFTER INSERT ON logs BEGIN ${GROW_SPAN} END;
+`;
 /** JSON's escapes of characters that end a word; the backslash's own first. */
 const SEARCHED_ARGS = String.raw`
   replace(replace(replace(replace(COALESCE(new.args, ''), '\\', ' '), '\n', ' '), '\t', ' '), '\r', ' ')`;
@@ -36,11 +50,34 @@ const WORDS = `
   ${INDEX_NEW.replace(/ VALUES \((.*)\);$/s, ' SELECT $1 FROM logs AS new;')}
 `;
 
-/** Creates what is missing; entries of before there was an index of words are put in it. */
+/** Creates what is missing, also for the entries that there are. */
 export function prepareSchema(database: DatabaseSync): void {
   database.exec(SCHEMA);
-  const hasWords = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'log_words'").get() !== undefined;
-  if (!hasWords) database.exec(`BEGIN; ${WORDS} COMMIT;`);
+  const added = { log_words: WORDS, log_spans: SPANS };
+  for (const [table, statements] of Object.entries(added)) {
+    const isThere = database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined;
+    if (!isThere) database.exec(`BEGIN; ${statements} COMMIT;`);
+  }
+}
+
+/** The first and the last id that an entry of these times may have; undefined where there is no such entry. */
+export function idsBetween(
+  database: DatabaseSync,
+  since: number,
+  until: number,
+): { first: number; last: number } | undefined {
+  const block = (sql: string, time: number): number | undefined =>
+    database.prepare(`SELECT block FROM log_spans WHERE ${sql} LIMIT 1`).get(time)?.block as number | undefined;
+  const first = block('newest >= ? ORDER BY block', since);
+  const last = block('oldest < ? ORDER BY block DESC', until);
+  if (first === undefined || last === undefined || first > last) return undefined;
+  return { first: first * SPAN_IDS, last: (last + 1) * SPAN_IDS - 1 };
+}
+
+/** Removes the spans of which no entry is left. */
+export function removeEmptySpans(database: DatabaseSync): void {
+  database.exec(`DELETE FROM log_spans WHERE NOT EXISTS (
+    SELECT 1 FROM logs WHERE id BETWEEN block * ${SPAN_IDS} AND (block + 1) * ${SPAN_IDS} - 1)`);
 }
 
 /** The word of a function in `meta`. Two names may have the same, so that entries are compared as well. */
