@@ -64,11 +64,12 @@ export class LogDatabase {
   }
 
   /**
-   * Makes room where the database is full, inserts all entries or none, then trims the functions that wrote much:
+   * Makes room where the database is nearly full, inserts all entries or none, then trims the functions that wrote much:
    * nothing grows without bound between two sweeps.
    */
   write(entries: readonly LogEntry[]): void {
-    this.#size.enforce();
+    // Twice as many as come: so it is rarely full, and what else waits for the thread comes in between.
+    this.#size.enforce(2 * entries.length);
     transaction(this.#database, () => {
       for (const entry of entries) {
         const { functionName, requestId, level, message, args, sequence, timestamp } = entry;

@@ -1,14 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { fairShare } from '@wherry/service/fair-share.ts';
 
-/**
- * How much of a full database is kept: an eighth is freed at once, so that not every batch has to scan all of it.
- */
+/** From this part of the limit on, entries are removed, a few with each write, */
+const BEGIN = 15 / 16;
+/** until this part is left: not every write has to sum up all entries. */
 const KEPT = 7 / 8;
-/** A page is free only when the last of its rows is removed, so one pass may not be enough. */
+/** How much is summed up anew within one write: a page is free only when the last of its rows is removed. */
 const MAX_ROUNDS = 8;
 /** Of an entry, as it counts here: its texts, without reading them, and what its other columns and indexes take. */
 const ROW_BYTES = '(octet_length(message) + COALESCE(octet_length(args), 0) + 4 * octet_length(function_name) + 300)';
+/** Entries that one step removes where the database is over its limit. */
+const MOST_AT_ONCE = 2000;
+/** Of the entries that one step removes: twice a batch. */
+const STEP_BYTES = 8 * 1024 * 1024;
 /** Refused calls have a budget of their own. */
 const IS_REFUSAL = "(level = 'exec_reject')";
 
@@ -19,23 +23,34 @@ interface Budget {
 }
 
 /**
- * Keeps the log database within a size: when it is full, the oldest entries of the functions with more than their share
+ * Keeps the log database within a size: when it is nearly full, the oldest entries of the functions with more than their share
  * are removed, so that one function's entries displace none of a function that has few (S8, M10). Freed pages are
  * reused, so the file does not grow beyond its limit by more than the transaction that filled it.
  */
 export class LogSize {
   readonly #database: DatabaseSync;
   readonly #maxBytes: number;
+  /** What is still to be removed, since entries were last summed up. */
+  #surplus: Budget[] = [];
 
   constructor(database: DatabaseSync, maxBytes: number) {
     this.#database = database;
     this.#maxBytes = maxBytes;
   }
 
-  /** Frees space where there is none. Call it outside a transaction. */
-  enforce(): void {
-    for (let round = 0; this.#used() > this.#maxBytes && round < MAX_ROUNDS; round += 1)
-      this.#evict(KEPT ** (round + 1));
+  /**
+   * Removes some entries where the database is nearly full, and as many as it takes where it is over its limit. Call it
+   * outside a transaction.
+   * @param entries how many are removed at most where it is not over its limit.
+   */
+  enforce(entries: number): void {
+    if (this.#used() <= this.#maxBytes * KEPT) this.#surplus = [];
+    else if (this.#surplus.length === 0 && this.#used() > this.#maxBytes * BEGIN) this.#surplus = this.#sumUp(KEPT);
+    this.#step(entries);
+    for (let round = 0; this.#used() > this.#maxBytes && round < MAX_ROUNDS; round += 1) {
+      if (this.#surplus.length === 0) this.#surplus = this.#sumUp(KEPT ** (round + 1));
+      while (this.#surplus.length > 0 && this.#used() > this.#maxBytes) this.#step(MOST_AT_ONCE);
+    }
     const pages = this.#pragma('page_count') - Math.floor(this.#maxBytes / this.#pragma('page_size'));
     if (pages > 0) this.#shrink(pages);
   }
@@ -44,7 +59,8 @@ export class LogSize {
     return (this.#pragma('page_count') - this.#pragma('freelist_count')) * this.#pragma('page_size');
   }
 
-  #evict(kept: number): void {
+  /** What is to be removed so that a part of the limit is left. */
+  #sumUp(kept: number): Budget[] {
     const sql = `SELECT function_name AS name, ${IS_REFUSAL} AS refusal, SUM(${ROW_BYTES}) AS bytes FROM logs GROUP BY 1, 2`;
     const budgets = this.#database.prepare(sql).all() as unknown as Budget[];
     const total = budgets.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -52,12 +68,26 @@ export class LogSize {
       budgets.map(({ bytes }) => bytes),
       (total * kept * this.#maxBytes) / this.#used(),
     );
-    const trim = this.#database.prepare(`DELETE FROM logs WHERE id IN (
-      SELECT id FROM (
-        SELECT id, SUM(${ROW_BYTES}) OVER (ORDER BY timestamp DESC, sequence DESC, id DESC) AS bytes
-        FROM logs WHERE function_name = ?1 AND ${IS_REFUSAL} = ?2
-      ) WHERE bytes > ?3)`);
-    for (const { name, refusal, bytes } of budgets) if (bytes > share) trim.run(name, refusal, share);
+    return budgets.filter(({ bytes }) => bytes > share).map((budget) => ({ ...budget, bytes: budget.bytes - share }));
+  }
+
+  /** Removes the oldest entries of what is to be removed. */
+  #step(entries: number): void {
+    const budget = this.#surplus.at(-1);
+    if (budget === undefined) return;
+    const { name, refusal, bytes } = budget;
+    const removed = this.#database
+      .prepare(
+        `DELETE FROM logs WHERE id IN (
+          SELECT id FROM (
+            SELECT id, own, SUM(own) OVER (ORDER BY timestamp, sequence, id) AS bytes FROM (
+              SELECT id, timestamp, sequence, ${ROW_BYTES} AS own FROM logs INDEXED BY logs_of_function
+              WHERE function_name = ? AND ${IS_REFUSAL} = ? ORDER BY timestamp, sequence, id LIMIT ?)
+          ) WHERE bytes - own < ?) RETURNING ${ROW_BYTES} AS own`,
+      )
+      .all(name, refusal, entries, Math.min(bytes, STEP_BYTES));
+    budget.bytes -= removed.reduce((sum, { own }) => sum + Number(own), 0);
+    if (removed.length === 0 || budget.bytes <= 0) this.#surplus.pop();
   }
 
   /** Gives the file's last pages back: after the limit was lowered, or one transaction went over it. */
