@@ -2,8 +2,10 @@ import { HOURS_KEPT, MINUTES_KEPT } from '@wherry/manager/metric-store/open-metr
 import { routerEnvironment } from '@wherry/router/config.ts';
 import { ROUTER_LIMITS } from '@wherry/router/limits.ts';
 import { PACKAGE_LIMITS } from '@wherry/builder/packages/create-package-registry.ts';
+import { MAX_KEYS } from '@wherry/service/keys/ring-transitions.ts';
 import { embeddedEnvironment } from '../../config.ts';
 import {
+  answered,
   bytes,
   days,
   fixed,
@@ -54,6 +56,7 @@ export const LIMITS_OF_OPERATORS: readonly LimitRow[] = [
   ),
   ofSetting('Age of an audit record', 'audit.retention-days', days, 'It is removed'),
   ofSetting('Age of an encryption key', 'encryption.key-rotation.interval-days', days, 'It is rotated'),
+  fixed('Encryption keys', number(MAX_KEYS), `A rotation gets ${answered('conflict')}`),
   ofSetting(
     'Time between two checks of that age',
     'encryption.key-rotation.check-interval-seconds',
