@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { TreeEntry } from '@wherry/core/trees/tree.ts';
 import { routes, type AnyEndpoint, type Call, type Reply, type Route } from '../http/endpoint.ts';
 import { actedOn, isoTime, SUCCESS } from '../object-access/shape.ts';
@@ -12,14 +11,19 @@ import { readUpload } from './read-upload.ts';
 import type { StoredFile } from './source-trees.ts';
 import { ViewBudget } from './view-budget.ts';
 
+/** An upload may take minutes, and its caller lose the right to it meanwhile. */
+type Uploading = Pick<Call<AnyEndpoint>, 'request' | 'requireRight'>;
+
 export function fileRoutes(service: FileService): Route[] {
   const budget = new ViewBudget();
-  const put = async (call: { params: { id: string; path: string }; request: IncomingMessage }, createOnly: boolean) => {
+  const put = async (call: Uploading & { params: { id: string; path: string } }, createOnly: boolean) => {
     const { id: sourceId, path } = call.params;
     const conditions = preconditionsOf(call.request);
-    const { entry, created } = await service.put({ sourceId, path, conditions, createOnly }, (content, limit) =>
-      readUpload(call.request, content, limit),
-    );
+    const { entry, created } = await service.put({ sourceId, path, conditions, createOnly }, async (content, limit) => {
+      const stored = await readUpload(call.request, content, limit);
+      call.requireRight();
+      return stored;
+    });
     const headers = { ETag: etagOf(entry.digest) };
     return {
       status: created ? 201 : 200,
@@ -28,9 +32,12 @@ export function fileRoutes(service: FileService): Route[] {
       objects: [{ id: sourceId, name: path }],
     };
   };
-  const putTree = async (call: { params: { id: string }; request: IncomingMessage }, whole: boolean) => {
-    const upload: Upload<Map<string, StoredFile>> = (content, limit) =>
-      readTreeUpload(call.request, content, { limit });
+  const putTree = async (call: Uploading & { params: { id: string } }, whole: boolean) => {
+    const upload: Upload<Map<string, StoredFile>> = async (content, limit) => {
+      const stored = await readTreeUpload(call.request, content, { limit });
+      call.requireRight();
+      return stored;
+    };
     const { source, files } = await service.putTree(call.params.id, upload, whole);
     return { json: { ...SUCCESS, files }, objects: [actedOn(source)] };
   };

@@ -126,6 +126,11 @@ export interface Call<E extends AnyEndpoint> {
   principal: Principal | undefined;
   /** Whom the credentials identify now: a request may outlive its caller's session, role or key. */
   principalNow: () => Principal | undefined;
+  /**
+   * Refuses a caller who has lost the right to the endpoint meanwhile: call it once a streamed body has arrived.
+   * @throws DomainError `unauthorized`, `forbidden`.
+   */
+  requireRight: () => void;
   requestId: string;
   clientAddress: string | null;
   connection: Connection;

@@ -133,7 +133,12 @@ async function answer(
     const onAnswered = (callback: () => void): void => whenClosed(response, callback);
     const concerns: Call<AnyEndpoint>['concerns'] = (object) => act?.concerns(object);
     const principalNow = (): Principal | undefined => options.authenticate(request, state.connection, 'check');
-    const known = { ...state, params, onAnswered, concerns, principalNow };
+    const requireRight = (): Principal | undefined => {
+      const principal = principalNow();
+      if (!isGuest) requirePermission(endpoint, { ...state, principal }, request.query as Query);
+      return principal;
+    };
+    const known = { ...state, params, onAnswered, concerns, principalNow, requireRight };
     const call = await gather(endpoint, request, options.clock, known);
     act?.reads(call.body);
     const handled = await route.handle(call);
@@ -205,14 +210,22 @@ function crossOrigin(): DomainError {
   );
 }
 
+type Known = RequestState &
+  Pick<Call<AnyEndpoint>, 'params' | 'onAnswered' | 'concerns' | 'principalNow'> & {
+    requireRight: () => Principal | undefined;
+  };
+
 async function gather(
   endpoint: AnyEndpoint,
   request: ExpressRequest,
   clock: Pick<Clock, 'after'>,
-  rest: RequestState & Pick<Call<AnyEndpoint>, 'params' | 'onAnswered' | 'concerns' | 'principalNow'>,
+  known: Known,
 ): Promise<Call<AnyEndpoint>> {
   const query = validateQuery(endpoint, request.query);
-  return { ...rest, query, body: await readBody(endpoint, request, clock), request };
+  const body = await readBody(endpoint, request, clock);
+  // The body may have taken its time.
+  const principal = endpoint.method === 'get' ? known.principal : known.requireRight();
+  return { ...known, principal, query, body, request };
 }
 
 function validateQuery(endpoint: AnyEndpoint, given: unknown): unknown {

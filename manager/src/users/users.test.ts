@@ -152,23 +152,27 @@ describe('users', () => {
     expect((await create('b')).status).toBe(403);
   });
 
-  it.each(['demoted', 'signed out'] as const)(
-    'M5: are created by nobody who is %s while the request arrives',
-    async (what) => {
+  describe.each(['demoted', 'signed out'] as const)('M5: whoever is %s while the request arrives', (what) => {
+    let id: string;
+    let user: Browser;
+    beforeEach(async () => {
       await createUser(manager, 'first@example.com');
-      const id = await createUser(manager, 'second@example.com', 'admin');
-      const user = await browser('second@example.com');
-      const body = JSON.stringify(account('third@example.com'));
+      id = await createUser(manager, 'second@example.com', 'admin');
+      user = await browser('second@example.com');
+    });
+
+    /** @returns the status of a request whose caller loses the right between its head and its body. */
+    async function statusOf(method: string, path: string, type: string, body: string): Promise<number> {
       const { port } = manager.server.address() as AddressInfo;
       const sent = request({
         port,
-        method: 'POST',
-        path: '/api/users',
+        method,
+        path,
         headers: {
           Host: 'localhost:9000',
           'Sec-Fetch-Site': 'same-origin',
           Cookie: user.cookie,
-          'Content-Type': 'application/json',
+          'Content-Type': type,
           'Content-Length': body.length,
           Expect: '100-continue',
         },
@@ -176,15 +180,35 @@ describe('users', () => {
       sent.flushHeaders();
       // The request is admitted by now.
       await once(sent, 'continue');
-      if (what === 'demoted') await api().put(`/api/users/${id}`).send({ role: 'editor' }).expect(200);
+      if (what === 'demoted') await api().put(`/api/users/${id}`).send({ role: 'viewer' }).expect(200);
       else expect((await user.send('post', '/api/auth/sign-out')).status).toBe(200);
       sent.end(body);
       const [answer] = (await once(sent, 'response')) as [IncomingMessage];
       answer.resume();
-      expect(answer.statusCode).toBe(what === 'demoted' ? 403 : 401);
+      return answer.statusCode ?? 0;
+    }
+    const REFUSED = what === 'demoted' ? 403 : 401;
+
+    it('creates no user', async () => {
+      const body = JSON.stringify(account('third@example.com'));
+      expect(await statusOf('POST', '/api/users', 'application/json', body)).toBe(REFUSED);
       expect(manager.users.userByEmail('third@example.com')).toBeUndefined();
-    },
-  );
+    });
+
+    it('gets no key for the management port', async () => {
+      const key = JSON.stringify({ groupId: 'management', name: 'kept' });
+      expect(await statusOf('POST', '/api/keys', 'application/json', key)).toBe(REFUSED);
+      const { body } = await api().get('/api/keys').expect(200);
+      expect((body as { keys: { name: string }[] }).keys.map(({ name }) => name)).not.toContain('kept');
+    });
+
+    it('uploads no file', async () => {
+      await api().post('/api/sources').send({ name: 'app', type: 'manual' }).expect(201);
+      const path = '/api/sources/app/files/a.ts';
+      expect(await statusOf('PUT', path, 'application/octet-stream', 'export default 1;')).toBe(REFUSED);
+      await api().get(path).expect(404);
+    });
+  });
 
   it('who are deleted are signed out, and cannot sign in', async () => {
     await createUser(manager, 'first@example.com');
