@@ -1,4 +1,5 @@
 import { DomainError, invalid, notFound } from '@wherry/core/errors.ts';
+import { SIGN_IN_COOKIE as COOKIE } from '@wherry/core/session-cookie.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Connection } from '../http/connection.ts';
@@ -16,7 +17,6 @@ import { oidcEndpoints } from './oidc-endpoints.ts';
 import { PENDING_SECONDS, PendingSignIns } from './pending-sign-ins.ts';
 import { MANAGER_LIMITS } from '../limits.ts';
 
-const COOKIE = 'wherry_oidc';
 const HOST = /^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
 
 interface OidcRoutesOptions {

@@ -106,7 +106,11 @@ describe('request headers', () => {
     expect(named(await received({ Cookie: beside }), 'cookie')).toEqual([
       'a=1; b=2;c=wherry_session;my_wherry_session=5; e',
     ]);
-    for (const alone of ['wherry_session=secret', '__Host-wherry_session=secret; wherry_session=secret'])
+    for (const alone of [
+      'wherry_session=secret',
+      '__Host-wherry_session=secret; wherry_session=secret',
+      '__Host-wherry_oidc=x',
+    ])
       expect((await received({ Cookie: alone })).join().toLowerCase()).not.toMatch(/cookie|secret/);
   });
 
