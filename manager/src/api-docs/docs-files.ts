@@ -44,9 +44,18 @@ export class DocsFiles {
 
   async #file(name: FileName): Promise<DocsFile> {
     const { url, type } = FILES[name];
-    const facts = this.#facts.get(name) ?? factsOf(url);
+    return { ...(await this.#factsOf(name)), contentType: `${type}; charset=utf-8`, open: () => createReadStream(url) };
+  }
+
+  async #factsOf(name: FileName): Promise<Pick<DocsFile, 'digest' | 'size'>> {
+    const facts = this.#facts.get(name) ?? factsOf(FILES[name].url);
     this.#facts.set(name, facts);
-    return { ...(await facts), contentType: `${type}; charset=utf-8`, open: () => createReadStream(url) };
+    try {
+      return await facts;
+    } catch (error) {
+      this.#facts.delete(name);
+      throw error;
+    }
   }
 }
 
