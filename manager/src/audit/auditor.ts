@@ -33,6 +33,8 @@ interface Act {
   reads(body: unknown): void;
   /** What the request acts on is known. */
   concerns(object: Partial<AuditObject>): void;
+  /** A part of the operation is done, and the rest may fail. @throws DomainError `unavailable`. */
+  hasDone(objects: readonly ActedOn[], actor?: AuditActor): Promise<void>;
   /** The operation is done, and may be answered when this resolves. @throws DomainError `unavailable`. */
   done(objects: readonly ActedOn[], actor?: AuditActor): Promise<void>;
   failed(code: ErrorCode): void;
@@ -74,6 +76,8 @@ export class Auditor {
       requestId: caller.requestId,
       clientAddress: caller.clientAddress,
     });
+    const succeeded = (objects: readonly ActedOn[], actor?: AuditActor): AuditRecord[] =>
+      objects.map((object) => record({ ...declared, ...object }, 'ok', actor));
     return {
       begin: () => trail.requireWritable(),
       reads(body) {
@@ -82,9 +86,10 @@ export class Auditor {
       concerns(object) {
         Object.assign(declared, object);
       },
+      hasDone: (objects, actor) => trail.recordChange(succeeded(objects, actor)),
       async done(objects, actor) {
         isDone = true;
-        const records = objects.map((object) => record({ ...declared, ...object }, 'ok', actor));
+        const records = succeeded(objects, actor);
         await (isRead ? trail.recordRead(records) : trail.recordChange(records));
       },
       failed(code) {

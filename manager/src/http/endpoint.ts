@@ -120,6 +120,11 @@ export interface Call<E extends AnyEndpoint> {
   request: IncomingMessage;
   /** What the request acts on, once that is known, for the record of a request that then fails (M9). */
   concerns: (object: Partial<AuditObject>) => void;
+  /**
+   * Records what the request has already changed, where it may still fail (M9).
+   * @throws DomainError `unavailable`; the record is not lost then.
+   */
+  hasDone: (objects: readonly ActedOn[], actor?: AuditActor) => Promise<void>;
   /** Calls back once the answer is sent, or the caller has disconnected. */
   onAnswered: (callback: () => void) => void;
   /** Undefined on public endpoints without credentials. */

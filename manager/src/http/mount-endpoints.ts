@@ -132,13 +132,14 @@ async function answer(
     await act?.begin();
     const onAnswered = (callback: () => void): void => whenClosed(response, callback);
     const concerns: Call<AnyEndpoint>['concerns'] = (object) => act?.concerns(object);
+    const hasDone: Call<AnyEndpoint>['hasDone'] = async (objects, actor) => act?.hasDone(objects, actor);
     const principalNow = (): Principal | undefined => options.authenticate(request, state.connection, 'check');
     const requireRight = (): Principal | undefined => {
       const principal = principalNow();
       if (!isGuest) requirePermission(endpoint, { ...state, principal }, request.query as Query);
       return principal;
     };
-    const known = { ...state, params, onAnswered, concerns, principalNow, requireRight };
+    const known = { ...state, params, onAnswered, concerns, hasDone, principalNow, requireRight };
     const call = await gather(endpoint, request, options.clock, known);
     act?.reads(call.body);
     const handled = await route.handle(call);
@@ -211,7 +212,7 @@ function crossOrigin(): DomainError {
 }
 
 type Known = RequestState &
-  Pick<Call<AnyEndpoint>, 'params' | 'onAnswered' | 'concerns' | 'principalNow'> & {
+  Pick<Call<AnyEndpoint>, 'params' | 'onAnswered' | 'concerns' | 'hasDone' | 'principalNow'> & {
     requireRight: () => Principal | undefined;
   };
 

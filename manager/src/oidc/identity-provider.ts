@@ -28,7 +28,7 @@ import type { OidcConfig } from './oidc-config.ts';
 
 /** Of each request to the provider. */
 const REQUEST_SECONDS = 5;
-/** What is known of the provider's endpoints may be this old. */
+/** What is known of the provider's endpoints is discovered again after this time, and kept until that succeeds. */
 const DISCOVERED_MS = 3_600_000;
 const RETRY = { firstMs: 1000, lastMs: 60_000 };
 
@@ -55,7 +55,8 @@ interface IdentityProviderOptions {
 export class IdentityProvider {
   readonly #options: IdentityProviderOptions;
   readonly #backoff = new Backoff(RETRY);
-  #discovered: { configuration: Promise<Configuration>; until: number } | undefined;
+  #known: { configuration: Configuration; until: number } | undefined;
+  #discovering: Promise<Configuration> | undefined;
   #retryAt = -Infinity;
 
   constructor(options: IdentityProviderOptions) {
@@ -101,13 +102,19 @@ export class IdentityProvider {
     }
   }
 
-  #configuration(): Promise<Configuration> {
+  async #configuration(): Promise<Configuration> {
     const now = this.#options.clock.monotonic();
-    if (this.#discovered !== undefined && now < this.#discovered.until) return this.#discovered.configuration;
-    if (now < this.#retryAt) return Promise.reject(away());
-    const configuration = this.#discover();
-    this.#discovered = { configuration, until: now + DISCOVERED_MS };
-    return configuration;
+    if (this.#known !== undefined && now < this.#known.until) return this.#known.configuration;
+    try {
+      if (now < this.#retryAt) throw away();
+      this.#discovering ??= this.#discover().finally(() => {
+        this.#discovering = undefined;
+      });
+      return await this.#discovering;
+    } catch (error) {
+      if (this.#known === undefined) throw error;
+      return this.#known.configuration;
+    }
   }
 
   async #discover(): Promise<Configuration> {
@@ -121,9 +128,9 @@ export class IdentityProvider {
         execute: [enableNonRepudiationChecks, ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : [])],
       });
       this.#backoff.reset();
+      this.#known = { configuration, until: clock.monotonic() + DISCOVERED_MS };
       return configuration;
     } catch (error) {
-      this.#discovered = undefined;
       this.#retryAt = clock.monotonic() + this.#backoff.failed();
       logger.warn({ issuer: config.issuer, reason: reasonOf(error) }, 'WHERRY_OIDC_ISSUER cannot be discovered');
       throw away();

@@ -17,6 +17,8 @@ import { oidcEndpoints } from './oidc-endpoints.ts';
 import { PENDING_SECONDS, PendingSignIns } from './pending-sign-ins.ts';
 import { MANAGER_LIMITS } from '../limits.ts';
 
+/** A DNS name of 255 octets, and a port. */
+const HOST_CHARACTERS = 261;
 const HOST = /^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
 
 interface OidcRoutesOptions {
@@ -34,6 +36,8 @@ export function oidcRoutes({ config, sessions, users, clock, logger }: OidcRoute
   const pending = new PendingSignIns(clock);
   const throttle = new SignInThrottle(clock, {
     maxFailures: MANAGER_LIMITS.providerFailures,
+    // Nothing is hashed, and each one that runs counts as failed.
+    maxAtOnce: MANAGER_LIMITS.providerFailures,
     what: 'Sign-in with OpenID Connect',
   });
 
@@ -46,21 +50,26 @@ export function oidcRoutes({ config, sessions, users, clock, logger }: OidcRoute
     },
     callback: async (call) => {
       const { request, connection } = call;
-      const begun = pending.take(readCookie(COOKIE, request, connection));
-      if (begun === undefined) throw doesNotFit();
+      const id = readCookie(COOKIE, request, connection);
+      const begun = pending.find(id);
+      // Only an answer for this sign-in ends it: any page can make the browser send another one.
+      if (begun === undefined || call.query.state !== begun.checks.expectedState) throw doesNotFit();
       const returned = new URL(begun.redirectUri);
       returned.search = new URL(request.url ?? '', begun.redirectUri).search;
-      const claims = await throttle.attempt('', call.clientAddress ?? '', async () =>
-        (await provider()).finish(returned, begun.checks),
-      );
+      const claims = await throttle.attempt('', call.clientAddress ?? '', async () => {
+        pending.take(id);
+        return (await provider()).finish(returned, begun.checks);
+      });
       if (claims === undefined) throw doesNotFit();
       call.concerns({ name: typeof claims.email === 'string' ? claims.email : claims.sub });
       const { user, action } = await users.admit(admitAccount(claims, config));
+      const actor = userActor(user);
+      if (action !== undefined) await call.hasDone([{ ...userObject(user), action }], actor);
       const cookie = await sessions.begin(user, call);
       return {
         ...redirect(begun.to, [cookie, setCookie(COOKIE, '', { seconds: 0, connection })]),
-        objects: [...(action === undefined ? [] : [{ ...userObject(user), action }]), userObject(user)],
-        actor: userActor(user),
+        objects: [userObject(user)],
+        actor,
       };
     },
   });
@@ -69,8 +78,14 @@ export function oidcRoutes({ config, sessions, users, clock, logger }: OidcRoute
 /** The library is loaded when somebody first signs in with it: most installations never do. */
 function loadOnce(options: ConstructorParameters<typeof IdentityProvider>[0]): () => Promise<IdentityProvider> {
   let loading: Promise<IdentityProvider> | undefined;
-  const load = async (): Promise<IdentityProvider> =>
-    new (await import('./identity-provider.ts')).IdentityProvider(options);
+  const load = async (): Promise<IdentityProvider> => {
+    try {
+      return new (await import('./identity-provider.ts')).IdentityProvider(options);
+    } catch (error) {
+      loading = undefined;
+      throw error;
+    }
+  };
   return () => (loading ??= load());
 }
 
@@ -81,6 +96,8 @@ function redirect(location: string, cookies: string[]) {
 /** As the browser reaches it; the provider knows it as well, so no other host can take this one's place. */
 function callbackUrl({ host, isPlain }: Connection): string {
   const base = `${isPlain ? 'http' : 'https'}://${host}`;
+  if (host.length > HOST_CHARACTERS)
+    throw invalid(`The Host header of the request is longer than ${HOST_CHARACTERS} characters.`);
   if (!HOST.test(host) || !URL.canParse(base)) throw invalid('The Host header of the request is not a host.');
   return new URL(oidcEndpoints.callback.path, base).href;
 }

@@ -103,6 +103,11 @@ describe('sign-in with OpenID Connect', () => {
       expect.stringMatching(/^__Host-wherry_oidc=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/),
     ]);
     expect((await browser.send('get', START, { headers: { Host: 'a@evil.example' } })).status).toBe(400);
+    const long = await browser.send('get', START, { headers: { Host: 'a'.repeat(262) } });
+    expect([long.status, (long.body as { error: string }).error]).toEqual([
+      400,
+      'The Host header of the request is longer than 261 characters.',
+    ]);
   });
 
   it('takes no session that the browser brings, and ends the one that it had (M3)', async () => {
@@ -132,6 +137,21 @@ describe('sign-in with OpenID Connect', () => {
     const refused = await signIn(new Browser(manager));
     expect([refused.status, refused.body]).toEqual([403, expect.objectContaining({ code: 'forbidden' })]);
     expect((await signInRecords()).at(-1)).toEqual(['session.sign-in', '(no credentials)', EMAIL, 'denied']);
+  });
+
+  it('records the user that it created also where no session can begin (M9)', async () => {
+    await begin();
+    const url = await atProvider(await start());
+    const write = manager.users.write.bind(manager.users);
+    jest
+      .spyOn(manager.users, 'write')
+      .mockImplementationOnce(write)
+      .mockRejectedValueOnce(new Error('the disk is full'));
+    expect((await callback(url)).status).toBe(500);
+    expect(await signInRecords()).toEqual([
+      ['user.create', EMAIL, EMAIL, 'ok'],
+      ['session.sign-in', '(no credentials)', EMAIL, 'failed'],
+    ]);
   });
 
   it('ends the sessions of a deleted user, who is a new user at the next sign-in', async () => {
@@ -194,10 +214,12 @@ describe('sign-in with OpenID Connect', () => {
   it('signs nobody in with a state of another sign-in, a callback of another browser or a second time', async () => {
     await begin();
     const victim = new Browser(manager);
-    await start(undefined, victim);
+    const victims = await start(undefined, victim);
     // A page that makes the victim's browser end the attacker's sign-in.
     const attackers = await atProvider(await start());
     expect([(await callback(attackers, victim)).status, await current(victim)]).toEqual([401, undefined]);
+    // That leaves the victim's own sign-in as it is.
+    expect((await callback(await atProvider(victims), victim)).status).toBe(302);
     expect((await callback(attackers, new Browser(manager))).status).toBe(401);
     expect((await callback(attackers)).status).toBe(302);
     const replayed = new Browser(manager);
@@ -274,12 +296,13 @@ describe('sign-in with OpenID Connect', () => {
       expect((await callback(url)).status).toBe(401);
     }
     const requests = provider.tokenRequests;
-    const throttled = await signIn();
-    expect([throttled.status, throttled.headers['retry-after'], provider.tokenRequests]).toEqual([
-      429,
-      '900',
-      requests,
-    ]);
+    await manager.clock.advance(890_000);
+    const url = await atProvider(await start());
+    const throttled = await callback(url);
+    expect([throttled.status, throttled.headers['retry-after'], provider.tokenRequests]).toEqual([429, '10', requests]);
+    // It is still pending.
+    await manager.clock.advance(10_000);
+    expect((await callback(url)).status).toBe(302);
   });
 
   it('is a 503 where the client secret is wrong, which names the setting', async () => {
@@ -324,6 +347,16 @@ describe('a provider that is away', () => {
     expect([(await start()).status, warned()]).toEqual([503, 1]);
     await manager.clock.advance(1000);
     expect([(await start()).status, warned()]).toEqual([503, 2]);
+  });
+
+  it('hinders no start after it was discovered, however long ago', async () => {
+    const gone = await TestProvider.start();
+    await begin(gone.config());
+    expect((await start()).status).toBe(302);
+    await gone.stop();
+    await manager.clock.advance(3_600_000);
+    expect([(await start()).status, (await start()).status]).toEqual([302, 302]);
+    expect(manager.logger.lines.map(({ message }) => message)).toContain('WHERRY_OIDC_ISSUER cannot be discovered');
   });
 });
 

@@ -19,6 +19,20 @@ describe('sign-ins that have begun', () => {
     ]);
   });
 
+  it('stay when they are found', async () => {
+    const clock = new FakeClock();
+    const pending = new PendingSignIns(clock);
+    const id = pending.add(begun('/a'), '192.0.2.1');
+    expect([pending.find(undefined), pending.find('guess'), pending.find(id)?.to, pending.find(id)?.to]).toEqual([
+      undefined,
+      undefined,
+      '/a',
+      '/a',
+    ]);
+    await clock.advance(600_000);
+    expect(pending.find(id)).toBeUndefined();
+  });
+
   it('end after ten minutes', async () => {
     const clock = new FakeClock();
     const pending = new PendingSignIns(clock);
@@ -39,10 +53,12 @@ describe('sign-ins that have begun', () => {
     expect([pending.take(first), pending.take(last)?.to, pending.take(other)?.to]).toEqual([undefined, '/', '/other']);
   });
 
-  it('are bounded in all: the oldest ends', () => {
+  it('are bounded in all: the oldest of the network that has the most ends', () => {
     const pending = new PendingSignIns(new FakeClock());
     const first = pending.add(begun('/first'), '192.0.2.2');
-    for (let at = 0; at < 10_000; at += 1) pending.add(begun('/'), `10.0.${at >> 8}.${at & 255}`);
-    expect([pending.count, pending.take(first)]).toEqual([10_000, undefined]);
+    const [oldest, next] = [pending.add(begun('/'), '192.0.2.3'), pending.add(begun('/next'), '192.0.2.3')];
+    for (let at = 0; at < 9998; at += 1) pending.add(begun('/'), `10.0.${at >> 8}.${at & 255}`);
+    expect([pending.count, pending.take(oldest), pending.find(next)?.to]).toEqual([10_000, undefined, '/next']);
+    expect(pending.take(first)?.to).toBe('/first');
   });
 });

@@ -5,7 +5,7 @@ import type { SignInChecks } from './identity-provider.ts';
 
 /** How long a person may take at the provider. */
 export const PENDING_SECONDS = 600;
-/** In all, and of one address; beyond it the oldest one is forgotten. */
+/** In all, and of one network; beyond it the oldest one of the network that has the most, or of this one, is forgotten. */
 const MAX_PENDING = { all: 10_000, ofNetwork: 200 };
 /** 256 random bits. */
 const ID_BYTES = 32;
@@ -44,14 +44,21 @@ export class PendingSignIns {
     const now = this.#clock.monotonic();
     const network = networkOf(address);
     for (const [id, { endsAt }] of this.#entries) {
-      if (endsAt > now && this.#entries.size < MAX_PENDING.all) break;
+      if (endsAt > now) break;
       this.take(id);
     }
     if ((this.#counts.get(network) ?? 0) >= MAX_PENDING.ofNetwork) this.#forgetOldest(network);
+    else if (this.#entries.size >= MAX_PENDING.all) this.#forgetOldest(this.#largest());
     const id = randomBytes(ID_BYTES).toString('base64url');
     this.#entries.set(id, { ...pending, network, endsAt: now + PENDING_SECONDS * 1000 });
     this.#counts.set(network, (this.#counts.get(network) ?? 0) + 1);
     return id;
+  }
+
+  /** The sign-in, which stays pending; undefined for an unknown id, one that was taken and one that is over. */
+  find(id: string | undefined): PendingSignIn | undefined {
+    const entry = id === undefined ? undefined : this.#entries.get(id);
+    return entry !== undefined && entry.endsAt > this.#clock.monotonic() ? entry : undefined;
   }
 
   /** The sign-in that is no longer pending; undefined for an unknown id, one that was taken and one that is over. */
@@ -63,6 +70,13 @@ export class PendingSignIns {
     if (left === 0) this.#counts.delete(entry.network);
     else this.#counts.set(entry.network, left);
     return entry.endsAt > this.#clock.monotonic() ? entry : undefined;
+  }
+
+  /** The network that has the most. */
+  #largest(): string {
+    let largest = { network: '', count: 0 };
+    for (const [network, count] of this.#counts) if (count > largest.count) largest = { network, count };
+    return largest.network;
   }
 
   #forgetOldest(network: string): void {

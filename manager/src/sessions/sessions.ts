@@ -54,8 +54,9 @@ export class Sessions {
     // With changes of passwords, which end the sessions that there are.
     return this.#options.lock.run('users', async () => {
       const current = this.#options.store.user(user.id);
-      if (current?.passwordHash !== user.passwordHash)
-        throw new DomainError('unauthorized', 'The password has just been changed: sign in again.');
+      if (current === undefined) throw new DomainError('unauthorized', 'The user has just been deleted.');
+      if (current.passwordHash !== user.passwordHash)
+        throw new DomainError('unauthorized', 'The password of the user has just been set or changed: sign in again.');
       return this.#begin(user, call);
     });
   }

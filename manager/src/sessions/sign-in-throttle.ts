@@ -4,12 +4,17 @@ import { ThrottledError } from '../http/throttled-error.ts';
 import { emailKey } from '../users/user-record.ts';
 import { MANAGER_LIMITS } from '../limits.ts';
 
-/** Failures that stop further attempts, and how an error names these. */
+/** Failures that stop further attempts, attempts of one address that may run, and how an error names these. */
 interface SignInLimit {
   maxFailures: number;
+  maxAtOnce: number;
   what: string;
 }
-const OF_ACCOUNT: SignInLimit = { maxFailures: MANAGER_LIMITS.signInFailures, what: 'Sign-in to this account' };
+const OF_ACCOUNT: SignInLimit = {
+  maxFailures: MANAGER_LIMITS.signInFailures,
+  maxAtOnce: MANAGER_LIMITS.signInsAtOnce,
+  what: 'Sign-in to this account',
+};
 /** How many pairs of account and address are remembered; beyond it the oldest one is forgotten. */
 const MAX_PAIRS = 50_000;
 
@@ -41,6 +46,9 @@ export class SignInThrottle {
    */
   async attempt<T>(email: string, address: string, attempt: () => Promise<T | undefined>): Promise<T | undefined> {
     const network = networkOf(address);
+    const pending = this.#pending.get(network) ?? 0;
+    if (pending >= this.#limit.maxAtOnce)
+      throw new ThrottledError('Too many sign-ins from this address are running; try again in a moment.', 1);
     const pair = `${network} ${emailKey(email)}`;
     const known = this.#failuresOf(pair);
     if (known !== undefined && known.count >= this.#limit.maxFailures) {
@@ -53,9 +61,6 @@ export class SignInThrottle {
         seconds,
       );
     }
-    const pending = this.#pending.get(network) ?? 0;
-    if (pending >= MANAGER_LIMITS.signInsAtOnce)
-      throw new ThrottledError('Too many sign-ins from this address are running; try again in a moment.', 1);
     // Only an attempt that runs takes a place: refused ones are too cheap to push out what is remembered.
     const failures = known ?? this.#remember(pair);
     failures.count += 1;
