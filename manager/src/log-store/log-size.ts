@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { transaction } from '@wherry/service/transaction.ts';
 import { fairShare } from '@wherry/service/fair-share.ts';
 
 /** From this part of the limit on, entries are removed, a few with each write, */
@@ -46,10 +47,11 @@ export class LogSize {
   enforce(entries: number): void {
     if (this.#used() <= this.#maxBytes * KEPT) this.#surplus = [];
     else if (this.#surplus.length === 0 && this.#used() > this.#maxBytes * BEGIN) this.#surplus = this.#sumUp(KEPT);
-    this.#step(entries);
+    transaction(this.#database, () => this.#step(entries));
     for (let round = 0; this.#used() > this.#maxBytes && round < MAX_ROUNDS; round += 1) {
       if (this.#surplus.length === 0) this.#surplus = this.#sumUp(KEPT ** (round + 1));
-      while (this.#surplus.length > 0 && this.#used() > this.#maxBytes) this.#step(MOST_AT_ONCE);
+      while (this.#surplus.length > 0 && this.#used() > this.#maxBytes)
+        transaction(this.#database, () => this.#step(MOST_AT_ONCE));
     }
     const pages = this.#pragma('page_count') - Math.floor(this.#maxBytes / this.#pragma('page_size'));
     if (pages > 0) this.#shrink(pages);
@@ -71,23 +73,28 @@ export class LogSize {
     return budgets.filter(({ bytes }) => bytes > share).map((budget) => ({ ...budget, bytes: budget.bytes - share }));
   }
 
-  /** Removes the oldest entries of what is to be removed. */
+  /** Removes the oldest entries of what is to be removed, of one function after the other. */
   #step(entries: number): void {
-    const budget = this.#surplus.at(-1);
-    if (budget === undefined) return;
-    const { name, refusal, bytes } = budget;
-    const removed = this.#database
-      .prepare(
-        `DELETE FROM logs WHERE id IN (
-          SELECT id FROM (
-            SELECT id, own, SUM(own) OVER (ORDER BY timestamp, sequence, id) AS bytes FROM (
-              SELECT id, timestamp, sequence, ${ROW_BYTES} AS own FROM logs INDEXED BY logs_of_function
-              WHERE function_name = ? AND ${IS_REFUSAL} = ? ORDER BY timestamp, sequence, id LIMIT ?)
-          ) WHERE bytes - own < ?) RETURNING ${ROW_BYTES} AS own`,
-      )
-      .all(name, refusal, entries, Math.min(bytes, STEP_BYTES));
-    budget.bytes -= removed.reduce((sum, { own }) => sum + Number(own), 0);
-    if (removed.length === 0 || budget.bytes <= 0) this.#surplus.pop();
+    for (let left = entries; left > 0;) {
+      const budget = this.#surplus.at(-1);
+      if (budget === undefined) return;
+      const removed = this.#remove(budget, left);
+      budget.bytes -= removed.bytes;
+      if (removed.entries === 0 || budget.bytes <= 0) this.#surplus.pop();
+      // Large entries: what they take is the bound.
+      left = removed.bytes >= STEP_BYTES ? 0 : left - removed.entries;
+    }
+  }
+
+  #remove({ name, refusal, bytes }: Budget, entries: number): { entries: number; bytes: number } {
+    const sql = `DELETE FROM logs WHERE id IN (
+      SELECT id FROM (
+        SELECT id, own, SUM(own) OVER (ORDER BY timestamp, sequence, id) AS bytes FROM (
+          SELECT id, timestamp, sequence, ${ROW_BYTES} AS own FROM logs INDEXED BY logs_of_function
+          WHERE function_name = ? AND ${IS_REFUSAL} = ? ORDER BY timestamp, sequence, id LIMIT ?)
+      ) WHERE bytes - own < ?) RETURNING ${ROW_BYTES} AS own`;
+    const removed = this.#database.prepare(sql).all(name, refusal, entries, Math.min(bytes, STEP_BYTES));
+    return { entries: removed.length, bytes: removed.reduce((sum, { own }) => sum + Number(own), 0) };
   }
 
   /** Gives the file's last pages back: after the limit was lowered, or one transaction went over it. */
