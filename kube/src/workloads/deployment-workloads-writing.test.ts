@@ -268,6 +268,22 @@ describe('createDeploymentWorkloads, writing', () => {
     await eventually(() => expect(bench.find(desired.name)?.instances.map(({ id }) => id)).toEqual([`${pod}.0`]));
   });
 
+  it('lets the instances go where the disruption budget cannot be deleted', async () => {
+    const desired = testWorkload({ replicas: 2 });
+    await bench.workloads.ensure(desired);
+    await readyPod(desired);
+    const { client } = bench.cluster;
+    const request = client.request.bind(client);
+    const requests = jest.spyOn(client, 'request');
+    // The Deployment's removal reaches the server, the budget's does not.
+    requests.mockImplementationOnce(request).mockRejectedValueOnce(new Error('the connection was lost'));
+    await expect(bench.workloads.remove(desired.name)).rejects.toThrow('the connection was lost');
+    requests.mockRestore();
+    await missing(paths(desired.name).deployment);
+    await bench.workloads.ensure(desired);
+    expect(bench.find(desired.name)).toMatchObject({ instances: [] });
+  });
+
   it('repairs only while it leads, and nothing after it rests', async () => {
     const clock = new FakeClock();
     bench.workloads = await bench.startWorkloads(clock);

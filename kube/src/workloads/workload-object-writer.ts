@@ -29,13 +29,19 @@ export class WorkloadObjectWriter {
     await Promise.all([owned.secret.apply(secret), owned.service.apply(service)]);
     await owned.deployment.apply(deployment);
     if (disruptionBudget !== undefined) await owned.disruptionBudget.apply(disruptionBudget);
-    else await this.#deleteBudget(desired.name);
+    else await this.removeBudget(desired.name);
   }
 
   /** The Service stays until the last pod has gone: draining instances are found by it. The Secret is the function's. */
-  async remove(name: string): Promise<void> {
+  async removeDeployment(name: string): Promise<void> {
     await this.#options.owned.deployment.delete(name);
-    await this.#deleteBudget(name);
+  }
+
+  /** One that belongs to no workload of Wherry is left alone. */
+  async removeBudget(name: string): Promise<void> {
+    const { disruptionBudget } = this.#options.owned;
+    if (disruptionBudget.get(name)?.metadata.labels?.[WORKLOAD_LABEL] !== undefined)
+      await disruptionBudget.delete(name);
   }
 
   /** No request goes to the API server. */
@@ -53,11 +59,5 @@ export class WorkloadObjectWriter {
   #objectsOf(desired: DesiredWorkload): WorkloadObjects {
     const { settings, tokenOf } = this.#options;
     return buildObjects({ desired, settings }, tokenOf(desired.functionUid));
-  }
-
-  async #deleteBudget(name: string): Promise<void> {
-    const { disruptionBudget } = this.#options.owned;
-    if (disruptionBudget.get(name)?.metadata.labels?.[WORKLOAD_LABEL] !== undefined)
-      await disruptionBudget.delete(name);
   }
 }

@@ -75,12 +75,13 @@ export class WorkloadWriter {
     await this.#inTurn(name, async () => {
       const functionName =
         caches.owned.deployment.get(name)?.metadata.labels?.[FUNCTION_LABEL] ?? desired?.functionName;
-      await this.#objects.remove(name);
+      await this.#objects.removeDeployment(name);
       view.letGo(name);
       view.unblock(name);
       view.changed(name, functionName);
+      this.#sweeper.sweepLater();
+      await this.#objects.removeBudget(name);
     });
-    this.#sweeper.sweepLater();
   }
 
   stop(): void {
