@@ -24,6 +24,7 @@ const SCHEMA = `
     PRIMARY KEY (resolution, function_name, period)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS metrics_by_period ON metrics (resolution, period);
+  CREATE INDEX IF NOT EXISTS metrics_with_sketch ON metrics (period) WHERE resolution = 'days' AND bins IS NOT NULL;
   CREATE TABLE IF NOT EXISTS senders (
     sender TEXT PRIMARY KEY,
     sequence INTEGER NOT NULL,
@@ -33,6 +34,14 @@ const SCHEMA = `
 const ALL = '';
 const COLUMNS = `NULLIF(function_name, '${ALL}') AS functionName, period, count, errors, sum_us AS sumUs,
   max_us AS maxUs, p50_us AS p50Us, p95_us AS p95Us, p99_us AS p99Us`;
+
+const KEY = '(resolution, function_name, period)';
+const OLD_METRICS = `DELETE FROM metrics WHERE ${KEY} IN (
+  SELECT resolution, function_name, period FROM metrics WHERE resolution = ? AND period < ? LIMIT ?)`;
+const OLD_SKETCHES = `UPDATE metrics SET bins = NULL WHERE ${KEY} IN (
+  SELECT resolution, function_name, period FROM metrics INDEXED BY metrics_with_sketch
+  WHERE resolution = 'days' AND bins IS NOT NULL AND period < ? LIMIT ?)`;
+const OLD_SENDERS = 'DELETE FROM senders WHERE sender IN (SELECT sender FROM senders WHERE stored_at < ? LIMIT ?)';
 
 /** Executions of a period that are added to what is stored. */
 interface Added extends Omit<ExecutionMetrics, 'minute' | 'bins'> {
@@ -106,22 +115,32 @@ export class MetricDatabase {
     return one !== undefined;
   }
 
-  trim({ periods, sketches, senders }: MetricTrim): void {
+  /**
+   * Removes some of what is old, and gives some free pages of the file back.
+   * @returns whether there may be more of either.
+   */
+  trim({ periods, sketches, senders, limit }: MetricTrim): boolean {
+    let left = limit;
+    const change = (sql: string, ...values: (string | number)[]): void => {
+      left -= Number(this.#database.prepare(sql).run(...values, left).changes);
+    };
     transaction(this.#database, () => {
-      for (const resolution of RESOLUTIONS)
-        this.#database
-          .prepare('DELETE FROM metrics WHERE resolution = ? AND period < ?')
-          .run(resolution, periods[resolution]);
-      this.#database
-        .prepare("UPDATE metrics SET bins = NULL WHERE resolution = 'days' AND period < ? AND bins IS NOT NULL")
-        .run(sketches);
-      this.#database.prepare('DELETE FROM senders WHERE stored_at < ?').run(senders);
+      for (const resolution of RESOLUTIONS) change(OLD_METRICS, resolution, periods[resolution]);
+      change(OLD_SKETCHES, sketches);
+      change(OLD_SENDERS, senders);
     });
-    this.#database.exec('PRAGMA incremental_vacuum');
+    const before = this.#freePages();
+    this.#database.exec(`PRAGMA incremental_vacuum(${limit})`);
+    const after = this.#freePages();
+    return left === 0 || (after > 0 && after < before);
   }
 
   close(): void {
     this.#database.close();
+  }
+
+  #freePages(): number {
+    return Number(this.#database.prepare('PRAGMA freelist_count').get()?.['freelist_count']);
   }
 
   #add(resolution: Resolution, { functionName, period, sketch, ...added }: Added): void {

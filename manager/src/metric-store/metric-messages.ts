@@ -14,6 +14,8 @@ export interface MetricTrim {
   sketches: number;
   /** Senders that were last heard before. */
   senders: number;
+  /** How many rows change at most, and how many free pages are given back, so that nothing waits long. */
+  limit: number;
 }
 
 /** The operations of the worker. */

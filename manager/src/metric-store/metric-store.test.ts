@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { eventually } from '@wherry/testing/eventually.ts';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import type { ExecutionMetrics } from '@wherry/core/ports/telemetry.ts';
@@ -124,6 +125,32 @@ describe('the metric store', () => {
     expect(await periods('minutes')).toEqual([]);
     store.retain(1);
     expect(await periods('days')).toEqual([today]);
+  });
+
+  it('removes all that is old where it is more than goes at a time', async () => {
+    const names = Array.from({ length: 900 }, (_, index) => `f${index}`);
+    const metrics = names.map((functionName) => executions([1], { functionName, minute: NOW - 40 * DAY }));
+    await store.record({ sender: ROUTER, sequence: 1, metrics });
+    expect(await read({ resolution: 'days', of: 'each' })).toHaveLength(900);
+    store.retain(10);
+    // Other operations run between the steps: after the first, days are left.
+    expect(await read({ resolution: 'days', of: 'each' })).not.toEqual([]);
+    await eventually(async () => expect(await read({ resolution: 'days', of: 'each' })).toEqual([]));
+    for (const resolution of ['minutes', 'hours'] as const) expect(await periods(resolution)).toEqual([]);
+  });
+
+  it('runs one query at a time: what else comes waits for no queue of them', async () => {
+    const ended: string[] = [];
+    const query = async (): Promise<void> => {
+      await read();
+      ended.push('query');
+    };
+    const [first, ...others] = [query(), query(), query(), query()];
+    await first;
+    await store.record({ sender: ROUTER, sequence: 1, metrics: [executions([1])] });
+    ended.push('record');
+    await Promise.all(others);
+    expect(ended.at(-1)).toBe('query');
   });
 
   it('leaves the percentiles of a day whose sketch is gone as they are, and counts what comes late', async () => {

@@ -2,9 +2,10 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { MetricsBatch } from '@wherry/core/ports/telemetry.ts';
 import { SETTINGS } from '@wherry/core/settings-definitions.ts';
+import { createSemaphore } from '@wherry/service/semaphore.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import type { DatabaseThread, ThreadDatabase } from '../sqlite-thread/database-thread.ts';
-import type { MetricOperation, MetricOpening } from './metric-messages.ts';
+import type { MetricOperation, MetricOpening, MetricTrim } from './metric-messages.ts';
 import { oldestPeriod, type MetricsQuery, type MetricStore, type StoredMetrics } from './metric-store.ts';
 
 /** The interface specification's. */
@@ -16,6 +17,9 @@ const DAYS_WITH_SKETCH = 3;
 const SENDER_DAYS = 30;
 const DAY_MS = 86_400_000;
 const TRIM_INTERVAL_MS = 3_600_000;
+/** Rows that go at a time. */
+const TRIM_AT_ONCE = 2000;
+const never = new AbortController().signal;
 
 interface MetricStoreOptions {
   /** Path of the database. */
@@ -58,6 +62,8 @@ class WorkerMetricStore implements MetricStore {
   readonly #database: ThreadDatabase<MetricOperation>;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  /** One query at a time: a change, whose audit record the same thread writes, waits for one at most. */
+  readonly #queries = createSemaphore(1);
   #days = Number(SETTINGS['metrics.retention-days'].default);
   #cancelTrim: (() => void) | undefined;
   #isClosed = false;
@@ -74,7 +80,12 @@ class WorkerMetricStore implements MetricStore {
   }
 
   async query(query: MetricsQuery): Promise<StoredMetrics[]> {
-    return (await this.#database.call({ operation: 'query', query })) as StoredMetrics[];
+    const release = await this.#queries.acquire(never);
+    try {
+      return (await this.#database.call({ operation: 'query', query })) as StoredMetrics[];
+    } finally {
+      release();
+    }
   }
 
   async knows(functionName: string): Promise<boolean> {
@@ -93,10 +104,19 @@ class WorkerMetricStore implements MetricStore {
     await this.#database.close();
   }
 
-  /** Never rejects. */
+  /** In steps, so that a change waits for one at most. Never rejects. */
   async #trim(): Promise<void> {
+    try {
+      while (!this.#isClosed && (await this.#database.call({ operation: 'trim', trim: this.#old() })) === true);
+    } catch (error) {
+      if (!this.#isClosed) this.#logger.warn({ err: error }, 'old metrics could not be removed');
+    }
+    this.#trimLater();
+  }
+
+  #old(): MetricTrim {
     const now = this.#clock.now();
-    const trim = {
+    return {
       periods: {
         minutes: oldestPeriod('minutes', now, MINUTES_KEPT),
         hours: oldestPeriod('hours', now, HOURS_KEPT),
@@ -104,13 +124,8 @@ class WorkerMetricStore implements MetricStore {
       },
       sketches: oldestPeriod('days', now, DAYS_WITH_SKETCH),
       senders: Math.trunc(now) - SENDER_DAYS * DAY_MS,
+      limit: TRIM_AT_ONCE,
     };
-    try {
-      await this.#database.call({ operation: 'trim', trim });
-    } catch (error) {
-      if (!this.#isClosed) this.#logger.warn({ err: error }, 'old metrics could not be removed');
-    }
-    this.#trimLater();
   }
 
   #trimLater(): void {

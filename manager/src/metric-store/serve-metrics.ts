@@ -13,8 +13,7 @@ function run(database: MetricDatabase, operation: MetricOperation): unknown {
     case 'knows':
       return database.knows(operation.functionName);
     case 'trim':
-      database.trim(operation.trim);
-      return null;
+      return database.trim(operation.trim);
   }
 }
 
