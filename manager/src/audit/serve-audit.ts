@@ -1,5 +1,5 @@
 import { openOrSetAside } from '../sqlite-thread/open-or-set-aside.ts';
-import type { ServedDatabase } from '../sqlite-thread/serve-databases.ts';
+import { served, type ServedDatabase } from '../sqlite-thread/serve-databases.ts';
 import { AuditDatabase } from './audit-database.ts';
 import type { AuditOperation, AuditOpening } from './audit-messages.ts';
 
@@ -18,5 +18,5 @@ function run(database: AuditDatabase, operation: AuditOperation): unknown {
 /** In its thread. */
 export function serveAudit({ file, aside }: AuditOpening): ServedDatabase<AuditOperation> {
   const { database, setAside } = openOrSetAside(file, () => new AuditDatabase(file), aside);
-  return { setAside, run: (operation) => run(database, operation), close: () => database.close() };
+  return served(database, run, setAside);
 }

@@ -133,9 +133,10 @@ export interface Call<E extends AnyEndpoint> {
   principalNow: () => Principal | undefined;
   /**
    * Refuses a caller who has lost the right to the endpoint meanwhile: call it once a streamed body has arrived.
+   * @returns the caller, as `principalNow`.
    * @throws DomainError `unauthorized`, `forbidden`.
    */
-  requireRight: () => void;
+  requireRight: () => Principal | undefined;
   requestId: string;
   clientAddress: string | null;
   connection: Connection;

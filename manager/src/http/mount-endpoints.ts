@@ -212,9 +212,7 @@ function crossOrigin(): DomainError {
 }
 
 type Known = RequestState &
-  Pick<Call<AnyEndpoint>, 'params' | 'onAnswered' | 'concerns' | 'hasDone' | 'principalNow'> & {
-    requireRight: () => Principal | undefined;
-  };
+  Pick<Call<AnyEndpoint>, 'params' | 'onAnswered' | 'concerns' | 'hasDone' | 'principalNow' | 'requireRight'>;
 
 async function gather(
   endpoint: AnyEndpoint,

@@ -82,8 +82,8 @@ export class KeyService {
 
   /**
    * Creates a key, with a random value where none is given.
-   * @throws DomainError `forbidden`, as `requireMayHold`; `conflict` when name or value is taken; `validation_failed` for an unknown group or a past
-   * expiry.
+   * @throws DomainError `forbidden`, as `requireMayHold`; `conflict` when name or value is taken; `validation_failed`
+   *   for an unknown group or a past expiry.
    */
   create(body: KeyCreate, principal: Principal | undefined): Promise<{ key: ApiKeyResource; value: string }> {
     return this.#options.lock.run('keys', async () => {
@@ -126,8 +126,8 @@ export class KeyService {
   /**
    * Gives the key a random value, and keeps the one that it had valid for a while.
    * @throws DomainError `not_found`; `forbidden`, as `requireMayHold`; `validation_failed` where the value lies in a
-   *   Kubernetes Secret; `conflict` while the value of the last rotation is still valid, unless nothing is to stay valid: a key has two values at the most,
-   *   and no caller loses the older one unnoticed.
+   *   Kubernetes Secret; `conflict` while the value of the last rotation is still valid, unless nothing is to stay
+   *   valid: a key has two values at the most, and no caller loses the older one unnoticed.
    */
   rotate(id: string, { overlapSeconds }: KeyRotate, principal: Principal | undefined): Promise<RotatedKey> {
     return this.#options.lock.run('keys', async () => {

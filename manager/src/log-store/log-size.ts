@@ -24,9 +24,9 @@ interface Budget {
 }
 
 /**
- * Keeps the log database within a size: when it is nearly full, the oldest entries of the functions with more than their share
- * are removed, so that one function's entries displace none of a function that has few (S8, M10). Freed pages are
- * reused, so the file does not grow beyond its limit by more than the transaction that filled it.
+ * Keeps the log database within a size: when it is nearly full, the oldest entries of the functions with more than
+ * their share are removed, so that one function's entries displace none of a function that has few (S8, M10). Freed
+ * pages are reused, so the file does not grow beyond its limit by more than the transaction that filled it.
  */
 export class LogSize {
   readonly #database: DatabaseSync;

@@ -1,6 +1,6 @@
 /** The thread of the log database alone: it may be busy for long. */
 import { openOrSetAside } from '../sqlite-thread/open-or-set-aside.ts';
-import { serveDatabases, type ServedDatabase } from '../sqlite-thread/serve-databases.ts';
+import { served, serveDatabases, type ServedDatabase } from '../sqlite-thread/serve-databases.ts';
 import { LogDatabase } from './log-database.ts';
 import type { TelemetryOperation, TelemetryOpening } from './telemetry-messages.ts';
 
@@ -34,7 +34,7 @@ function run(database: LogDatabase, operation: TelemetryOperation): unknown {
 function serveLogs({ file, ...bounds }: TelemetryOpening): ServedDatabase<TelemetryOperation> {
   // Lost logs must not keep functions from being served.
   const { database, setAside } = openOrSetAside(file, () => new LogDatabase(file, bounds));
-  return { setAside, run: (operation) => run(database, operation), close: () => database.close() };
+  return served(database, run, setAside);
 }
 
 serveDatabases({ logs: serveLogs });

@@ -2,7 +2,7 @@ import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { MetricsBatch } from '@wherry/core/ports/telemetry.ts';
 import { SETTINGS } from '@wherry/core/settings-definitions.ts';
-import { createSemaphore } from '@wherry/service/semaphore.ts';
+import { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import { StartError } from '@wherry/service/start-error.ts';
 import type { DatabaseThread, ThreadDatabase } from '../sqlite-thread/database-thread.ts';
 import type { MetricOperation, MetricOpening, MetricTrim } from './metric-messages.ts';
@@ -19,7 +19,6 @@ const DAY_MS = 86_400_000;
 const TRIM_INTERVAL_MS = 3_600_000;
 /** Rows that go at a time. */
 const TRIM_AT_ONCE = 2000;
-const never = new AbortController().signal;
 
 interface MetricStoreOptions {
   /** Path of the database. */
@@ -63,7 +62,7 @@ class WorkerMetricStore implements MetricStore {
   readonly #clock: Clock;
   readonly #logger: Logger;
   /** One query at a time: a change, whose audit record the same thread writes, waits for one at most. */
-  readonly #queries = createSemaphore(1);
+  readonly #queries = new KeyedLock();
   #days = Number(SETTINGS['metrics.retention-days'].default);
   #cancelTrim: (() => void) | undefined;
   #isClosed = false;
@@ -80,12 +79,8 @@ class WorkerMetricStore implements MetricStore {
   }
 
   async query(query: MetricsQuery): Promise<StoredMetrics[]> {
-    const release = await this.#queries.acquire(never);
-    try {
-      return (await this.#database.call({ operation: 'query', query })) as StoredMetrics[];
-    } finally {
-      release();
-    }
+    const found = await this.#queries.run('query', () => this.#database.call({ operation: 'query', query }));
+    return found as StoredMetrics[];
   }
 
   async knows(functionName: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { openOrSetAside } from '../sqlite-thread/open-or-set-aside.ts';
-import type { ServedDatabase } from '../sqlite-thread/serve-databases.ts';
+import { served, type ServedDatabase } from '../sqlite-thread/serve-databases.ts';
 import { MetricDatabase } from './metric-database.ts';
 import type { MetricOperation, MetricOpening } from './metric-messages.ts';
 
@@ -20,5 +20,5 @@ function run(database: MetricDatabase, operation: MetricOperation): unknown {
 /** In its thread. */
 export function serveMetrics({ file }: MetricOpening): ServedDatabase<MetricOperation> {
   const { database, setAside } = openOrSetAside(file, () => new MetricDatabase(file));
-  return { setAside, run: (operation) => run(database, operation), close: () => database.close() };
+  return served(database, run, setAside);
 }

@@ -2,7 +2,7 @@
 export const HOME = '/web/';
 
 const MAX_LENGTH = 2048;
-/** A path of this origin, with its query and fragment: the characters of RFC 3986, so neither `\` nor a control character. */
+/** A path, query and fragment of the characters of RFC 3986: neither `\` nor a control character. */
 const TARGET =
   /^(\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)(\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?(#[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?$/;
 /** In a decoded path: an authority, another escape, or what a browser takes as a slash or drops. */

@@ -1,5 +1,5 @@
 import { DomainError, invalid, notFound } from '@wherry/core/errors.ts';
-import { SIGN_IN_COOKIE as COOKIE } from '@wherry/core/session-cookie.ts';
+import { SIGN_IN_COOKIE as COOKIE } from '@wherry/core/management-cookies.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import type { Connection } from '../http/connection.ts';

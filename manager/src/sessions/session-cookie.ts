@@ -1,6 +1,6 @@
 import { parse, serialize } from 'cookie';
 import type { IncomingMessage } from 'node:http';
-import { SECURE_PREFIX } from '@wherry/core/session-cookie.ts';
+import { SECURE_PREFIX } from '@wherry/core/management-cookies.ts';
 import type { Connection } from '../http/connection.ts';
 
 /** The text of a Set-Cookie header (M3). @param seconds how long the browser keeps it; 0 removes it. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
-import { SESSION_COOKIE } from '@wherry/core/session-cookie.ts';
+import { SESSION_COOKIE } from '@wherry/core/management-cookies.ts';
 import type { KeyedLock } from '@wherry/service/keyed-lock.ts';
 import type { Connection } from '../http/connection.ts';
 import type { UserPrincipal } from '../http/principal.ts';

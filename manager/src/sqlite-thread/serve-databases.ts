@@ -21,6 +21,15 @@ export interface ServedDatabase<O> {
   close: () => void;
 }
 
+/** A database that is open, with what runs its operations. @param setAside where a damaged file went. */
+export function served<D extends { close: () => void }, O>(
+  database: D,
+  run: (database: D, operation: O) => unknown,
+  setAside?: string,
+): ServedDatabase<O> {
+  return { setAside, run: (operation) => run(database, operation), close: () => database.close() };
+}
+
 /** Opens a database of one kind. */
 type Opener = (data: never) => ServedDatabase<never>;
 

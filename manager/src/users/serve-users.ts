@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import type { ServedDatabase } from '../sqlite-thread/serve-databases.ts';
+import { served, type ServedDatabase } from '../sqlite-thread/serve-databases.ts';
 import { UserDatabase } from './user-database.ts';
 import type { UserOperation, UserOpening } from './user-messages.ts';
 
@@ -18,6 +18,5 @@ export function serveUsers({ file }: UserOpening): ServedDatabase<UserOperation>
   // Before SQLite creates it: its -wal and -shm take the same mode.
   closeSync(openSync(file, 'a', 0o600));
   // A damaged file is not set aside: an empty one would hand the service to whoever creates the first user.
-  const database = new UserDatabase(file);
-  return { setAside: undefined, run: (operation) => run(database, operation), close: () => database.close() };
+  return served(new UserDatabase(file), run);
 }

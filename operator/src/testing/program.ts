@@ -9,7 +9,7 @@ export class Program {
   readonly ended: Promise<number | null>;
   readonly #child: ChildProcess;
 
-  /** @param file of the program. @param environment all that it sees beside PATH, and where Node keeps what it has compiled. */
+  /** @param environment all that the program sees, beside PATH and where Node keeps what it has compiled. */
   constructor(file: string, environment: Record<string, string>) {
     this.#child = spawn(process.execPath, [file], {
       env: { PATH: '/usr/bin:/bin', NODE_OPTIONS: '--trace-warnings', ...compileCache, ...environment },

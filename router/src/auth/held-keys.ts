@@ -21,7 +21,8 @@ interface KeyHolder {
 export function keyLikeWords({ rawHeaders, path, query }: KeyHolder): ReadonlySet<string> | undefined {
   const words = new Set<string>();
   for (let index = 0; index < rawHeaders.length && words.size <= ROUTER_LIMITS.keyLikeWords; index += 2) {
-    const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]];
+    const name = rawHeaders[index] ?? '';
+    const value = rawHeaders[index + 1] ?? '';
     if (mayHoldKey(name)) addWords(words, name);
     addWords(words, value);
     for (const text of basicTexts(value)) addWords(words, text);

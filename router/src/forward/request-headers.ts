@@ -1,5 +1,5 @@
 import { CONTEXT_HEADER, TOKEN_HEADER } from '@wherry/core/feed/invocation.ts';
-import { isSessionCookie } from '@wherry/core/session-cookie.ts';
+import { isManagementCookie } from '@wherry/core/management-cookies.ts';
 import { holdsKey } from '../auth/carriers.ts';
 import { mayHoldKey } from '../auth/held-keys.ts';
 import { hopByHop } from './hop-by-hop.ts';
@@ -19,7 +19,7 @@ interface RequestHeadersInput {
 
 /**
  * The headers that a function gets: the caller's, in their order and spelling, duplicates too, without those that are
- * hop-by-hop (R4), that a caller could forge (R5) or that contain a key or the cookie of a session (R6); then the
+ * hop-by-hop (R4), that a caller could forge (R5) or that contain a key or a cookie of the management port (R6); then the
  * router's own.
  */
 export function requestHeaders(input: RequestHeadersInput): string[] {
@@ -29,7 +29,7 @@ export function requestHeaders(input: RequestHeadersInput): string[] {
   eachHeader(rawHeaders, (lower, value, name) => {
     if (endsHere(lower) || isRouters(lower, peer.trusted)) return;
     if (keys.length > 0 && mayHoldKey(name) && holdsKey(name, keys)) return;
-    const open = withoutSession(lower, value);
+    const open = withoutManagementCookies(lower, value);
     const kept = open && withoutHeldKeys(lower, open, keys);
     if (kept !== undefined) headers.push(name, kept);
   });
@@ -58,13 +58,13 @@ function withoutHeldKeys(lower: string, value: string, keys: readonly string[]):
 }
 
 /**
- * A header's value without the cookies of sessions on the management port; as it is where it has none.
+ * A header's value without the cookies of the management port; as it is where it has none.
  * @returns undefined when nothing is left.
  */
-function withoutSession(lower: string, value: string): string | undefined {
+function withoutManagementCookies(lower: string, value: string): string | undefined {
   if (lower !== 'cookie') return value;
   const cookies = value.split(';');
-  const kept = cookies.filter((cookie) => !isSessionCookie(cookie));
+  const kept = cookies.filter((cookie) => !isManagementCookie(cookie));
   if (kept.length === cookies.length) return value;
   return kept.length === 0 ? undefined : kept.join(';').trim();
 }

@@ -1,5 +1,5 @@
 import { OUTCOME_HEADER } from '@wherry/core/feed/invocation.ts';
-import { isSessionCookie } from '@wherry/core/session-cookie.ts';
+import { isManagementCookie } from '@wherry/core/management-cookies.ts';
 import { hopByHop } from './hop-by-hop.ts';
 import { eachHeader } from '../headers/raw-headers.ts';
 
@@ -15,8 +15,8 @@ interface ResponseHeaders {
 
 /**
  * Drops hop-by-hop headers (R4) and those that only the router may set: `X-Wherry-*`, `X-Request-Id`, and the CORS
- * headers where CORS is configured, the limits of a limited key. A function sets no cookie of a session (R6): its
- * callers would act as whoever chose it. A 204 has no length.
+ * headers where CORS is configured, the limits of a limited key. A function sets no cookie of the management port (R6):
+ * its callers would act as whoever chose it. A 204 has no length.
  * @param own what the router adds.
  */
 export function responseHeaders(
@@ -43,7 +43,7 @@ function isNoFunctions(
   value: string,
   replaced: { replacesCors: boolean; replacesLimits?: boolean },
 ): boolean {
-  if (lower === 'set-cookie') return isSessionCookie(value);
+  if (lower === 'set-cookie') return isManagementCookie(value);
   if (lower.startsWith('x-wherry-') || lower === 'x-request-id') return true;
   if (replaced.replacesLimits === true && lower.startsWith('ratelimit-')) return true;
   return replaced.replacesCors && lower.startsWith('access-control-');

@@ -13,7 +13,7 @@ const NAMES = new Set([SESSION_COOKIE, SIGN_IN_COOKIE].flatMap((name) => [name, 
  * Whether a `name=value` is a cookie of the management port. Browsers send a cookie to every port of its host, also to
  * the function port. They store `=name=value` as a value without a name, and send it as `name=value`.
  */
-export function isSessionCookie(cookie: string): boolean {
+export function isManagementCookie(cookie: string): boolean {
   const [name = ''] = cookie.replace(/^[\s=]+/, '').split('=', 1);
   return NAMES.has(name.trim());
 }
