@@ -84,16 +84,17 @@ describe('R6, S1: the function port and the management port', () => {
     service.process.kill('SIGTERM');
     await eventually(() => expect(stillRunning([front])).toEqual([]));
     let tries = 0;
+    let isRefused = false;
     for (; stillRunning(instance).length > 0; tries += 1) {
       const found = await open();
       if (stillRunning(instance).length > 0) expect(found).toEqual([]);
-      if (tries > 0) continue;
+      if (isRefused) continue;
+      // The management API may stop a moment later than the router.
       const answers = await Promise.all(ports.map((port) => send(`http://127.0.0.1:${port}/run/hello`)));
-      expect(answers[0]?.status).toBe(503);
-      // The management API, which has no such path, may stop a moment later than the router.
-      expect([404, 503]).toContain(answers[1]?.status);
+      isRefused = answers.every(({ status }) => status === 503);
+      if (!isRefused) expect(answers.map(({ status }) => status)).toEqual([503, 404]);
     }
-    expect(tries).toBeGreaterThan(0);
+    expect([tries > 0, isRefused]).toEqual([true, true]);
     expect(await service.exited).toBe(0);
     expect(await open()).toHaveLength(2 * LOOPBACKS.length);
   });

@@ -1,12 +1,16 @@
 import { RESUME_MS, RotationKills, type KillPoint } from './testing/rotation-kills.ts';
 
 const RECORDS = 150;
-/** What is on the disk before a write is what the write before it left: so each state of a rotation meets one kill. */
+/** Each write of the key file, and the first, some and a late write of the database. */
 const POINTS: KillPoint[] = [
+  { at: 'begin', moment: 'before' },
   { at: 'begin', moment: 'after' },
+  { at: 'activate', moment: 'before' },
   { at: 'activate', moment: 'after' },
+  { at: 1, moment: 'before' },
   { at: 40, moment: 'after' },
   { at: 'conclude', moment: 'before' },
+  { at: 'conclude', moment: 'after' },
 ];
 
 describe('E5: kill -9 of the service during a rotation, with reads and writes', () => {
