@@ -49,11 +49,14 @@ describe('the stream of log entries', () => {
           return data === undefined ? [] : [{ id: id!, entry: JSON.parse(data) as LogEntryView }];
         });
     const messages = (): string[] => events().map(({ entry }) => entry.message);
-    const receives = (count: number): Promise<void> =>
-      eventually(async () => {
+    const receives = (count: number): Promise<void> => {
+      // Waiting for no event waits for nothing, and what follows would read events that have not come.
+      expect(count).toBeGreaterThan(0);
+      return eventually(async () => {
         await manager.clock.advance(100);
         expect(messages().length).toBeGreaterThanOrEqual(count);
       });
+    };
     return { status: answer.statusCode ?? 0, text: () => text, events, messages, receives, answer };
   };
 
@@ -90,18 +93,24 @@ describe('the stream of log entries', () => {
 
   it('goes on after the Last-Event-ID, without loss and repeat, however much has come since', async () => {
     manager.telemetry.retain({ maxPerFunction: 100_000, retentionSeconds: 0, intervalSeconds: 300 });
-    write(...Array.from({ length: 12_000 }, (_, index) => ({ message: String(index), timestamp: index })));
+    const written: string[] = [];
     const seen: string[] = [];
     let last = '0';
-    // A listener that loses its connection now and then.
-    for (const enough of [1, 700, 5000, 12_000]) {
+    // A listener that loses its connection somewhere in each portion, and once in a portion of one entry.
+    for (const portion of [1, 700, 4300, 7000]) {
+      const messages = Array.from({ length: portion }, (_, index) => String(written.length + index));
+      write(...messages.map((message) => ({ message, timestamp: Number(message) })));
+      written.push(...messages);
       const listener = await listen('', { 'Last-Event-ID': last });
-      await listener.receives(enough - seen.length);
+      await listener.receives(1);
       listener.answer.destroy();
       seen.push(...listener.messages());
       last = listener.events().at(-1)!.id;
     }
-    expect(seen).toEqual(Array.from({ length: 12_000 }, (_, index) => String(index)));
+    write({ message: 'end', timestamp: written.length });
+    const listener = await listen('', { 'Last-Event-ID': last });
+    await listener.receives(written.length + 1 - seen.length);
+    expect([...seen, ...listener.messages()]).toEqual([...written, 'end']);
   }, 60_000);
 
   it('of a rare entry behind many others has it, though one look reads only a part of them', async () => {
