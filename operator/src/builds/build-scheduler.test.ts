@@ -126,6 +126,37 @@ describe('the build scheduler', () => {
     expect(scheduler.revisions()).toHaveLength(1);
   });
 
+  it('a build goes on, and is not repeated, while sources change that it does not depend on', async () => {
+    builder.hang();
+    const orders = await Promise.all(['1', '2', '3'].map((text) => order('a/main.ts', { a: A, z: { 'x.ts': text } })));
+    for (const one of orders) {
+      expect(scheduler.request(one).state).toBe('building');
+      await clock.advance(0);
+    }
+    builder.release();
+    await clock.advance(0);
+    expect(finished).toEqual(['a/main.ts']);
+    expect(scheduler.request(orders[2]!).state).toBe('built');
+    expect(builder.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['another source that it reads', { b: { 'b.ts': '1' } }, { b: { 'b.ts': '2' } }],
+    ['another source whose lack fails it', {}, { b: { 'b.ts': '1' } }],
+  ])('is repeated when there was a change of %s meanwhile', async (_what, before, after) => {
+    builder.hang();
+    const a = { 'main.ts': "import { b } from '../b/b.ts';" };
+    scheduler.request(await order('a/main.ts', { a, ...before }));
+    await clock.advance(0);
+    const newest = await order('a/main.ts', { a, ...after });
+    scheduler.request(newest);
+    builder.release();
+    await clock.advance(0);
+    expect(finished).toEqual(['a/main.ts']);
+    expect(scheduler.request(newest).state).toBe('built');
+    expect(builder.requests).toHaveLength(2);
+  });
+
   it('B1: runs at most four builds at once', async () => {
     builder.hang();
     const files = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`f${i}.ts`, '1']));

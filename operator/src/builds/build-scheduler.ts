@@ -17,6 +17,8 @@ const CONCURRENCY = 4;
 /** A build that could not run, or could not get its packages from a registry. */
 const RETRY = { firstMs: 500, lastMs: 30_000 };
 
+const AT_ONCE_MS = 0;
+
 /** After each attempt all other builds agree, so two attempts are almost always enough. */
 const AGREEMENTS = 3;
 
@@ -49,16 +51,23 @@ interface Known {
   restsOn: Digest;
 }
 
+interface Order {
+  target: BuildTarget;
+  digest: Digest;
+}
+
 interface Entry {
   /** What is to be built; the known result may be a failure that is retried. */
-  wanted?: { target: BuildTarget; digest: Digest };
-  running?: AbortController;
+  wanted?: Order;
+  /** The build that is under way, for `wanted` or for an order before it. */
+  running?: Order & { abort: AbortController };
   known?: Known;
 }
 
 /**
  * Builds handlers, outside of any reconcile: one build per handler at a time, and the newest order wins. Functions with
- * one handler share its builds, and a build whose result is known is not done again.
+ * one handler share its builds, and a build whose result is known is not done again. A build goes on while sources
+ * change that it does not depend on, so that those who work on one source do not delay the builds of another.
  */
 export class BuildScheduler {
   readonly #options: BuildSchedulerOptions;
@@ -91,15 +100,19 @@ export class BuildScheduler {
     const { digest } = target.activeTrees;
     const entry = this.#entries.get(handler) ?? {};
     this.#entries.set(handler, entry);
-    const known = lookUp(entry, target, digest);
+    const known = lookUp(entry.known, { target, digest });
     const building = { state: 'building', first: entry.known === undefined } as const;
     if (entry.wanted?.digest === digest) return known ?? building;
-    // The running build belongs to an older order.
-    entry.running?.abort();
-    if (known === undefined) entry.wanted = { target, digest };
-    else delete entry.wanted;
-    if (known === undefined) this.#queue.add(handler);
-    return known ?? building;
+    if (known !== undefined) {
+      entry.running?.abort.abort();
+      delete entry.wanted;
+      return known;
+    }
+    entry.wanted = { target, digest };
+    if (entry.running !== undefined && sameSource(entry.running.target, target)) return building;
+    entry.running?.abort.abort();
+    this.#queue.add(handler);
+    return building;
   }
 
   /** Whether the handler's last result may change when this source does. */
@@ -112,7 +125,7 @@ export class BuildScheduler {
   forget(handler: string): void {
     const entry = this.#entries.get(handler);
     this.#entries.delete(handler);
-    entry?.running?.abort();
+    entry?.running?.abort.abort();
     this.#retries.forget(handler);
   }
 
@@ -125,7 +138,7 @@ export class BuildScheduler {
 
   async stop(): Promise<void> {
     const ended = this.#queue.stop();
-    for (const { running } of this.#entries.values()) running?.abort();
+    for (const { running } of this.#entries.values()) running?.abort.abort();
     await ended;
   }
 
@@ -139,16 +152,19 @@ export class BuildScheduler {
     if (entry?.wanted === undefined) return undefined;
     const { target, digest } = entry.wanted;
     const abort = new AbortController();
-    entry.running = abort;
+    entry.running = { target, digest, abort };
     try {
       const result = await this.#build(target, abort.signal);
-      entry.known = {
+      abort.signal.throwIfAborted();
+      const known: Known = {
         trees: digest,
         state: stateOf(result),
         inputs: result.inputs,
         restsOn: restsOn(target, result.inputs),
       };
-      delete entry.running;
+      // A source that it depends on has changed meanwhile.
+      if (lookUp(known, entry.wanted) === undefined) return AT_ONCE_MS;
+      entry.known = known;
       const again = !result.ok && result.retry === true;
       if (!again) delete entry.wanted;
       if (!again) this.#retries.forget(handler);
@@ -156,12 +172,13 @@ export class BuildScheduler {
       this.#listeners.notify(handler);
       return again ? this.#retries.failed(handler) : undefined;
     } catch (error) {
-      delete entry.running;
       // Whoever aborted it has already decided what comes next.
       if (abort.signal.aborted) return undefined;
       const retryInMs = this.#retries.failed(handler);
       this.#options.logger.warn({ err: error, handler, retryInMs }, 'a build could not run');
       return retryInMs;
+    } finally {
+      delete entry.running;
     }
   }
 
@@ -203,13 +220,19 @@ export class BuildScheduler {
 /**
  * The known result, if it is valid for this order too. A failure depends on all trees, because the fix may be anywhere.
  */
-function lookUp({ known }: Entry, target: BuildTarget, digest: Digest): BuildState | undefined {
+function lookUp(known: Known | undefined, { target, digest }: Order): BuildState | undefined {
   if (known === undefined) return undefined;
   const same =
     known.trees === digest || (known.state.state === 'built' && known.restsOn === restsOn(target, known.inputs));
   if (!same) return undefined;
   known.trees = digest;
   return known.state;
+}
+
+/** Whether the handler's own source is the same in both. */
+function sameSource(one: BuildTarget, other: BuildTarget): boolean {
+  const { source } = parseHandler(one.handler);
+  return one.activeTrees.trees.get(source)?.digest === other.activeTrees.trees.get(source)?.digest;
 }
 
 function stateOf(result: BuildResult): Known['state'] {
