@@ -1,11 +1,12 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import type { SQLInputValue } from 'node:sqlite';
 import type { LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { LedgerTables } from '../key-ledger/ledger-tables.ts';
 import { transaction } from '@wherry/service/transaction.ts';
 import { followLogs, newestId, queryLogs } from './log-queries.ts';
 import { prepareSchema, removeEmptySpans } from './log-schema.ts';
 import { LogSize } from './log-size.ts';
+import { LogWriter } from './log-writer.ts';
 import type { FollowedLogs, FollowQuery, LogQuery, StoredLogEntry } from './telemetry-store.ts';
 
 /**
@@ -33,7 +34,7 @@ export interface LogBounds {
 export class LogDatabase {
   readonly ledger: LedgerTables;
   readonly #database: DatabaseSync;
-  readonly #insert: StatementSync;
+  readonly #writer: LogWriter;
   /** Entries inserted since a function was last trimmed. */
   readonly #untrimmed = new Map<string, number>();
   readonly #size: LogSize;
@@ -56,9 +57,7 @@ export class LogDatabase {
       this.#database.close();
       throw error;
     }
-    this.#insert = this.#database.prepare(
-      'INSERT INTO logs (function_name, request_id, level, message, args, sequence, timestamp) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    );
+    this.#writer = new LogWriter(this.#database);
     this.#size = new LogSize(this.#database, maxBytes);
     this.#maxPerFunction = maxPerFunction;
   }
@@ -71,11 +70,9 @@ export class LogDatabase {
     // Twice as many as come: so it is rarely full, and what else waits for the thread comes in between.
     this.#size.enforce(2 * entries.length);
     transaction(this.#database, () => {
-      for (const entry of entries) {
-        const { functionName, requestId, level, message, args, sequence, timestamp } = entry;
-        this.#insert.run(functionName, requestId, level, message, args, sequence, timestamp);
+      this.#writer.insert(entries);
+      for (const { functionName } of entries)
         this.#untrimmed.set(functionName, (this.#untrimmed.get(functionName) ?? 0) + 1);
-      }
       for (const [name, count] of this.#untrimmed) {
         if (count >= this.#maxPerFunction) this.#trimFunction(name);
       }

@@ -2,22 +2,16 @@ import { DatabaseSync } from 'node:sqlite';
 import { logEntry } from '@wherry/testing/log-entry.ts';
 import { queryLogs } from './log-queries.ts';
 import { idsBetween, prepareSchema, removeEmptySpans } from './log-schema.ts';
+import { LogWriter } from './log-writer.ts';
 import type { LogQuery } from './telemetry-store.ts';
 
 const COUNT = 4000;
 
 describe('a search of log entries by words and time', () => {
   let database: DatabaseSync;
+  let writer: LogWriter;
   const insert = (timestamps: number[]): void => {
-    const statement = database.prepare(
-      'INSERT INTO logs (function_name, request_id, level, message, args, sequence, timestamp) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    );
-    database.exec('BEGIN');
-    for (const timestamp of timestamps) {
-      const { functionName, requestId, level, args, sequence } = logEntry();
-      statement.run(functionName, requestId, level, 'common', args, sequence, timestamp);
-    }
-    database.exec('COMMIT');
+    writer.insert(timestamps.map((timestamp) => ({ ...logEntry(), message: 'common', timestamp })));
   };
   const found = (query: Partial<LogQuery>): number[] =>
     queryLogs(database, { words: ['common'], limit: COUNT, ...query }).map(({ timestamp }) => timestamp);
@@ -25,6 +19,7 @@ describe('a search of log entries by words and time', () => {
   beforeEach(() => {
     database = new DatabaseSync(':memory:');
     prepareSchema(database);
+    writer = new LogWriter(database);
     insert(Array.from({ length: COUNT }, (_, index) => index));
   });
   afterEach(() => database.close());
@@ -58,8 +53,23 @@ describe('a search of log entries by words and time', () => {
   });
 
   it('knows the times of entries of before there were spans', () => {
-    database.exec('DROP TRIGGER logs_spanned; DROP TABLE log_spans;');
+    database.exec('DROP TABLE log_spans');
     prepareSchema(database);
     expect(found({ since: 1500, until: 1502 })).toEqual([1501, 1500]);
+  });
+
+  it('takes over from the triggers of an earlier version', () => {
+    for (const name of ['logs_inserted', 'logs_spanned'])
+      database.exec(`CREATE TRIGGER ${name} AFTER INSERT ON logs BEGIN SELECT RAISE(ABORT, '${name} is there'); END`);
+    prepareSchema(database);
+    insert([COUNT]);
+    expect(found({ since: COUNT })).toEqual([COUNT]);
+  });
+
+  it('writes the words of a batch as one segment of the index, which nothing has to merge', () => {
+    const segments = (): number => database.prepare('SELECT DISTINCT segid FROM log_words_idx').all().length;
+    expect(segments()).toBe(1);
+    insert([1, 2, 3]);
+    expect(segments()).toBe(2);
   });
 });

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { transaction } from '@wherry/service/transaction.ts';
 
 /**
  * The indexes hold what filters look at beside their order, so that a page reads no row that is not in it. The index of
@@ -27,36 +28,39 @@ const SCHEMA = `
  * where its times are: ids grow with time, but not strictly.
  */
 const SPAN_IDS = 1024;
-const GROW_SPAN = `
-  INSERT INTO log_spans (block, oldest, newest) VALUES (new.id / ${SPAN_IDS}, new.timestamp, new.timestamp)
-  ON CONFLICT (block) DO UPDATE SET oldest = MIN(oldest, excluded.oldest), newest = MAX(newest, excluded.newest);
-`;
-const SPANS = `
-  CREATE TABLE log_spans (block INTEGER PRIMARY KEY, oldest REAL NOT NULL, newest REAL NOT NULL) STRICT;
-  INSERT INTO log_spans SELECT id / ${SPAN_IDS}, MIN(timestamp), MAX(timestamp) FROM logs GROUP BY 1;
-  CREATE TRIGGER logs_spanned AFTER INSERT ON logs BEGIN ${GROW_SPAN} END;
-`;
+/** Adds the times of the entries with greater ids than one. */
+export const SPAN_AFTER = `
+  INSERT INTO log_spans (block, oldest, newest)
+  SELECT id / ${SPAN_IDS}, MIN(timestamp), MAX(timestamp) FROM logs WHERE id > ? GROUP BY 1
+  ON CONFLICT (block) DO UPDATE SET oldest = MIN(oldest, excluded.oldest), newest = MAX(newest, excluded.newest)`;
+const SPANS = 'CREATE TABLE log_spans (block INTEGER PRIMARY KEY, oldest REAL NOT NULL, newest REAL NOT NULL) STRICT;';
 /** JSON's escapes of characters that end a word; the backslash's own first. */
 const SEARCHED_ARGS = String.raw`
-  replace(replace(replace(replace(COALESCE(new.args, ''), '\\', ' '), '\n', ' '), '\t', ' '), '\r', ' ')`;
-const META = "'f' || replace(new.function_name, '-', 'ø') || ' l' || replace(new.level, '_', '')";
-const INDEX_NEW = `INSERT INTO log_words (rowid, meta, message, args) VALUES (new.id, ${META}, new.message, ${SEARCHED_ARGS});`;
+  replace(replace(replace(replace(COALESCE(args, ''), '\\', ' '), '\n', ' '), '\t', ' '), '\r', ' ')`;
+const META = "'f' || replace(function_name, '-', 'ø') || ' l' || replace(level, '_', '')";
+/** Adds the words of the entries with greater ids than one. */
+export const INDEX_AFTER = `
+  INSERT INTO log_words (rowid, meta, message, args)
+  SELECT id, ${META}, message, ${SEARCHED_ARGS} FROM logs WHERE id > ?`;
 const WORDS = `
   CREATE VIRTUAL TABLE log_words USING fts5 (
     meta, message, args, content = '', contentless_delete = 1, tokenize = 'unicode61'
   );
-  CREATE TRIGGER logs_inserted AFTER INSERT ON logs BEGIN ${INDEX_NEW} END;
   CREATE TRIGGER logs_deleted AFTER DELETE ON logs BEGIN DELETE FROM log_words WHERE rowid = old.id; END;
-  ${INDEX_NEW.replace(/ VALUES \((.*)\);$/s, ' SELECT $1 FROM logs AS new;')}
 `;
+/** What `LogWriter` does instead. */
+const FORMER_TRIGGERS = 'DROP TRIGGER IF EXISTS logs_spanned; DROP TRIGGER IF EXISTS logs_inserted;';
 
 /** Creates what is missing, also for the entries that there are. */
 export function prepareSchema(database: DatabaseSync): void {
-  database.exec(SCHEMA);
-  const added = { log_words: WORDS, log_spans: SPANS };
-  for (const [table, statements] of Object.entries(added)) {
-    const isThere = database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined;
-    if (!isThere) database.exec(`BEGIN; ${statements} COMMIT;`);
+  database.exec(SCHEMA + FORMER_TRIGGERS);
+  const added = { log_words: [WORDS, INDEX_AFTER], log_spans: [SPANS, SPAN_AFTER] } as const;
+  for (const [table, [create, fill]] of Object.entries(added)) {
+    if (database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined) continue;
+    transaction(database, () => {
+      database.exec(create);
+      database.prepare(fill).run(0);
+    });
   }
 }
 
