@@ -1,3 +1,4 @@
+import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { holdPort, type HeldPort } from '@wherry/service/hold-port.ts';
@@ -8,6 +9,7 @@ import { refuseCalls } from './refuse-while-stopping.ts';
 import type { RouterProcess } from './router-process.ts';
 import { startRouter } from './start-router.ts';
 import { urlOf, welcome } from './welcome.ts';
+import type { Spares } from './workloads/spares.ts';
 import { findUidRange } from './workloads/uid-pool.ts';
 
 interface EmbeddedOptions {
@@ -72,6 +74,8 @@ async function compose(
   const address = managerSocket ?? { host: config.managementHost, port: config.managementPort };
   const listener = await listenManager(address, { ...config, clock });
   parts.defer(() => listener.close());
+  const cache = `${paths.root}/cache`;
+  const spares = startSpares({ run: paths.run, cache, clock, logger }, parts);
   const { openStores } = await import('./open-stores.ts');
   const measuring = import('@wherry/service/metrics.ts').then(({ createProgramMetrics }) => createProgramMetrics());
   const [stores, { metrics, registry }, { startOperator }] = await Promise.all([
@@ -88,18 +92,18 @@ async function compose(
     measuring,
     import('./start-operator.ts'),
   ]);
-  await router.listening;
   const functionUrl = config.publicUrl ?? urlOf(config.functionHost, functions.port);
   const shared = { ...stores, functionUrl, clock, logger, metrics };
-  const operator = await startOperator(
-    { ...shared, npm: config.npm, run: paths.run, cache: `${paths.root}/cache` },
-    parts,
-  );
+  const operator = await startOperator({ ...shared, npm: config.npm, spares, cache }, parts);
+  await router.listening;
   router.serve((channel) => operator.attachRouter(channel));
   let ready = false;
   const readyz = (): string | undefined => (ready ? undefined : STARTING);
   const { startOps } = await import('./start-ops.ts');
   const opsUrl = startOps({ port: config.opsPort, registry, routerSocket: opsSocket, readyz, clock, logger }, parts);
+  // While the manager's code is loaded nothing else runs in this process, and functions are called before they are
+  // managed.
+  await operator.firstInstance();
   const { startEmbeddedManager: startManager } = await import('./start-embedded-manager.ts');
   const management = await startManager({ ...shared, config, listener }, parts);
   ready = true;
@@ -112,6 +116,35 @@ async function compose(
       ...management,
     }),
   );
+}
+
+interface SparesOptions {
+  run: string;
+  /** Folder for what can be created again: the runtime's bundle. */
+  cache: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** A runtime takes as long to start as all that comes before its function is assigned: so both begin at once. */
+function startSpares({ run, cache, clock, logger }: SparesOptions, parts: AsyncDisposableStack): Promise<Spares> {
+  const opening = (async () => {
+    const [{ bundleRuntime }, { openSpares }] = await Promise.all([
+      import('./workloads/bundle-runtime.ts'),
+      import('./workloads/open-spares.ts'),
+    ]);
+    const runtimeBundle = await bundleRuntime({ outputDirectory: cache });
+    return openSpares({ runtimeBundle, directory: run, clock, logger });
+  })();
+  // It may fail before the operator waits for it.
+  opening.catch(() => undefined);
+  parts.defer(() =>
+    opening.then(
+      (spares) => spares.stop(),
+      () => undefined,
+    ),
+  );
+  return opening;
 }
 
 async function holdFunctionPort(config: EmbeddedConfig, parts: AsyncDisposableStack): Promise<HeldPort> {

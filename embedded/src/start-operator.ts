@@ -11,14 +11,15 @@ import type { Metrics } from '@wherry/core/ports/metrics.ts';
 import { NO_REFERENCED_SECRETS } from '@wherry/core/ports/referenced-secrets.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { MetricsSink, TelemetrySink } from '@wherry/core/ports/telemetry.ts';
+import type { Workloads } from '@wherry/core/ports/workloads.ts';
 import { buildOperator, type Operator } from '@wherry/operator/build-operator.ts';
 import { createCaches } from '@wherry/operator/informers/caches.ts';
 import { createLogIntake } from '@wherry/operator/feed/log-intake.ts';
 import { CachedRuntimeFeed } from '@wherry/operator/feed/runtime-feed.ts';
 import type { EmbeddedConfig } from './config.ts';
 import { buildIdentities } from './workloads/build-identity.ts';
-import { bundleRuntime } from './workloads/bundle-runtime.ts';
 import { createProcessWorkloads } from './workloads/process-workloads.ts';
+import type { Spares } from './workloads/spares.ts';
 
 interface StartOperatorOptions {
   store: ResourceStore;
@@ -29,18 +30,28 @@ interface StartOperatorOptions {
   keyLedger: KeyLedger;
   executions: MetricsSink;
   functionUrl: string;
-  /** The run directory, for the instances' sockets. */
-  run: string;
+  /** Where the functions' processes come from; the operator's workloads stop them. */
+  spares: Promise<Spares>;
   npm: EmbeddedConfig['npm'];
-  /** Folder for what can be created or fetched again: the runtime's bundle, packages. */
+  /** Folder for what can be fetched again: packages. */
   cache: string;
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
 }
 
+interface StartedOperator extends Pick<Operator, 'attachRouter'> {
+  /** Resolves when routers know an instance of the functions that there are; not after `FIRST_INSTANCE_MS`. */
+  firstInstance(): Promise<void>;
+}
+
+const FIRST_INSTANCE_MS = 300;
+
 /** Builds and starts the operator with what runs and builds functions on this machine. */
-export async function startOperator(options: StartOperatorOptions, parts: AsyncDisposableStack): Promise<Operator> {
+export async function startOperator(
+  options: StartOperatorOptions,
+  parts: AsyncDisposableStack,
+): Promise<StartedOperator> {
   const { content, clock, logger, metrics } = options;
   const caches = createCaches(options);
   const logs = createLogIntake(options);
@@ -54,15 +65,7 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
     invocationKey,
     logs,
   });
-  const runtimeBundle = await bundleRuntime({ outputDirectory: options.cache });
-  const workloads = createProcessWorkloads({
-    runtimeBundle,
-    directory: options.run,
-    runtimeFeed,
-    clock,
-    logger,
-    metrics,
-  });
+  const workloads = createProcessWorkloads({ ...options, spares: await options.spares, runtimeFeed });
   parts.defer(() => workloads.stop());
   const { build, install } = buildIdentities(logger);
   const packages = packageRegistry(options, await readRegistryOptions(options.npm), install);
@@ -90,7 +93,26 @@ export async function startOperator(options: StartOperatorOptions, parts: AsyncD
   parts.defer(() => operator.stop());
   await operator.start();
   await operator.lead();
-  return operator;
+  return {
+    attachRouter: (channel) => operator.attachRouter(channel),
+    async firstInstance() {
+      await operator.idle();
+      await Promise.race([untilReady(workloads), clock.sleep(FIRST_INSTANCE_MS)]);
+      await operator.idle();
+    },
+  };
+}
+
+/** Resolves when an instance is ready, or none is wanted. */
+function untilReady(workloads: Workloads): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const check = (): void => {
+    const all = workloads.list();
+    if (all.length === 0 || all.some(({ instances }) => instances.some(({ ready }) => ready))) resolve();
+  };
+  const stop = workloads.watch(check);
+  check();
+  return promise.finally(stop);
 }
 
 /** Loaded for the first build that needs packages: it is no part of a start. */
