@@ -120,8 +120,16 @@ describe('examples/gitops', () => {
 });
 
 describe('a backup, made and put back as the guide says', () => {
+  const ring = '{"format": 1, "keys": "those of this cluster"}';
+  const sealed = {
+    apiVersion: 'wherry.dev/v1alpha1',
+    kind: 'FunctionSecret',
+    metadata: { name: 'sealed', namespace: FUNCTIONS },
+    spec: { name: 'SEALED', scope: 'global', value: { encrypted: 'wherry1.AAAAAbound-to-namespace-and-name' } },
+  };
+
   it(
-    'has the objects and the Secrets, after all of them are gone',
+    'has the objects and the Secrets, after all of them are gone, and FT12: each encrypted value and the keys as they were',
     async () => {
       const backup = section('docs/guides/kubernetes-upgrade.md', 'Backup');
       const inFolder = (command: string): string => command.replace(/(\S+\.yaml)/g, `${server.folder}/$1`);
@@ -131,8 +139,9 @@ describe('a backup, made and put back as the guide says', () => {
       };
       await run(commands(section('docs/guides/kubernetes-gitops.md', 'Values are not in git')).at(-1) ?? '');
       await server.shell('kubectl apply -k examples/gitops');
+      await server.must('kubectl', ['apply', '-f', '-'], JSON.stringify(sealed));
       await server.shell(
-        `kubectl create secret generic wherry-encryption-keys -n ${SYSTEM} --from-literal=keys.json={}; kubectl create secret generic wherry-digest-key -n ${SYSTEM} --from-literal=key=k`,
+        `kubectl create secret generic wherry-encryption-keys -n ${SYSTEM} --from-literal=keys.json='${ring}'; kubectl create secret generic wherry-digest-key -n ${SYSTEM} --from-literal=key=k`,
       );
       const stored = async (): Promise<string> =>
         (
@@ -141,7 +150,7 @@ describe('a backup, made and put back as the guide says', () => {
           )
         ).stdout;
       const before = await stored();
-      expect(before.trim().split('\n')).toHaveLength(9);
+      expect(before.trim().split('\n')).toHaveLength(10);
 
       const steps = commands(backup);
       for (const command of steps.filter((step) => step.startsWith('kubectl get'))) await run(command);
@@ -151,6 +160,10 @@ describe('a backup, made and put back as the guide says', () => {
       expect(await stored()).toBe('');
       for (const command of steps.filter((step) => step.startsWith('kubectl apply'))) await run(command);
       expect(await stored()).toBe(before);
+      expect(await server.get('functionsecret', 'sealed', '-n', FUNCTIONS)).toMatchObject({ spec: sealed.spec });
+      expect(await server.get('secret', 'wherry-encryption-keys', '-n', SYSTEM)).toMatchObject({
+        data: { 'keys.json': Buffer.from(ring).toString('base64') },
+      });
     },
     MINUTE,
   );

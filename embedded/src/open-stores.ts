@@ -16,6 +16,7 @@ import type { TelemetryStore } from '@wherry/manager/log-store/telemetry-store.t
 import { startRecordsThread } from '@wherry/manager/records/records-thread.ts';
 import { openUserStore } from '@wherry/manager/users/open-user-store.ts';
 import type { UserStore } from '@wherry/manager/users/user-store.ts';
+import { refuseForeignKeys } from '@wherry/service/keys/refuse-foreign-keys.ts';
 import { keyRingOver, type RingStorage } from '@wherry/service/keys/ring-storage.ts';
 import { loadKeyFile } from './data-directory/key-file.ts';
 import type { DataDirectory } from './data-directory/open-data-directory.ts';
@@ -47,7 +48,7 @@ type OpenStoresOptions = Pick<DataDirectory, 'paths' | 'isNew'> & {
 
 /**
  * Opens everything in the data directory.
- * @throws StartError for a key file, audit records or users that cannot be used.
+ * @throws StartError for a key file, audit records or users that cannot be used, and for a key file of other data.
  */
 export async function openStores(
   { paths, isNew, telemetryBytes, clock, logger, metrics }: OpenStoresOptions,
@@ -68,9 +69,11 @@ export async function openStores(
       ),
     );
   }
-  const { ring, digestKey } = loadKeyFile(paths.keys, { create: isNew, clock, logger });
+  const { ring, digestKey, place } = loadKeyFile(paths.keys, { create: isNew, clock, logger });
   const store = await openSqliteStore({ file: paths.database, namespace: NAMESPACE, clock });
   parts.defer(() => store.close());
+  const keyRing = keyRingOver(ring);
+  await refuseForeignKeys(store, keyRing, place);
   const content = await createFolderContentStore({ directory: paths.content, clock, logger });
   const keyLedger = await openKeyLedger({ store: await telemetry, clock, logger });
   parts.defer(() => keyLedger.stop());
@@ -82,7 +85,7 @@ export async function openStores(
     keyLedger,
     audit: await audit,
     users: await users,
-    keyRing: keyRingOver(ring),
+    keyRing,
     ring,
     digestKey,
   };

@@ -74,6 +74,11 @@ const create = (kind: string, name: string, spec: object, metadata: object = {})
     path: `${PATH}/${namespace}/${plural[kind]}`,
     body: { apiVersion: 'wherry.dev/v1alpha1', kind, metadata: { name, ...metadata }, spec },
   });
+/** An API key that was encrypted with these keys, by its value. */
+function createSealed(value: string, keyGroup: string, by: KeysJson): Promise<Made> {
+  const owner = { kind: 'ApiKey', metadata: { namespace, name: value } } as const;
+  return create('ApiKey', value, { keyGroup, value: sealConfidential(keyRingOf(by), owner, 'spec.value', value) });
+}
 const read = (kind: string, name: string): Promise<Made> =>
   kubectl.request<Made>({ method: 'GET', path: `${PATH}/${namespace}/${plural[kind]}/${name}` });
 const remove = (kind: string, name: string): Promise<unknown> =>
@@ -211,17 +216,20 @@ describe('the manager as a program on a real API server', () => {
     await start().ready();
   }, 60_000);
 
-  it('E4: is not ready with keys that are damaged, names their Secret, and shows nothing of it', async () => {
+  it('E4, FT12: is not ready with keys that are damaged or of other data, names their Secret, and shows nothing of it', async () => {
+    await createSealed('sealed-with-the-right-key', 'team', keys);
     await writeKeys('{"keys":[{"secret":"canary"');
     const manager = start();
     await manager.ports();
-    await eventually(async () =>
-      expect(await manager.readiness()).toMatch(
-        new RegExp(`The Secret ${namespace}/wherry-encryption-keys \\(keys\\.json\\) is truncated or not JSON: `),
-      ),
-    );
+    const says = (problem: string): Promise<void> =>
+      eventually(async () =>
+        expect(await manager.readiness()).toContain(`wherry-encryption-keys (keys.json) ${problem}`),
+      );
+    await says('is truncated or not JSON: ');
     expect((await manager.api('GET', '/api/keys')).status).toBe(503);
     expect(manager.said).not.toContain('canary');
+    await writeKeys(serializeKeysJson({ ...keys, keys: [newKey(1, 0)] }));
+    await says('is of another installation or older than the data');
     await writeKeys(serializeKeysJson(keys));
     await manager.ready();
     expect((await manager.api('GET', '/api/keys')).status).toBe(200);
@@ -231,11 +239,7 @@ describe('the manager as a program on a real API server', () => {
     const manager = await start().ready();
     const next = { ...keys, current: 2, keys: [...keys.keys, newKey(2, 0)] };
     await writeKeys(serializeKeysJson(next));
-    const owner = { kind: 'ApiKey', metadata: { namespace, name: 'new' } } as const;
-    await create('ApiKey', 'new', {
-      keyGroup: 'management',
-      value: sealConfidential(keyRingOf(next), owner, 'spec.value', 'sealed-with-the-new-key'),
-    });
+    await createSealed('sealed-with-the-new-key', 'management', next);
     await eventually(async () =>
       expect((await manager.api('GET', '/api/keys', undefined, 'sealed-with-the-new-key')).status).toBe(200),
     );

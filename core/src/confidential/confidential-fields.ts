@@ -18,6 +18,11 @@ export const CONFIDENTIAL_FIELDS = {
 } as const satisfies Record<Kind, readonly string[]>;
 export type ConfidentialField<K extends Kind = Kind> = (typeof CONFIDENTIAL_FIELDS)[K][number];
 
+/** Kinds with a field that may hold an envelope. */
+export const ENCRYPTED_KINDS = (Object.keys(CONFIDENTIAL_FIELDS) as Kind[]).filter(
+  (kind) => CONFIDENTIAL_FIELDS[kind].length > 0,
+);
+
 /** Replaces a confidential value wherever it must not be shown. */
 export const REDACTED = '***REDACTED***';
 

@@ -57,6 +57,27 @@ export function envelopeNeeds({ encrypted }: Confidential, version: number): boo
   return encrypted !== undefined && versionOf(encrypted) === version;
 }
 
+/**
+ * Whether the ring decrypts one of the object's encrypted values. Undefined where that says nothing of the ring: the
+ * object has none, or only values that no key decrypts, damaged or made by a newer version.
+ */
+export function fitsKeys(keyRing: KeyRing, resource: Resource): boolean | undefined {
+  const fits = confidentialValues(resource).flatMap(({ field, value }) =>
+    value.encrypted === undefined ? [] : [fitsField(keyRing, resource, field)],
+  );
+  return fits.find((fit) => fit === true) ?? fits.find((fit) => fit !== undefined);
+}
+
+function fitsField(keyRing: KeyRing, resource: Resource, field: ConfidentialField): boolean | undefined {
+  try {
+    openConfidential(keyRing, resource, field);
+    return true;
+  } catch (error) {
+    if (!isEnvelopeError(error)) throw error;
+    return error.code === 'unknown_key' || error.code === 'not_authentic' ? false : undefined;
+  }
+}
+
 function versionOf(envelope: string): number | undefined {
   try {
     return envelopeVersion(envelope);

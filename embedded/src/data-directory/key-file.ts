@@ -11,6 +11,7 @@ import {
   parseKeysJson,
   serializeKeysJson,
   type KeyFile,
+  type KeysPlace,
 } from '@wherry/service/keys/keys-json.ts';
 import type { RingStorage } from '@wherry/service/keys/ring-storage.ts';
 import type { Ring } from '@wherry/service/keys/ring-transitions.ts';
@@ -20,6 +21,8 @@ import { codeOf, reasonOf } from './error-facts.ts';
 import { writeDurably } from './write-durably.ts';
 
 interface LoadedKeys {
+  /** How errors name the file. */
+  place: KeysPlace;
   ring: RingStorage;
   digestKey: KeyObject;
 }
@@ -42,8 +45,13 @@ export function loadKeyFile(
     writeDurably(file, text);
   }
   makePrivate(file, logger);
-  const keys = parse(file, text);
-  return { ring: new FileRing(file, keys, logger), digestKey: createDigestKey(Buffer.from(keys.digestKey, 'base64')) };
+  const place = { name: `The key file ${file}`, remedy: RESTORE };
+  const keys = parseKeysJson(text, keyFileSchema, place);
+  return {
+    place,
+    ring: new FileRing(file, keys, logger),
+    digestKey: createDigestKey(Buffer.from(keys.digestKey, 'base64')),
+  };
 }
 
 const RESTORE = 'restore it from a backup (to start over, move the whole data directory away)';
@@ -73,10 +81,6 @@ function makePrivate(file: string, logger: Pick<Logger, 'warn'>): void {
     );
   }
   logger.warn({ file, mode: mode.toString(8) }, 'the key file was accessible to other users and is now private (0600)');
-}
-
-function parse(file: string, text: string): KeyFile {
-  return parseKeysJson(text, keyFileSchema, { name: `The key file ${file}`, remedy: RESTORE });
 }
 
 /** The master encryption keys in the key file, which this process alone writes: it holds the data directory. */

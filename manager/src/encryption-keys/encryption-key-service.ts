@@ -1,4 +1,4 @@
-import { confidentialValues } from '@wherry/core/confidential/confidential-fields.ts';
+import { confidentialValues, ENCRYPTED_KINDS } from '@wherry/core/confidential/confidential-fields.ts';
 import { conflict, DomainError, notFound } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
@@ -16,7 +16,6 @@ import {
 import { envelopeNeeds } from '@wherry/core/confidential/reencrypt.ts';
 import { isoOrNull, isoTime } from '../object-access/shape.ts';
 import type { encryptionKeyListSchema, rotationStatusSchema } from './encryption-key-schemas.ts';
-import { ENCRYPTED_KINDS } from './reencrypt-pass.ts';
 import type { RotationJob, RotationSettings } from './rotation-job.ts';
 
 interface EncryptionKeyServiceOptions {

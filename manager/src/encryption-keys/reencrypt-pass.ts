@@ -1,20 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
-import { CONFIDENTIAL_FIELDS } from '@wherry/core/confidential/confidential-fields.ts';
+import { ENCRYPTED_KINDS } from '@wherry/core/confidential/confidential-fields.ts';
 import { countEncrypted, reencrypt, staleFields } from '@wherry/core/confidential/reencrypt.ts';
 import { isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { KeyRing } from '@wherry/core/ports/key-ring.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import type { Kind, Resource } from '@wherry/core/resources/kinds.ts';
+import type { Resource } from '@wherry/core/resources/kinds.ts';
 import type { Counts } from '@wherry/service/keys/ring-transitions.ts';
 
 /** How often one object is tried while others write it too; then the next pass has it. */
 const ATTEMPTS = 10;
-
-/** Kinds with a field that may hold an envelope. */
-export const ENCRYPTED_KINDS = (Object.keys(CONFIDENTIAL_FIELDS) as Kind[]).filter(
-  (kind) => CONFIDENTIAL_FIELDS[kind].length > 0,
-);
 
 interface PassOptions {
   store: ResourceStore;

@@ -3,6 +3,7 @@ import { eventually } from '@wherry/testing/eventually.ts';
 import {
   CONFIDENTIAL_FIELDS,
   confidentialValues,
+  ENCRYPTED_KINDS,
   openConfidential,
   sealConfidential,
 } from '@wherry/core/confidential/confidential-fields.ts';
@@ -12,7 +13,6 @@ import type { Resource } from '@wherry/core/resources/kinds.ts';
 import { newKey } from '@wherry/service/keys/keys-json.ts';
 import { MAX_KEYS } from '@wherry/service/keys/ring-transitions.ts';
 import { KEY, startTestManager, type TestManager } from '../testing/test-manager.ts';
-import { ENCRYPTED_KINDS } from './reencrypt-pass.ts';
 
 const DAY = 86_400_000;
 const ROTATION = '/api/encryption-keys/rotation';

@@ -161,12 +161,13 @@ function managerOf(
 }
 
 function followRing(
-  { systemSecrets, encryptionKeys }: Cluster,
+  { systemSecrets, store, encryptionKeys }: Cluster,
   { config, clock, logger }: Pick<StartManagerOptions, 'config' | 'clock' | 'logger'>,
 ): FollowedRing {
   const { name, systemNamespace, instance } = config;
   return new FollowedRing({
     secrets: systemSecrets,
+    store,
     followed: encryptionKeys,
     name: `${name}-encryption-keys`,
     systemNamespace,

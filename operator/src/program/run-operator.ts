@@ -159,6 +159,7 @@ function followRing({ ports, config, clock, logger }: Omit<RunOptions, 'metrics'
   const name = `${config.name}-encryption-keys`;
   return new FollowedRing({
     secrets: ports.systemSecrets,
+    store: ports.store,
     followed: ports.followSystemSecret(name),
     name,
     systemNamespace: config.systemNamespace,

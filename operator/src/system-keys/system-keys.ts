@@ -3,8 +3,7 @@ import { generateKeyValue, keyValueSchema } from '@wherry/core/crypto/key-value.
 import { generateSetupToken } from '@wherry/core/crypto/setup-token.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
-import { CONFIDENTIAL_FIELDS, confidentialValues } from '@wherry/core/confidential/confidential-fields.ts';
-import type { Kind } from '@wherry/core/resources/kinds.ts';
+import { confidentialValues, ENCRYPTED_KINDS } from '@wherry/core/confidential/confidential-fields.ts';
 import {
   keysJsonSchema,
   newKey,
@@ -86,8 +85,7 @@ async function ensureKey(
 
 /** New keys would hide that the values of all these objects are lost. */
 async function refuseToHideLoss({ store, name, systemNamespace }: SystemKeysOptions): Promise<void> {
-  const kinds = (Object.keys(CONFIDENTIAL_FIELDS) as Kind[]).filter((kind) => CONFIDENTIAL_FIELDS[kind].length > 0);
-  for (const kind of kinds) {
+  for (const kind of ENCRYPTED_KINDS) {
     const { items } = await store.list(kind);
     const sealed = items.find((item) => confidentialValues(item).some(({ value }) => value.encrypted !== undefined));
     if (sealed === undefined) continue;

@@ -1,9 +1,12 @@
+import { sealConfidential } from '@wherry/core/confidential/confidential-fields.ts';
 import { conflict } from '@wherry/core/errors.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { FollowedObject, SystemObject, SystemObjects } from '@wherry/core/ports/system-objects.ts';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { FakeResourceStore } from '@wherry/testing/fakes/fake-resource-store.ts';
 import { FollowedRing } from './followed-ring.ts';
-import { keysJsonSchema, newKey, serializeKeysJson, type KeysJson } from './keys-json.ts';
+import { keyRingOf, keysJsonSchema, newKey, serializeKeysJson, type KeysJson } from './keys-json.ts';
 import { keyRingOver } from './ring-storage.ts';
 import { activate, beginRotation, conclude, purge, readersBehind } from './ring-transitions.ts';
 
@@ -61,6 +64,7 @@ describe('the ring of a cluster', () => {
   let clock: FakeClock;
   let logger: FakeLogger;
   let secret: OneSecret;
+  let store: FakeResourceStore;
   let deaf: Set<string>;
   let rings: FollowedRing[];
 
@@ -68,6 +72,7 @@ describe('the ring of a cluster', () => {
     clock = new FakeClock();
     logger = new FakeLogger();
     secret = new OneSecret();
+    store = new FakeResourceStore({ clock });
     deaf = new Set();
     rings = [];
     secret.write(serializeKeysJson({ format: 1, current: 1, keys: [newKey(1, clock.now())] }));
@@ -78,10 +83,18 @@ describe('the ring of a cluster', () => {
     await stopped;
   });
 
-  const make = (reader: string): FollowedRing => {
+  const make = (reader: string, objects: Pick<ResourceStore, 'list'> = store): FollowedRing => {
     const followed = secret.followed(() => !deaf.has(reader));
-    const options = { secrets: secret, followed, name: NAME, systemNamespace: 'wherry-system', reader, clock, logger };
-    const ring = new FollowedRing(options);
+    const ring = new FollowedRing({
+      secrets: secret,
+      store: objects,
+      followed,
+      name: NAME,
+      systemNamespace: 'wherry-system',
+      reader,
+      clock,
+      logger,
+    });
     rings.push(ring);
     return ring;
   };
@@ -163,6 +176,49 @@ describe('the ring of a cluster', () => {
     expect(problems).toHaveLength(2);
     expect(JSON.stringify(problems)).toContain('no longer has the key of version 2');
     expect(JSON.stringify(logger.lines)).not.toContain(good.keys[0]?.secret);
+  });
+
+  describe('FT12: beside objects of another installation', () => {
+    const seal = async (name: string): Promise<void> => {
+      const owner = { kind: 'FunctionSecret', metadata: { namespace: store.namespace, name } } as const;
+      const value = sealConfidential(keyRingOf(secret.ring()), owner, 'spec.value', 'a value');
+      await store.create({ ...owner, metadata: { name }, spec: { name, scope: 'global', value } });
+    };
+
+    it('is refused in one line that names the Secret, registers nothing, and starts once the right one is back', async () => {
+      await seal('one');
+      const right = secret.ring();
+      secret.write(serializeKeysJson({ format: 1, current: 1, keys: [newKey(1, clock.now())] }));
+      const ring = make('one');
+      const foreign = secret.object;
+      await expect(ring.start()).rejects.toMatchObject({
+        name: 'StartError',
+        message:
+          'The Secret wherry-system/wherry-encryption-keys (keys.json) is of another installation or older than the data, of which it decrypts nothing (1 objects tried, FunctionSecret one first): restore it from a backup',
+      });
+      expect(secret.object).toBe(foreign);
+      expect(() => ring.ring()).toThrow('have not been read yet');
+      secret.write(serializeKeysJson(right));
+      await ring.start();
+      expect(ring.ring().keys).toEqual(right.keys);
+    });
+
+    it('is read again where a rotation ended while the values were tried', async () => {
+      const leader = await start('leader');
+      const late = make('late', {
+        async list(kind) {
+          if (leader.ring().current === 1) {
+            await begin(leader);
+            await clock.advance(1000);
+            await tryToActivate(leader);
+            await seal('one');
+          }
+          return store.list(kind);
+        },
+      });
+      await late.start();
+      expect(late.ring().current).toBe(2);
+    });
   });
 
   it('goes on without a key that was purged', async () => {

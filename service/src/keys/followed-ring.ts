@@ -1,11 +1,13 @@
 import { DomainError, isDomainError } from '@wherry/core/errors.ts';
 import type { Clock } from '@wherry/core/ports/clock.ts';
 import type { Logger } from '@wherry/core/ports/logger.ts';
+import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { FollowedObject, SystemObject, SystemObjects } from '@wherry/core/ports/system-objects.ts';
 import { Backoff } from '../backoff.ts';
 import { Listeners } from '../listeners.ts';
 import { isStartError, StartError } from '../start-error.ts';
-import { keysJsonSchema, parseKeysJson, serializeKeysJson, type KeysPlace } from './keys-json.ts';
+import { keyRingOf, keysJsonSchema, parseKeysJson, serializeKeysJson, type KeysPlace } from './keys-json.ts';
+import { refuseForeignKeys } from './refuse-foreign-keys.ts';
 import type { RingStorage } from './ring-storage.ts';
 import { acknowledge, lostVersions, withoutReaders, type Ring } from './ring-transitions.ts';
 
@@ -21,6 +23,8 @@ const LEAVE_MS = 2000;
 
 interface FollowedRingOptions {
   secrets: SystemObjects;
+  /** What is encrypted with the keys. */
+  store: Pick<ResourceStore, 'list'>;
   /** The same Secret, by a watch. */
   followed: FollowedObject;
   /** Of the Secret. */
@@ -62,9 +66,11 @@ export class FollowedRing implements RingStorage {
 
   /**
    * Reads the keys and registers as a reader.
-   * @throws StartError for keys that are invalid (E4); DomainError where the Secret cannot be read or is missing.
+   * @throws StartError for keys that are invalid (E4) or of other data (FT12); DomainError where the Secret cannot be
+   * read or is missing.
    */
   async start(): Promise<void> {
+    await this.#refuseForeignKeys();
     await this.change((ring) => acknowledge(ring, this.#options.reader));
     await this.#options.followed.start();
   }
@@ -117,6 +123,19 @@ export class FollowedRing implements RingStorage {
     if (now - this.#missedAt < MISSED_MS) return;
     this.#missedAt = now;
     this.#refresh();
+  }
+
+  /** Before it registers no rotation waits for it: while values are tried, one may begin and end. */
+  async #refuseForeignKeys(): Promise<void> {
+    for (let before = await this.#read(); ;) {
+      try {
+        return await refuseForeignKeys(this.#options.store, keyRingOf(this.#parse(before)), this.#place);
+      } catch (error) {
+        const after = await this.#read();
+        if (after.resourceVersion === before.resourceVersion) throw error;
+        before = after;
+      }
+    }
   }
 
   async #read(): Promise<SystemObject> {
