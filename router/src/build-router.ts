@@ -65,7 +65,6 @@ export function buildRouter(options: RouterOptions): Router {
   const open = (address: UpstreamAddress): UndiciUpstream => new UndiciUpstream(address, upstreams);
   const state = new RouterState(open, logger, metrics);
   let feed: FeedChannel | undefined;
-  const heard = exposeStateAge(options);
   const send = (message: RouterUp): void => feed?.send(message);
   const demand = new DemandReporter(clock, () => state.functions, send);
   const keys = createKeyReports(clock);
@@ -100,7 +99,7 @@ export function buildRouter(options: RouterOptions): Router {
       keys.connect(send);
       demand.sayAgain();
       const onAnswers = { onStored: telemetry.onStored, onLimits: keys.onLimits };
-      await followFeed(channel, { state, logger, onHeard: heard, ...onAnswers });
+      await followFeed(channel, { state, logger, onHeard: telemetry.onHeard, ...onAnswers });
       // A newer connection may have replaced it.
       if (feed !== channel) return;
       feed = undefined;
@@ -127,7 +126,9 @@ function exposeStateAge({ clock, metrics }: RouterOptions): () => void {
 }
 
 /** What records calls, and sends log entries and metrics of executions up the feed. */
-function createTelemetry({ clock, logger, metrics }: RouterOptions, state: RouterState) {
+function createTelemetry(options: RouterOptions, state: RouterState) {
+  const { clock, logger, metrics } = options;
+  const heard = exposeStateAge(options);
   const logs = new LogQueue(clock, metrics, () => state.logBatch);
   const intervalSeconds = (): number => state.metricsIntervalSeconds;
   const executions = new MetricsReporter({ clock, logger, metrics, intervalSeconds });
@@ -139,6 +140,11 @@ function createTelemetry({ clock, logger, metrics }: RouterOptions, state: Route
   return {
     recorder,
     onStored: (sequence: number): void => executions.stored(sequence),
+    /** The feed has confirmed or changed the state. */
+    onHeard: (): void => {
+      heard();
+      executions.followInterval();
+    },
     /** Where it sends from now on; undefined: what is recorded waits. */
     connect(channel: FeedChannel | undefined): void {
       const send = channel && ((message: RouterUp): void => channel.send(message));

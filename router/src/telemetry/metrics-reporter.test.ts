@@ -12,12 +12,12 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 
 /** A reporter at the begin of a minute, and what it has sent. */
-function start({ intervalSeconds = 60 } = {}) {
+function start(settings = { intervalSeconds: 60 }) {
   const clock = new FakeClock(1000 * MINUTE_MS);
   const metrics = new FakeMetrics();
   const logger = new FakeLogger();
   const sent: Batch[] = [];
-  const reporter = new MetricsReporter({ clock, logger, metrics, intervalSeconds: () => intervalSeconds });
+  const reporter = new MetricsReporter({ clock, logger, metrics, intervalSeconds: () => settings.intervalSeconds });
   const send = (batch: Batch): void => void sent.push(routerUpSchema.parse(structuredClone(batch)) as Batch);
   reporter.connect(send);
   const add = (fields: Partial<Execution> = {}): void =>
@@ -72,6 +72,21 @@ describe('MetricsReporter', () => {
       [1, 1],
       [2, 1],
     ]);
+  });
+
+  it('sends what it has counted already by a new interval as soon as the setting changes', async () => {
+    const settings = { intervalSeconds: 60 };
+    const { clock, sent, add, reporter } = start(settings);
+    reporter.followInterval();
+    add();
+    settings.intervalSeconds = 10;
+    reporter.followInterval();
+    await clock.advance(10_000);
+    expect(counts(sent)).toEqual([[1, 1]]);
+    reporter.stored(1);
+    reporter.followInterval();
+    await clock.advance(MINUTE_MS);
+    expect(sent).toHaveLength(1);
   });
 
   it('sends a batch again, as it was, until it is stored, and only then the next', async () => {

@@ -58,6 +58,14 @@ export class MetricsReporter {
     this.#reportLater();
   }
 
+  /** The interval may be another one: what is counted already is sent by the new one, too. */
+  followInterval(): void {
+    if (this.#cancelTimer === undefined) return;
+    this.#cancelTimer();
+    this.#cancelTimer = undefined;
+    this.#reportLater();
+  }
+
   /** The batch of this sequence is stored. */
   stored(sequence: number): void {
     if (this.#sent?.sequence !== sequence) return;
