@@ -250,5 +250,7 @@ describe('uploads through the API (M10)', () => {
     expect((await rawRequest(manager, target, form(files))).status).toBe(200);
     expect(mostOpen).toBeLessThanOrEqual(8);
     expect((await rawRequest(manager, target, form([...files, ['one-more', 1]]))).status).toBe(413);
+    const beside = { method: 'PUT', path: '/api/sources/app/files/one-more' };
+    expect((await rawRequest(manager, beside, 'x')).status).toBe(413);
   });
 });

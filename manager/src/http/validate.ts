@@ -44,7 +44,8 @@ export function requireSame(field: string, given: string | null | undefined, cur
 }
 
 function toDetails(issue: z.core.$ZodIssue, part: string): ErrorDetail[] {
-  const path = issue.path.map(String);
+  // A query parameter is one text, whatever it lists.
+  const path = (part === 'query' ? issue.path.slice(0, 1) : issue.path).map(String);
   if (issue.code === 'unrecognized_keys') {
     const message = part === 'query' ? 'is not a known query parameter' : 'is not a known field';
     return issue.keys.map((key) => ({ path: [...path, key].join('.'), message }));

@@ -17,6 +17,8 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
   'unavailable',
 ];
 const BODY_ERRORS: readonly ErrorCode[] = ['too_large', 'unsupported_media_type'];
+/** Whoever may only read changes nothing and reads no values, nor does a session in a page of another origin. */
+const REFUSALS: readonly ErrorCode[] = ['forbidden'];
 /** Uploads have no time limit. */
 const JSON_ERRORS: readonly ErrorCode[] = ['request_timeout'];
 
@@ -210,6 +212,7 @@ function usedErrors(): ErrorCode[] {
 function errorsOf(endpoint: AnyEndpoint): ErrorCode[] {
   return [
     ...COMMON_ERRORS,
+    ...(endpoint.method === 'get' && endpoint.audit?.flag === undefined ? [] : REFUSALS),
     ...(endpoint.body === undefined ? [] : BODY_ERRORS),
     ...(endpoint.body?.kind === 'json' ? JSON_ERRORS : []),
     ...endpoint.errors,

@@ -1,3 +1,4 @@
+import { CONTEXT_HEADER } from '@wherry/core/feed/invocation.ts';
 import { TOKEN } from '../testing/start-instance.ts';
 import { useInstances } from '../testing/use-instances.ts';
 
@@ -19,6 +20,14 @@ describe('S2: a call without the invocation token', () => {
       expect(instance.logs).toHaveLength(1);
     },
   );
+});
+
+describe('a call without the context that the router gives', () => {
+  it.each([{}, { [CONTEXT_HEADER]: 'bm8gSlNPTg' }])('is answered 400, and not run: %j', async (headers) => {
+    const instance = await started(`export default (c) => c.text('in');`);
+    const reply = await instance.call({ context: null, headers });
+    expect([reply.status, json(reply.body)]).toMatchObject([400, { code: 'bad_context' }]);
+  });
 });
 
 describe('a call for which there is no slot', () => {

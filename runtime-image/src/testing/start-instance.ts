@@ -47,8 +47,8 @@ interface CallOptions {
   path?: string;
   headers?: OutgoingHttpHeaders;
   body?: string | Buffer;
-  context?: Partial<InvocationContext>;
-  /** Null sends none. */
+  /** Null sends none, and so for the token. */
+  context?: Partial<InvocationContext> | null;
   token?: string | null;
 }
 
@@ -155,14 +155,6 @@ export class TestInstance {
     if (loaded?.type !== 'loaded') throw new Error('the runtime has not loaded');
     const { address } = loaded;
     const where = 'path' in address ? { socketPath: address.path } : { host: address.host, port: address.port };
-    const full: InvocationContext = {
-      requestId: 'r-1',
-      requestedAt: Date.now(),
-      timeoutMs: 10_000,
-      params: {},
-      scheme: 'http',
-      ...context,
-    };
     return {
       ...where,
       method,
@@ -171,8 +163,8 @@ export class TestInstance {
       headers: {
         host: 'api.example.com',
         ...headers,
-        ...(token === null ? {} : { [TOKEN_HEADER]: token }),
-        [CONTEXT_HEADER]: Buffer.from(JSON.stringify(full)).toString('base64url'),
+        ...(token !== null && { [TOKEN_HEADER]: token }),
+        ...contextHeader(context),
       },
     };
   }
@@ -189,4 +181,17 @@ export class TestInstance {
       for (const resolve of waiting) resolve();
     }
   }
+}
+
+function contextHeader(given: Partial<InvocationContext> | null): OutgoingHttpHeaders {
+  if (given === null) return {};
+  const context: InvocationContext = {
+    requestId: 'r-1',
+    requestedAt: Date.now(),
+    timeoutMs: 10_000,
+    params: {},
+    scheme: 'http',
+    ...given,
+  };
+  return { [CONTEXT_HEADER]: Buffer.from(JSON.stringify(context)).toString('base64url') };
 }
