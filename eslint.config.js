@@ -182,7 +182,7 @@ export default defineConfig(
   },
   {
     // A black-box test reads whatever the service answers.
-    files: ['e2e/testing/**', 'e2e/suites/**', 'e2e/cluster-suites/**', 'bench/**'],
+    files: ['e2e/testing/**', 'e2e/specification/**', 'e2e/suites/**', 'e2e/cluster-suites/**', 'bench/**'],
     rules: {
       '@typescript-eslint/no-explicit-any': 'off',
       '@typescript-eslint/no-unsafe-argument': 'off',

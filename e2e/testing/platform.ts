@@ -76,7 +76,7 @@ async function inCluster(): Promise<Platform> {
 }
 
 /** Everything but the management group and its keys. */
-async function removeAll(api: ApiClient): Promise<void> {
+export async function removeAll(api: ApiClient): Promise<void> {
   const all = async (path: string, field: string): Promise<Record<string, string>[]> =>
     (await api.expect('GET', path)).body[field];
   for (const { id } of await all('/api/functions', 'functions')) await api.expect('DELETE', `/api/functions/${id}`);

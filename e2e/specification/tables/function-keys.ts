@@ -1,0 +1,332 @@
+import { each, type Table } from '../row.ts';
+import { SHOWS } from './shows-calls.ts';
+
+const SITE = 'https://site.example';
+const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
+/** A supplied value, so that Basic credentials can be written down. */
+const VALUE = 'the-value-of-a-caller';
+/** Invalid keys are throttled by address. */
+const STRANGER = '127.0.0.7';
+
+export const functionKeys: Table = {
+  title: 'Authentication: function paths (/run/*)',
+  inCluster: true,
+  rows: [
+    {
+      says: 'POST /api/sources',
+      sends: ['POST', '/api/sources', { name: 'keyed', type: 'manual' }],
+      answers: 201,
+      keeps: { source: 'id' },
+    },
+    { says: 'PUT the handler', sends: ['PUT', '/api/sources/<source>/files/shows.js', SHOWS], answers: 201 },
+    {
+      says: 'POST /api/key-groups',
+      sends: ['POST', '/api/key-groups', { name: 'callers' }],
+      answers: 201,
+      keeps: { group: 'id' },
+    },
+    {
+      says: 'POST /api/key-groups: one that the function does not require',
+      sends: ['POST', '/api/key-groups', { name: 'strangers' }],
+      answers: 201,
+      keeps: { strangers: 'id' },
+    },
+    {
+      says: 'POST /api/functions: one that requires a key',
+      sends: [
+        'POST',
+        '/api/functions',
+        {
+          ...{ name: 'guarded', handler: 'keyed/shows.js', route: '/keyed/guarded', methods: ['GET', 'POST'] },
+          keys: ['<group>'],
+          cors: {
+            ...{ origins: [SITE], credentials: true, maxAge: 60 },
+            ...{ allowHeaders: ['X-Cart'], exposeHeaders: ['X-Total'] },
+          },
+        },
+      ],
+      answers: 201,
+      keeps: { guarded: 'function.id' },
+    },
+    {
+      says: 'POST /api/functions: one that does not',
+      sends: [
+        'POST',
+        '/api/functions',
+        { name: 'open', handler: 'keyed/shows.js', route: '/keyed/open', methods: ['GET'] },
+      ],
+      answers: 201,
+      keeps: { open: 'function.id' },
+    },
+    {
+      says: 'POST /api/keys',
+      sends: ['POST', '/api/keys', { groupId: '<group>', name: 'caller', value: VALUE }],
+      answers: 201,
+      keeps: { key: 'id' },
+    },
+    {
+      says: 'POST /api/keys: of another group',
+      sends: ['POST', '/api/keys', { groupId: '<strangers>', name: 'stranger', value: 'the-value-of-a-stranger' }],
+      answers: 201,
+    },
+    {
+      says: 'POST /api/secrets',
+      sends: ['POST', '/api/secrets', { name: 'TOKEN', value: 'of-all', scope: 'global' }],
+      answers: 201,
+    },
+    {
+      says: 'POST /api/secrets: of the group',
+      sends: ['POST', '/api/secrets', { name: 'TOKEN', value: 'of-the-group', scope: 'group', groupId: '<group>' }],
+      answers: 201,
+    },
+    ...each(['open', 'guarded'], (name) => ({
+      says: `GET /api/functions/:id: ${name} is ready`,
+      sends: ['GET', `/api/functions/<${name}>`],
+      answers: 200,
+      body: { function: { status: { ready: true, reason: 'Ready' } } },
+      soon: true as const,
+    })),
+    {
+      says: 'a function without required key groups is called without a key, within 1 s',
+      sends: ['GET', '/run/keyed/open'],
+      answers: 200,
+      body: { group: null, token: 'of-all' },
+      soon: true,
+    },
+    {
+      says: 'When a function is called with a key, it receives the secrets that apply to that key',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: VALUE },
+      answers: 200,
+      body: { group: 'callers', token: 'of-the-group' },
+      soon: true,
+    },
+    {
+      says: 'A missing key returns 401 with WWW-Authenticate',
+      sends: ['GET', '/run/keyed/guarded'],
+      answers: 401,
+      code: 'unauthorized',
+      with: { 'www-authenticate': expect.stringContaining('Bearer') },
+    },
+    ...each(
+      [
+        { 'x-api-key': VALUE },
+        { authorization: `Bearer ${VALUE}` },
+        { authorization: `bearer ${VALUE}` },
+        { authorization: VALUE },
+        { authorization: basic(`:${VALUE}`) },
+        { 'x-api-key': VALUE, authorization: 'Bearer wrong' },
+      ],
+      (headers) => ({
+        says: `Carriers of the key, X-API-Key first: ${Object.entries(headers).join(' ')}`,
+        sends: ['GET', '/run/keyed/guarded?api_key=wrong'],
+        headers,
+        answers: 200,
+        body: { group: 'callers', token: 'of-the-group' },
+        hides: [VALUE],
+      }),
+    ),
+    ...each([`api_key=${VALUE}`, `api_key=${VALUE}&api_key=wrong`], (query) => ({
+      says: `Query parameter api_key; of several, the first counts; the valid key is removed: ${query}`,
+      sends: ['GET', `/run/keyed/guarded?${query}&y=2`],
+      answers: 200,
+      body: { query: { y: '2' } },
+      hides: [VALUE],
+    })),
+    ...each(
+      [
+        { 'x-api-key': 'wrong' },
+        { 'x-api-key': 'the-value-of-a-stranger' },
+        { 'x-api-key': 'wrong', authorization: `Bearer ${VALUE}` },
+        { 'x-api-key': '', authorization: `Bearer ${VALUE}` },
+        { authorization: basic(`user:${VALUE}`) },
+        { authorization: `Digest ${VALUE}` },
+      ],
+      (headers) => ({
+        says: `An invalid key, or one of another group, returns 401; a carrier that is present decides: ${Object.entries(headers).join(' ')}`,
+        sends: ['GET', `/run/keyed/guarded?api_key=${VALUE}`],
+        headers,
+        answers: 401,
+        code: 'unauthorized',
+        body: { error: 'A valid API key is required: send it as X-API-Key.' },
+      }),
+    ),
+    {
+      says: 'On a function without groups nobody is authenticated, and valid keys are removed',
+      sends: ['GET', '/run/keyed/open'],
+      headers: { 'x-api-key': VALUE, authorization: 'Bearer of-another-service' },
+      answers: 200,
+      body: { group: null, token: 'of-all', headers: { authorization: 'Bearer of-another-service' } },
+      hides: [VALUE],
+    },
+    ...each(Array.from({ length: 20 }), () => ({
+      says: 'invalid keys of one address: 20 in a minute get 401 …',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: 'a-key-that-nobody-has' },
+      from: STRANGER,
+      answers: 401,
+      code: 'unauthorized',
+      oneMachine: 'all callers have one address there',
+    })),
+    {
+      says: '… further ones 429 with Retry-After',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: 'a-key-that-nobody-has' },
+      from: STRANGER,
+      answers: 429,
+      code: 'throttled',
+      with: { 'retry-after': expect.stringMatching(/^\d+$/) },
+      limit: 'Invalid keys of one address',
+      oneMachine: 'all callers have one address there',
+    },
+    {
+      says: 'valid keys are not affected',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: VALUE },
+      from: STRANGER,
+      answers: 200,
+      oneMachine: 'all callers have one address there',
+    },
+
+    // CORS.
+    {
+      says: 'The router answers a preflight, which needs no key, with the methods of the route and the allowed headers',
+      sends: ['OPTIONS', '/run/keyed/guarded'],
+      headers: { origin: SITE, 'access-control-request-method': 'POST' },
+      answers: 204,
+      text: '',
+      with: {
+        'access-control-allow-origin': SITE,
+        'access-control-allow-credentials': 'true',
+        'access-control-allow-methods': 'GET, HEAD, POST',
+        'access-control-allow-headers': expect.stringMatching(/Content-Type.*Authorization.*X-API-Key.*X-Cart/),
+        'access-control-max-age': '60',
+        vary: expect.stringContaining('Origin'),
+      },
+    },
+    {
+      says: 'An origin that is not listed gets no CORS headers (its preflight gets 204 without them)',
+      sends: ['OPTIONS', '/run/keyed/guarded'],
+      headers: { origin: 'https://other.example', 'access-control-request-method': 'POST' },
+      answers: 204,
+      with: { 'access-control-allow-origin': undefined, 'access-control-allow-methods': undefined },
+    },
+    {
+      says: 'Where cors is configured, the router’s headers replace the handler’s',
+      sends: ['GET', '/run/keyed/guarded'],
+      headers: { origin: SITE, 'x-api-key': VALUE },
+      answers: 200,
+      with: {
+        'access-control-allow-origin': SITE,
+        'access-control-expose-headers': 'X-Total',
+        'access-control-allow-credentials': 'true',
+      },
+    },
+    {
+      says: 'where cors is not configured, the handler’s stay',
+      sends: ['GET', '/run/keyed/open'],
+      headers: { origin: SITE },
+      answers: 200,
+      with: { 'access-control-allow-origin': 'https://handler.example' },
+    },
+    {
+      says: 'Every error response of the router carries the function’s CORS headers',
+      sends: ['GET', '/run/keyed/guarded'],
+      headers: { origin: SITE },
+      answers: 401,
+      code: 'unauthorized',
+      with: { 'access-control-allow-origin': SITE },
+    },
+    {
+      says: 'Requests are rejected in this order: target, route, method, CORS, key, size, limit: no method before the key',
+      sends: ['DELETE', '/run/keyed/guarded'],
+      answers: 405,
+      code: 'method_not_allowed',
+    },
+
+    // Limits of keys.
+    {
+      says: 'A call over a limit gets 429: dailyQuota',
+      sends: ['PUT', '/api/keys/<key>', { dailyQuota: 1 }],
+      answers: 200,
+    },
+    {
+      says: 'quota_exceeded, with Retry-After',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: VALUE },
+      answers: 429,
+      code: 'quota_exceeded',
+      with: { 'retry-after': expect.stringMatching(/^\d+$/) },
+      limit: 'Calls in a day of UTC',
+      soon: true,
+    },
+    {
+      says: 'A key’s own limit: rateLimit; null clears the quota',
+      sends: ['PUT', '/api/keys/<key>', { dailyQuota: null, rateLimit: { requestsPerSecond: 1, burst: 1 } }],
+      answers: 200,
+    },
+    {
+      says: 'Calls of a limited key carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: VALUE },
+      answers: 200,
+      with: {
+        'ratelimit-limit': expect.stringMatching(/^\d+$/),
+        'ratelimit-remaining': expect.stringMatching(/^\d+$/),
+        'ratelimit-reset': expect.stringMatching(/^\d+$/),
+      },
+      soon: true,
+    },
+    {
+      says: 'rate_limited, with Retry-After',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: VALUE },
+      answers: 429,
+      code: 'rate_limited',
+      with: { 'retry-after': expect.stringMatching(/^\d+$/) },
+      limit: 'Calls at once after a pause',
+      soon: true,
+    },
+    {
+      says: 'its group’s limit applies too: the key’s own is cleared …',
+      sends: ['PUT', '/api/keys/<key>', { rateLimit: null }],
+      answers: 200,
+    },
+    {
+      says: '… and the group has one',
+      sends: ['PUT', '/api/key-groups/<group>', { rateLimit: { requestsPerSecond: 1, burst: 1 } }],
+      answers: 200,
+    },
+    {
+      says: 'A key’s own limit and its group’s limit both apply',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: VALUE },
+      answers: 429,
+      code: 'rate_limited',
+      limit: 'Calls per second',
+      soon: true,
+    },
+    {
+      says: 'null clears the limit of the group',
+      sends: ['PUT', '/api/key-groups/<group>', { rateLimit: null }],
+      answers: 200,
+    },
+    {
+      says: 'A change (keys) takes effect within 1 s: without limits calls are accepted',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: VALUE },
+      answers: 200,
+      with: { 'ratelimit-limit': undefined },
+      soon: true,
+    },
+    { says: 'A disabled key …', sends: ['PUT', '/api/keys/<key>', { enabled: false }], answers: 200 },
+    {
+      says: '… is an invalid key on every router within 1 s',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: VALUE },
+      answers: 401,
+      code: 'unauthorized',
+      soon: true,
+    },
+  ],
+};
