@@ -78,6 +78,13 @@ const shape = {
   'prefer-const': 'error',
 };
 
+const examplesInTests = {
+  'no-restricted-imports': [
+    'error',
+    { name: 'fast-check', message: 'Import @wherry/testing/properties.ts, whose examples are the same in each run.' },
+  ],
+};
+
 const typed = {
   '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
   '@typescript-eslint/no-explicit-any': 'error',
@@ -168,6 +175,7 @@ export default defineConfig(
     rules: { 'no-console': 'off', 'no-restricted-properties': 'off', 'no-restricted-imports': 'off' },
   },
   { files: [...tests, ...support], rules: { 'no-restricted-syntax': ['error', ...timeInTests] } },
+  { files: [...tests, ...support], ignores: ['testing/src/properties.ts'], rules: examplesInTests },
   {
     files: tests,
     rules: {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { nameSchema } from './resources/meta.ts';
 import { workloadName } from './workload-name.ts';
 

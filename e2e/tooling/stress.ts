@@ -1,7 +1,7 @@
 /**
  * `npm run stress -- [times] [paths]`: runs the test files whose paths match, all but the cluster's without paths,
  * three times unless specified otherwise, beside processes that keep every core busy; and prints which tests failed how
- * often.
+ * often. Properties have other examples each time.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -40,6 +40,7 @@ async function main(args: readonly string[]): Promise<void> {
   const hasTimes = /^\d+$/.test(args[0] ?? '');
   const times = hasTimes ? Number(args[0]) : DEFAULT_TIMES;
   const paths = hasTimes ? args.slice(1) : args;
+  process.env.WHERRY_TEST_SEEDS = 'random';
   await prepareKubernetesPrograms('cluster');
   const load = startLoad();
   const failures: string[] = [];

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { Backoff, backoffMs, KeyedBackoff } from './backoff.ts';
 
 const LIMITS = { firstMs: 100, lastMs: 1000 };

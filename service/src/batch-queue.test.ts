@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { fairShare } from './fair-share.ts';
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { quietPort } from '@wherry/testing/quiet-port.ts';
 import { drainServer } from './drain-server.ts';
 
 describe('drainServer', () => {
@@ -17,7 +18,7 @@ describe('drainServer', () => {
       if (request.url === '/quick') response.end('quick');
       else arrived.resolve(response);
     });
-    server.listen(0, '127.0.0.1');
+    server.listen(await quietPort(), '127.0.0.1');
     await once(server, 'listening');
   });
   afterEach(() => {

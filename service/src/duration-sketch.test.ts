@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { DurationSketch } from './duration-sketch.ts';
 
 /** One hour, the longest timeout. */

@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { quietPort } from '@wherry/testing/quiet-port.ts';
 import { holdPort, type HeldPort } from './hold-port.ts';
 import { listenOnSockets } from './listen-on-sockets.ts';
 
@@ -84,10 +85,8 @@ describe('holdPort', () => {
   });
 
   it.each(LOOPBACKS)('names the setting and the address where the port is in use on %s', async (used) => {
-    const server = createServer().listen({ port: 0, host: used });
-    servers.push(server);
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const port = await quietPort(LOOPBACKS);
+    expect(await listen(port, used)).toBe('listens');
     const shown = used === '::1' ? '[::1]' : used;
     await expect(holdPort({ port, host: '127.0.0.1' }, 'THE_PORT', 'THE_HOST')).rejects.toThrow(
       `THE_PORT: cannot listen on ${shown}:${port}: it is in use (EADDRINUSE). Stop the program that listens there, or set another port.`,

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { LOG_LEVELS, type LogEntry } from '@wherry/core/ports/telemetry.ts';
 import { logEntryBytes } from './log-entry-bytes.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { bundleFiles } from '../testing/bundle-files.ts';
 import type { PackageContents } from '../packages/testing/make-tarball.ts';
 import type { BundleResult } from './bundle.ts';

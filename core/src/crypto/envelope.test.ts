@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { testKeyRing } from '@wherry/testing/test-key-ring.ts';
 import { isEnvelopeError } from './envelope-error.ts';
 import { createKeyRing } from './key-ring.ts';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { testDigestKey } from '@wherry/testing/test-key-ring.ts';
 import { createDigestKey, keyDigest, sameDigest } from './key-digest.ts';
 

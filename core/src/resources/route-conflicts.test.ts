@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import type { Method } from './function.ts';
 import type { FunctionResource } from './kinds.ts';
 import { CREATED_AT } from './meta.ts';

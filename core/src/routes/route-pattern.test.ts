@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { isRoutePattern, parseRoute, routeShape } from './route-pattern.ts';
 
 describe('parseRoute', () => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { filePathProblem } from './file-path.ts';
 
 const GIT = ['.git', '.giT', '.gIt', '.gIT', '.Git', '.GiT', '.GIt', '.GIT'];

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { treePathProblem } from './tree-paths.ts';
 
 /** The rule once more, by comparing every path with every other. */

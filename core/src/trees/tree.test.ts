@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { decodeTree, EMPTY_TREE, encodeTree, sha256, type TreeEntry } from './tree.ts';
 
 const entry = fc.record(

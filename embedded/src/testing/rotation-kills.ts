@@ -20,6 +20,8 @@ const START_MS = 60_000;
 export const RESUME_MS = 30_000;
 /** Secrets that are written and read all the time. */
 const WRITTEN = 10;
+/** So many reads and acknowledged writes come before a rotation begins. */
+const AT_WORK = 5;
 const ROTATION = '/api/encryption-keys/rotation';
 
 /** Where the service is killed; a number is that of a write of the database since the new key is active. */
@@ -179,9 +181,18 @@ export class RotationKills {
   async #rotate(url: string): Promise<void> {
     for (;;) {
       const { isInProgress } = (await call(url, 'GET', ROTATION)) as { isInProgress: boolean };
-      if (!isInProgress) await call(url, 'POST', ROTATION);
+      if (!isInProgress) {
+        await this.#untilAllWork();
+        await call(url, 'POST', ROTATION);
+      }
       await pause();
     }
+  }
+
+  /** Reads and writes are under way when the rotation begins, however fast it is. */
+  async #untilAllWork(): Promise<void> {
+    const [reads, acknowledged] = [this.reads + AT_WORK, this.acknowledged + AT_WORK];
+    while (this.#running?.isGone === false && (this.reads < reads || this.acknowledged < acknowledged)) await pause();
   }
 
   /** One of two writers: the next number of every other secret, so that nobody else writes it. */

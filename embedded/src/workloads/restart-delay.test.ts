@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { restartDelay } from './restart-delay.ts';
 
 describe('restartDelay', () => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { parse } from 'yaml';
 import { systemClock } from '@wherry/service/clock.ts';
 import { ALL_KINDS, type Kind } from '@wherry/core/resources/kinds.ts';

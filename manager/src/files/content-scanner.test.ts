@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { Base64Decoder } from './base64-decoder.ts';
 import { ContentScanner } from './content-scanner.ts';
 

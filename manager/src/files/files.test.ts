@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import supertest from 'supertest';
 import { DomainError } from '@wherry/core/errors.ts';
 import { KEY, rawRequest, startTestManager, type RawAnswer, type TestManager } from '../testing/test-manager.ts';

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import supertest from 'supertest';
 import { requestsOf, type Operation, type WireRequest } from '../testing/documented-requests.ts';
 import { Browser, createUser, PASSWORD } from '../testing/browser.ts';

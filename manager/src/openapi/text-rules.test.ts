@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import type { z } from 'zod';
 import { SETTINGS } from '@wherry/core/settings-definitions.ts';
 import { filePathProblem } from '@wherry/core/trees/file-path.ts';

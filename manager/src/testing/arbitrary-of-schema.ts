@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import type { Json } from '../openapi/json-schemas.ts';
 
 export interface SchemaContext {

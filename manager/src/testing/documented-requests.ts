@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import type { Json } from '../openapi/json-schemas.ts';
 import { arbitraryOf, type SchemaContext } from './arbitrary-of-schema.ts';

@@ -1,5 +1,5 @@
 import { KEY_VALUE } from '@wherry/core/crypto/key-value.ts';
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { keyWords } from './key-words.ts';
 
 describe('keyWords', () => {

@@ -1,5 +1,5 @@
 import { parseRoute, routeShape } from '@wherry/core/routes/route-pattern.ts';
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { functionFor, methodsOf } from './match-method.ts';
 import { pathParameters } from './path-parameters.ts';
 import { RouteTable, type Routed } from './route-table.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { LightResponse } from './light-response.ts';
 import { partsOf } from './write-response.ts';
 

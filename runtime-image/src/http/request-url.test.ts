@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { RequestUrls } from './request-url.ts';
 
 describe('RequestUrls', () => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { formatArguments, formatMessage, MAX_TEXT_LENGTH } from './format-arguments.ts';
 import { SecretMask } from './secret-mask.ts';
 

@@ -4,6 +4,7 @@ import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { HEARTBEAT_SECONDS } from '@wherry/core/feed/messages.ts';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { quietPort } from '@wherry/testing/quiet-port.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { systemClock } from '../clock.ts';
 import { TestAuthority } from '../testing/test-certificates.ts';
@@ -124,7 +125,8 @@ describe('connectFeed', () => {
   });
 
   it('waits longer each time, up to 5 s, with jitter, and says so once', async () => {
-    await serve(named);
+    const port = await quietPort(['localhost']);
+    await serve(named, {}, port);
     server.close();
     follow();
     await until(() => clock.waits.length >= 9);
@@ -139,7 +141,7 @@ describe('connectFeed', () => {
       problem: expect.stringContaining('ECONNREFUSED') as string,
     });
     // It never gives up: the operator that comes at last is found.
-    await serve(named, {}, Number(address.split(':')[1]));
+    await serve(named, {}, port);
     await until(() => sockets.length > 0);
   });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { eventually } from '@wherry/testing/eventually.ts';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { jsonLines } from './json-lines.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '@wherry/testing/properties.ts';
 import { newKey } from './keys-json.ts';
 import {
   acknowledge,

@@ -4,6 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { eventually } from '@wherry/testing/eventually.ts';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { quietPort } from '@wherry/testing/quiet-port.ts';
 import { createMetrics } from '../metrics.ts';
 import { startOpsListener, type OpsListener, type OpsListenerOptions } from './ops-listener.ts';
 
@@ -92,7 +93,7 @@ describe('the ops listener', () => {
   });
 
   it('closes at once, whoever still holds a connection', async () => {
-    await start();
+    await start({ port: await quietPort() });
     await get('/livez');
     await listener?.close();
     await expect(get('/livez')).rejects.toThrow('fetch failed');

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
+import { fc } from '../properties.ts';
 import { isDomainError, type ErrorCode } from '@wherry/core/errors.ts';
 import type { ResourceStore } from '@wherry/core/ports/resource-store.ts';
 import type { Resource } from '@wherry/core/resources/kinds.ts';
