@@ -12,11 +12,11 @@ import { oldestPeriod, type MetricsQuery, type MetricStore, type StoredMetrics }
 export const MINUTES_KEPT = 60;
 export const HOURS_KEPT = 24;
 /** Routers give up what they could not send for a day, so a day's sketch is complete a day after it. */
-const DAYS_WITH_SKETCH = 3;
+export const DAYS_WITH_SKETCH = 3;
 /** A router sends a batch again for a day at most. */
 const SENDER_DAYS = 30;
 const DAY_MS = 86_400_000;
-const TRIM_INTERVAL_MS = 3_600_000;
+export const TRIM_INTERVAL_MS = 3_600_000;
 /** Rows that go at a time. */
 const TRIM_AT_ONCE = 2000;
 

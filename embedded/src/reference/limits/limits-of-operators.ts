@@ -1,4 +1,6 @@
 import { HOURS_KEPT, MINUTES_KEPT } from '@wherry/manager/metric-store/open-metric-store.ts';
+import { metricBytesOfFunction } from '@wherry/manager/metric-store/metric-size.ts';
+import { SETTINGS } from '@wherry/core/settings-definitions.ts';
 import { routerEnvironment } from '@wherry/router/config.ts';
 import { ROUTER_LIMITS } from '@wherry/router/limits.ts';
 import { PACKAGE_LIMITS } from '@wherry/builder/packages/create-package-registry.ts';
@@ -17,6 +19,10 @@ import {
   seconds,
   type LimitRow,
 } from './limit-row.ts';
+
+const MIB = 1024 * 1024;
+/** Rounded up. */
+const toMebibytes = (value: number): number => Math.ceil(value / MIB) * MIB;
 
 /** For operators. */
 export const LIMITS_OF_OPERATORS: readonly LimitRow[] = [
@@ -48,6 +54,11 @@ export const LIMITS_OF_OPERATORS: readonly LimitRow[] = [
   fixed('Metrics by the minute', seconds(MINUTES_KEPT * 60), 'They are removed'),
   fixed('Metrics by the hour', seconds(HOURS_KEPT * 3600), 'They are removed'),
   ofSetting('Metrics by the day', 'metrics.retention-days', days, 'They are removed'),
+  fixed(
+    'Metrics of a function on the disk, where its calls have all durations from 1 µs to 1 h',
+    bytes(toMebibytes(metricBytesOfFunction(Number(SETTINGS['metrics.retention-days'].default)))),
+    'There is never more, because metrics are removed by age; those of a deleted function stay as long',
+  ),
   ofSetting(
     'Time between two reports of metrics',
     'metrics.aggregation-interval-seconds',
