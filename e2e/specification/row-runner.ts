@@ -11,6 +11,9 @@ interface Answer {
   body: unknown;
 }
 
+/** What takes seconds is looked for less often. */
+const EVERY_MS = 500;
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Sends the requests of one table, and compares what answers them with what the rows say. */
@@ -27,7 +30,8 @@ export class RowRunner {
 
   async run(row: Row): Promise<void> {
     const attempt = async (): Promise<void> => this.#compare(row, await this.#send(row));
-    await (row.soon === undefined ? attempt() : eventually(attempt, row.soon === true ? undefined : row.soon));
+    if (row.soon === undefined) await attempt();
+    else await (row.soon === true ? eventually(attempt) : eventually(attempt, row.soon, EVERY_MS));
   }
 
   close(): void {
@@ -140,8 +144,9 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `a.b` of the body; of the header `@name`, what precedes its first `;`. */
-function valueAt({ headers, body }: Answer, path: string): unknown {
+/** `a.b` of the body; of the header `@name`, what precedes its first `;`; the first group of an expression. */
+function valueAt({ headers, body, text }: Answer, path: string | RegExp): unknown {
+  if (typeof path !== 'string') return path.exec(text)?.[1];
   if (path.startsWith('@')) return headers[path.slice(1)]?.split(';', 1)[0];
   return path.split('.').reduce<unknown>((value, step) => (value as Record<string, unknown>)[step], body);
 }

@@ -28,8 +28,8 @@ export interface Row {
   with?: Record<string, unknown>;
   /** Texts that are nowhere in the body. */
   hides?: readonly string[];
-  /** What later rows need: a name, and the path of a field of the body, or `@` and a header. */
-  keeps?: Record<string, string>;
+  /** What later rows need, by name: the path of a field of the body, `@` and a header, or a part of a body that is text. */
+  keeps?: Record<string, string | RegExp>;
   /** The change before it takes effect in a moment: the request is repeated until it does, or for so many milliseconds. */
   soon?: true | number;
   /** A stream of events does not end: the text after which no more is read. */

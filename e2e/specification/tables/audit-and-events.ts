@@ -1,6 +1,8 @@
 import { each, type Table } from '../row.ts';
+import { TIME } from '../patterns.ts';
 
-const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+/** Whose events have other ids. */
+const ANOTHER = 'another manager may answer there';
 
 export const auditAndEvents: Table = {
   title: 'Audit and events',
@@ -104,6 +106,24 @@ export const auditAndEvents: Table = {
       text: /^event: reset$/m,
       readsUntil: 'data: {}\n',
     },
+    {
+      says: 'The event’s id: where a stream begins',
+      sends: ['GET', '/api/events'],
+      answers: 200,
+      readsUntil: '\n\n',
+      keeps: { position: /^id: (.+)$/m },
+      oneMachine: ANOTHER,
+    },
     { says: 'DELETE /api/key-groups/:groupId', sends: ['DELETE', '/api/key-groups/<group>'], answers: 200 },
+    {
+      says: 'The event’s id resumes the stream through Last-Event-ID; event: resource with data {type, kind, id, object}',
+      sends: ['GET', '/api/events'],
+      headers: { 'last-event-id': '<position>' },
+      answers: 200,
+      text: /^event: resource$/m,
+      keeps: { event: /^data: (\{"type":"deleted","kind":"KeyGroup","id":"[-a-z0-9]+","object":null\})$/m },
+      readsUntil: '"object":null}\n',
+      oneMachine: ANOTHER,
+    },
   ],
 };

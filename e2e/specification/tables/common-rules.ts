@@ -1,5 +1,6 @@
 import { OPERATIONS, type Operation } from '../documented.ts';
 import { each, type Row, type Table } from '../row.ts';
+import { SECONDS } from '../patterns.ts';
 
 /** An operation's path with ids that nothing has. */
 const targetOf = ({ path }: Pick<Operation, 'path'>): string => path.replaceAll(/\{\w+\}/g, 'unknown');
@@ -235,7 +236,7 @@ export const commonRules: Table = {
         from: GUESSER,
         answers: 429,
         code: 'throttled',
-        with: { 'retry-after': expect.stringMatching(/^\d+$/) },
+        with: { 'retry-after': SECONDS },
         limit: 'Invalid keys of one address',
       }),
     ),

@@ -1,4 +1,5 @@
 import { each, type Table } from '../row.ts';
+import { TIME } from '../patterns.ts';
 
 const PURGES = 'in a cluster, other suites may need the retired keys';
 
@@ -11,7 +12,7 @@ export const encryptionKeys: Table = {
       sends: ['GET', '/api/encryption-keys/rotation'],
       answers: 200,
       whole: {
-        ...{ lastRotationAt: null, daysSinceRotation: null, nextRotationAt: expect.stringMatching(/\.\d{3}Z$/) },
+        ...{ lastRotationAt: null, daysSinceRotation: null, nextRotationAt: TIME },
         ...{ rotationIntervalDays: 90, currentVersion: 1, isInProgress: false },
         ...{ processed: expect.any(Number), total: expect.any(Number), failed: 0 },
       },
@@ -34,8 +35,8 @@ export const encryptionKeys: Table = {
       sends: ['GET', '/api/encryption-keys/rotation'],
       answers: 200,
       whole: {
-        ...{ lastRotationAt: expect.stringMatching(/\.\d{3}Z$/), daysSinceRotation: 0 },
-        ...{ nextRotationAt: expect.stringMatching(/\.\d{3}Z$/), rotationIntervalDays: 90 },
+        ...{ lastRotationAt: TIME, daysSinceRotation: 0 },
+        ...{ nextRotationAt: TIME, rotationIntervalDays: 90 },
         ...{ currentVersion: expect.any(Number), isInProgress: false },
         ...{ processed: expect.any(Number), total: expect.any(Number), failed: 0 },
       },

@@ -46,6 +46,29 @@ export const functionFields: Table = {
         body: { function: fields },
       }),
     ),
+    {
+      says: 'cors.maxAge: default 86400; credentials, allowHeaders and exposeHeaders are optional',
+      sends: ['PUT', '/api/functions/<function>', { ...DEFINITION, cors: { origins: ['https://a.example'] } }],
+      answers: 200,
+      body: {
+        function: {
+          cors: {
+            ...{ origins: ['https://a.example'], credentials: false, maxAge: 86_400 },
+            ...{ allowHeaders: [], exposeHeaders: [] },
+          },
+        },
+      },
+    },
+    {
+      says: '`null` clears an optional field: cors, description, maxConcurrency, timeoutSeconds',
+      sends: [
+        'PUT',
+        '/api/functions/<function>',
+        { ...DEFINITION, cors: null, description: null, maxConcurrency: null, timeoutSeconds: null, scaling: null },
+      ],
+      answers: 200,
+      body: { function: { cors: null, description: null, maxConcurrency: null, timeoutSeconds: 30 } },
+    },
     ...each(['name', 'handler', 'route', 'methods'], (field) => ({
       says: `${field} is required`,
       sends: ['POST', '/api/functions', invalid({ [field]: undefined })],

@@ -1,4 +1,5 @@
 import { each, type Table } from '../row.ts';
+import { SECONDS } from '../patterns.ts';
 import { SHOWS } from './shows-calls.ts';
 
 const SITE = 'https://site.example';
@@ -175,7 +176,7 @@ export const functionKeys: Table = {
       from: STRANGER,
       answers: 429,
       code: 'throttled',
-      with: { 'retry-after': expect.stringMatching(/^\d+$/) },
+      with: { 'retry-after': SECONDS },
       limit: 'Invalid keys of one address',
       oneMachine: 'all callers have one address there',
     },
@@ -256,7 +257,7 @@ export const functionKeys: Table = {
       as: { key: VALUE },
       answers: 429,
       code: 'quota_exceeded',
-      with: { 'retry-after': expect.stringMatching(/^\d+$/) },
+      with: { 'retry-after': SECONDS },
       limit: 'Calls in a day of UTC',
       soon: true,
     },
@@ -271,9 +272,9 @@ export const functionKeys: Table = {
       as: { key: VALUE },
       answers: 200,
       with: {
-        'ratelimit-limit': expect.stringMatching(/^\d+$/),
-        'ratelimit-remaining': expect.stringMatching(/^\d+$/),
-        'ratelimit-reset': expect.stringMatching(/^\d+$/),
+        'ratelimit-limit': SECONDS,
+        'ratelimit-remaining': SECONDS,
+        'ratelimit-reset': SECONDS,
       },
       soon: true,
     },
@@ -283,7 +284,7 @@ export const functionKeys: Table = {
       as: { key: VALUE },
       answers: 429,
       code: 'rate_limited',
-      with: { 'retry-after': expect.stringMatching(/^\d+$/) },
+      with: { 'retry-after': SECONDS },
       limit: 'Calls at once after a pause',
       soon: true,
     },
@@ -319,6 +320,20 @@ export const functionKeys: Table = {
       with: { 'ratelimit-limit': undefined },
       soon: true,
     },
+    {
+      says: 'POST /api/keys/:keyId/rotate',
+      sends: ['POST', '/api/keys/<key>/rotate', { overlapSeconds: 3600 }],
+      answers: 200,
+      keeps: { newValue: 'value' },
+    },
+    ...each(['<newValue>', VALUE], (key) => ({
+      says: `Both values are valid during the overlap: ${key}`,
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key },
+      answers: 200,
+      body: { group: 'callers' },
+      soon: true as const,
+    })),
     { says: 'A disabled key …', sends: ['PUT', '/api/keys/<key>', { enabled: false }], answers: 200 },
     {
       says: '… is an invalid key on every router within 1 s',

@@ -16,21 +16,27 @@ export const functionPort: Table = {
       [
         ['open', { route: '/port/open/:id/*', methods: ['GET', 'POST'], timeoutSeconds: 1, maxRequestBytes: 10 }],
         ['literal', { route: '/port/open/literal/*', methods: ['PUT'] }],
+        ['parameter', { route: '/port/rest/:id', methods: ['PUT'] }],
+        ['rest', { route: '/port/rest/*', methods: ['DELETE', 'OPTIONS'] }],
       ] as const,
       ([name, fields]) => ({
         says: `POST /api/functions: ${name}`,
-        sends: ['POST', '/api/functions', { name, handler: 'port/shows.js', ...fields }],
+        sends: [
+          'POST',
+          '/api/functions',
+          { name, handler: name === 'open' ? 'port/shows.js' : 'port/none.js', ...fields },
+        ],
         answers: 201,
         keeps: { [name]: 'function.id' },
       }),
     ),
-    ...each(['open', 'literal'], (name) => ({
-      says: `GET /api/functions/:id: ${name} is ready`,
-      sends: ['GET', `/api/functions/<${name}>`],
+    {
+      says: 'GET /api/functions/:id: the function is ready',
+      sends: ['GET', '/api/functions/<open>'],
       answers: 200,
       body: { function: { status: { ready: true, reason: 'Ready' } } },
-      soon: true as const,
-    })),
+      soon: true,
+    },
     {
       says: '`/run/<route>` with the function’s configured methods; the handler sees path, parameters and query',
       sends: ['GET', '/run/port/open/a%20b/c/d?x=1&x=2'],
@@ -79,13 +85,22 @@ export const functionPort: Table = {
       code: 'method_not_allowed',
       with: { allow: 'GET, HEAD, POST' },
     },
-    {
-      says: 'literal over parameter; less specific routes are not tried for another method',
-      sends: ['GET', '/run/port/open/literal/a'],
-      answers: 405,
-      code: 'method_not_allowed',
-      with: { allow: 'PUT' },
-    },
+    ...each(
+      [
+        ['/run/port/open/literal/a', 'PUT', 'literal over parameter'],
+        ['/run/port/rest/a', 'PUT', 'parameter over *'],
+        ['/run/port/rest/a/b', 'DELETE, OPTIONS', '* matches the rest of the path'],
+        ['/run/port/rest', 'DELETE, OPTIONS', '* matches an empty rest'],
+      ] as const,
+      ([target, allow, rule]) => ({
+        says: `Precedence: ${rule}; less specific routes are not tried for another method (405 names the route's)`,
+        sends: ['GET', target],
+        answers: 405,
+        code: 'method_not_allowed',
+        with: { allow },
+        soon: true,
+      }),
+    ),
     { says: 'HEAD is served through GET', sends: ['HEAD', '/run/port/open/a'], answers: 200, text: '' },
     ...each(
       [
@@ -212,6 +227,23 @@ export const functionPort: Table = {
         },
       ],
     ),
+    {
+      says: 'PUT: debug',
+      sends: [
+        'PUT',
+        '/api/functions/<open>',
+        { name: 'open', handler: 'port/shows.js', route: '/port/open/:id/*', methods: ['GET', 'POST'], debug: true },
+      ],
+      answers: 200,
+    },
+    {
+      says: 'handler_error: its message is shown where the function’s debug is on',
+      sends: ['GET', '/run/port/open/a?act=throw'],
+      answers: 500,
+      code: 'handler_error',
+      text: /the inner reason/,
+      soon: true,
+    },
     {
       says: 'runtime died: 502 runtime_crashed',
       sends: ['GET', '/run/port/open/a?act=exit'],

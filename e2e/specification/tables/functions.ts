@@ -1,8 +1,7 @@
 import { each, type Table } from '../row.ts';
+import { ID, TIME } from '../patterns.ts';
 
 const DEFINITION = { name: 'shop', handler: 'functions/h.js', route: '/functions/shop', methods: ['GET'] };
-const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-
 export const functions: Table = {
   title: 'Functions',
   inCluster: true,
@@ -30,7 +29,7 @@ export const functions: Table = {
       answers: 201,
       whole: {
         function: {
-          id: expect.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/),
+          id: ID,
           ...DEFINITION,
           description: null,
           keys: null,

@@ -1,4 +1,5 @@
 import { each, type Table } from '../row.ts';
+import { ID, TIME } from '../patterns.ts';
 
 const DAY_MS = 86_400_000;
 const tomorrow = new Date(Date.now() + DAY_MS).toISOString();
@@ -25,7 +26,7 @@ export const keys: Table = {
       sends: ['POST', '/api/keys', { groupId: '<group>', name: 'generated', description: 'Of the door' }],
       answers: 201,
       whole: {
-        id: expect.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/),
+        id: ID,
         name: 'generated',
         value: expect.stringMatching(/^wh_[A-Za-z0-9_-]{43}$/),
       },
@@ -48,7 +49,7 @@ export const keys: Table = {
           dailyQuota: null,
           previousValueExpiresAt: null,
           lastUsedAt: null,
-          createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+          createdAt: TIME,
         },
         group: {
           id: '<group>',

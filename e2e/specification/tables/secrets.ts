@@ -1,6 +1,5 @@
 import { each, type Table } from '../row.ts';
-
-const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+import { ID, TIME } from '../patterns.ts';
 
 export const secrets: Table = {
   title: 'Secrets',
@@ -32,7 +31,7 @@ export const secrets: Table = {
         { name: 'DATABASE_URL', value: 'the-global-value', scope: 'global', comment: 'Of all' },
       ],
       answers: 201,
-      whole: { id: expect.any(String), name: 'DATABASE_URL', scope: 'global' },
+      whole: { id: ID, name: 'DATABASE_URL', scope: 'global' },
       keeps: { global: 'id' },
     },
     ...each(

@@ -1,6 +1,5 @@
 import { each, type Table } from '../row.ts';
-
-const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+import { ID, TIME } from '../patterns.ts';
 
 export const sources: Table = {
   title: 'Code sources',
@@ -11,7 +10,7 @@ export const sources: Table = {
       sends: ['POST', '/api/sources', { name: 'My_source-1', type: 'manual' }],
       answers: 201,
       whole: {
-        id: expect.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/),
+        id: ID,
         ...{ name: 'My_source-1', type: 'manual', typeSettings: {}, syncSettings: {}, enabled: true, revision: null },
         ...{ lastSyncAt: null, lastSyncStartedAt: null, lastSyncError: null, createdAt: TIME, updatedAt: TIME },
       },

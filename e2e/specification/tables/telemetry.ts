@@ -1,6 +1,6 @@
 import { each, type Table } from '../row.ts';
+import { TIME } from '../patterns.ts';
 
-const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const ENTRY = {
   ...{ id: expect.any(String), requestId: expect.any(String), functionId: '<function>', level: expect.any(String) },
   ...{ message: expect.any(String), sequence: expect.any(Number), timestamp: TIME },
@@ -9,6 +9,7 @@ const entry = (fields: object): unknown => expect.objectContaining({ ...ENTRY, .
 
 const HANDLER = `
 export default (c) => {
+  if (c.req.query('act') === 'throw') throw new Error('on purpose');
   console.log('a sentence of ninety-nine words', 1, { two: [3] });
   console.warn('a warning');
   return c.text('talked');
@@ -31,7 +32,10 @@ export const telemetry: Table = {
       sends: [
         'POST',
         '/api/functions',
-        { name: 'talks', handler: 'telemetry/h.js', route: '/telemetry', methods: ['GET'] },
+        {
+          ...{ name: 'talks', handler: 'telemetry/h.js', route: '/telemetry', methods: ['GET', 'POST'] },
+          maxRequestBytes: 10,
+        },
       ],
       answers: 201,
       keeps: { function: 'function.id' },
@@ -123,6 +127,37 @@ export const telemetry: Table = {
       answers: 200,
       body: { data: { logs: [] } },
     },
+    {
+      says: 'A call that throws …',
+      sends: ['GET', '/run/telemetry?act=throw'],
+      answers: 500,
+      code: 'handler_error',
+      keeps: { failed: '@x-request-id' },
+    },
+    {
+      says: '… has exec_end "<n>ms (error)"',
+      sends: ['GET', '/api/logs?requestId=<failed>&level=exec_end'],
+      answers: 200,
+      body: { data: { logs: [{ message: expect.stringMatching(/^\d+(\.\d{1,3})?ms \(error\)$/) }] } },
+      soon: true,
+    },
+    {
+      says: 'A call that is refused …',
+      sends: ['POST', '/run/telemetry?secret=in-the-query', 'eleven bytes'],
+      answers: 413,
+      code: 'too_large',
+      keeps: { refused: '@x-request-id' },
+    },
+    {
+      says: '… has exec_reject "<METHOD> <path>" with args {reason}, and no other entry',
+      sends: ['GET', '/api/logs?requestId=<refused>'],
+      answers: 200,
+      body: {
+        data: { logs: [entry({ level: 'exec_reject', message: 'POST /telemetry', args: '{"reason":"too_large"}' })] },
+      },
+      hides: ['in-the-query'],
+      soon: true,
+    },
     ...each(
       [
         ...['level=loud', 'level=', 'cursor=nonsense', 'since=yesterday', 'search=', 'search=...'],
@@ -175,24 +210,24 @@ export const telemetry: Table = {
     // Metrics.
     {
       says: 'GET /api/metrics?resolution=&functionId= → {data: {metrics, functionId, resolution, summary}}',
-      sends: ['GET', '/api/metrics?resolution=hours&functionId=<function>'],
+      sends: ['GET', '/api/metrics?resolution=days&functionId=<function>'],
       answers: 200,
       body: {
         data: {
-          ...{ functionId: '<function>', resolution: 'hours' },
+          ...{ functionId: '<function>', resolution: 'days' },
           metrics: expect.arrayContaining([
             {
               ...{
-                timestamp: expect.stringMatching(/:00:00\.000Z$/),
+                timestamp: expect.stringMatching(/T00:00:00\.000Z$/),
                 executionCount: expect.any(Number),
-                errorCount: 0,
+                errorCount: 1,
               },
               ...{ avgTimeMs: expect.any(Number), maxTimeMs: expect.any(Number), p50TimeMs: expect.any(Number) },
               ...{ p95TimeMs: expect.any(Number), p99TimeMs: expect.any(Number) },
             },
           ]),
           summary: {
-            ...{ totalExecutions: expect.any(Number), totalErrors: 0, avgExecutionTime: expect.any(Number) },
+            ...{ totalExecutions: expect.any(Number), totalErrors: 1, avgExecutionTime: expect.any(Number) },
             ...{ maxExecutionTime: expect.any(Number), periodCount: expect.any(Number) },
           },
         },
@@ -210,7 +245,7 @@ export const telemetry: Table = {
       says: 'groupBy=function returns {data: {functions: {<id>: metrics[]}, resolution}}',
       sends: ['GET', '/api/metrics?resolution=days&groupBy=function'],
       answers: 200,
-      body: { data: { resolution: 'days', functions: { '<function>': [{ errorCount: 0 }] } } },
+      body: { data: { resolution: 'days', functions: { '<function>': [{ errorCount: 1 }] } } },
     },
     {
       says: 'since, until bound the periods; those without calls are omitted',

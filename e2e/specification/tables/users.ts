@@ -1,4 +1,5 @@
 import { each, type Table } from '../row.ts';
+import { ID, SECONDS, TIME } from '../patterns.ts';
 
 const PASSWORD = 'correct horse battery';
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' };
@@ -11,8 +12,6 @@ const account = (email: string, more: object = {}): object => ({
   ...more,
 });
 const FIRST = account('First@example.com', { name: 'The first' });
-const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-
 export const users: Table = {
   title: 'Users and sessions',
   // They are no objects of Kubernetes.
@@ -79,7 +78,7 @@ export const users: Table = {
       headers: SAME_ORIGIN,
       answers: 201,
       whole: {
-        ...{ id: expect.any(String), email: 'First@example.com', emailVerified: false, name: 'The first', image: null },
+        ...{ id: ID, email: 'First@example.com', emailVerified: false, name: 'The first', image: null },
         ...{ role: 'admin', banned: false, createdAt: TIME, updatedAt: TIME },
       },
       hides: [PASSWORD],
@@ -172,7 +171,7 @@ export const users: Table = {
       from: GUESSER,
       answers: 429,
       code: 'throttled',
-      with: { 'retry-after': expect.stringMatching(/^\d+$/) },
+      with: { 'retry-after': SECONDS },
       limit: 'Failed sign-ins to one account from one address',
     },
     {
