@@ -9,8 +9,9 @@ import { startService, type Service } from '@wherry/e2e/testing/embedded-service
 import { FATAL_HANDLER, fatalQuery, type FatalDeed } from '@wherry/e2e/testing/fatal-handler.ts';
 import { descendants } from '@wherry/e2e/testing/processes.ts';
 import { openLoop } from './lib/open-loop.ts';
-import { median, quantile, rounded } from './lib/statistics.ts';
+import { quantile, rounded } from './lib/statistics.ts';
 import { table } from './lib/table.ts';
+import { measurePair, PAIR_HEADING, pairCells, type WindowPairs } from './lib/window-pairs.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 5);
 const PER_SECOND = 100;
@@ -27,10 +28,7 @@ const FAULTS: (FatalDeed | undefined)[] = [
   'an unhandled rejection',
 ];
 
-interface Windows {
-  /** p99 of each window, in milliseconds. */
-  calm: number[];
-  faulty: number[];
+interface Windows extends WindowPairs {
   failures: string[];
   /** Calls that made the other function fail, whatever they had for an answer. */
   provoked: number;
@@ -71,30 +69,16 @@ async function faultyWindow(service: Service, windows: Windows, fault: FatalDeed
   return p99;
 }
 
-/** A window of each kind; every other round begins with the other one. */
 async function round(service: Service, all: Map<FatalDeed | undefined, Windows>, turn: number): Promise<void> {
-  for (const [fault, windows] of all) {
-    const steps = [
-      async (): Promise<unknown> => windows.calm.push(await calmWindow(service, windows)),
-      async (): Promise<unknown> => windows.faulty.push(await faultyWindow(service, windows, fault)),
-    ];
-    for (const step of turn % 2 === 0 ? steps : steps.toReversed()) await step();
-  }
+  for (const [fault, windows] of all)
+    await measurePair(windows, turn, {
+      calm: () => calmWindow(service, windows),
+      disturbed: () => faultyWindow(service, windows, fault),
+    });
 }
 
-function rowOf([fault, { calm, faulty, failures, provoked }]: [FatalDeed | undefined, Windows]): string[] {
-  const spread = (p99: number[]): string =>
-    `${rounded(median(p99), 1)} (${rounded(Math.min(...p99), 1)}-${rounded(Math.max(...p99), 1)})`;
-  const ratios = faulty.map((p99, turn) => p99 / (calm[turn] ?? Number.NaN));
-  return [
-    fault ?? 'none',
-    spread(calm),
-    spread(faulty),
-    rounded(median(ratios), 2),
-    rounded(median(faulty) / median(calm), 2),
-    String(provoked),
-    String(failures.length),
-  ];
+function rowOf([fault, windows]: [FatalDeed | undefined, Windows]): string[] {
+  return [fault ?? 'none', ...pairCells(windows), String(windows.provoked), String(windows.failures.length)];
 }
 
 const service = await startService();
@@ -104,7 +88,7 @@ try {
   await api.readyFunction({ name: 'Bad', handler: 'bench/bad.js', route: '/bad', timeoutSeconds: 3 });
   await api.readyFunction({ name: 'Good', handler: 'bench/good.js', route: '/good' });
   const all = new Map(
-    FAULTS.map((fault): [typeof fault, Windows] => [fault, { calm: [], faulty: [], failures: [], provoked: 0 }]),
+    FAULTS.map((fault): [typeof fault, Windows] => [fault, { calm: [], disturbed: [], failures: [], provoked: 0 }]),
   );
   const before = routers(service);
   // Code is compiled and caches are filled.
@@ -115,15 +99,7 @@ try {
   );
   for (let turn = 0; turn < ROUNDS; turn++) await round(service, all, turn);
   console.log(`load at the end ${load()}\n`);
-  const heading = [
-    'what the other function does',
-    'p99 without, ms',
-    'p99 with, ms',
-    'ratio of pairs',
-    'of medians',
-    'calls to it',
-    'failed calls',
-  ];
+  const heading = ['what the other function does', ...PAIR_HEADING, 'calls to it', 'failed calls'];
   console.log(
     `${table([heading, ...[...all].map(rowOf)])}\n\nGoals: a ratio of at most 1.2, no failed call, the same router.`,
   );
