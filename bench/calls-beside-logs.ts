@@ -34,7 +34,7 @@ export default async (c, ctx) => {
 const service = await startService();
 try {
   const api = new ApiClient(service.managementUrl, service.managementKey ?? '');
-  await api.expect('PUT', '/api/settings', { settings: { 'log.trimming.max-per-function': 100_000 } });
+  await api.expect('PUT', '/api/settings', { settings: { 'log.trimming.max-per-function': '100000' } });
   await api.source('bench', { 'printer.js': PRINTER, 'good.js': `export default (c) => c.text('good');` });
   await api.readyFunction({ name: 'Good', handler: 'bench/good.js', route: '/good' });
   for (let n = 0; n < PRINTERS; n += 1)
