@@ -28,10 +28,11 @@ export class RowRunner {
     this.#kept = new Map(Object.entries(given));
   }
 
-  async run(row: Row): Promise<void> {
+  async run({ soon, ...given }: Row): Promise<void> {
+    const row = this.#filled({ ...given, says: '' });
     const attempt = async (): Promise<void> => this.#compare(row, await this.#send(row));
-    if (row.soon === undefined) await attempt();
-    else await (row.soon === true ? eventually(attempt) : eventually(attempt, row.soon, EVERY_MS));
+    if (soon === undefined) await attempt();
+    else await (soon === true ? eventually(attempt) : eventually(attempt, soon, EVERY_MS));
   }
 
   close(): void {
@@ -39,12 +40,11 @@ export class RowRunner {
   }
 
   #send(row: Row): Promise<Answer> {
-    const [method, target] = row.sends;
-    const path = this.#filled(target);
+    const [method, path] = row.sends;
     const isRun = row.port === 'function' || path.startsWith('/run');
     const { hostname: host, port } = new URL(isRun ? this.#platform.functionUrl : this.#platform.managementUrl);
     const { content, ...body } = this.#body(row);
-    const headers = { ...body.headers, ...this.#credentials(row, isRun), ...this.#filled(row.headers) };
+    const headers = { ...body.headers, ...this.#credentials(row, isRun), ...row.headers };
     // What says that it is longer than it is leaves a connection that is of no more use.
     const hasOwnConnection = row.from !== undefined || row.headers?.['content-length'] !== undefined;
     const options = { host, port, method, path, headers, agent: hasOwnConnection ? false : this.#agent } as const;
@@ -59,9 +59,8 @@ export class RowRunner {
 
   #body({ sends: [, , body] }: Row): { content: string | Buffer; headers: Record<string, string | number> } {
     if (body === undefined) return { content: '', headers: {} };
-    const filled = this.#filled(body);
-    const isJson = typeof filled === 'object' && !Buffer.isBuffer(filled);
-    const content = isJson ? JSON.stringify(filled) : filled;
+    const isJson = typeof body === 'object' && !Buffer.isBuffer(body);
+    const content = isJson ? JSON.stringify(body) : body;
     const headers = { 'content-length': Buffer.byteLength(content) };
     return { content, headers: { ...headers, ...(isJson && { 'content-type': 'application/json' }) } };
   }
@@ -69,8 +68,8 @@ export class RowRunner {
   #credentials({ as }: Row, isRun: boolean): Record<string, string> {
     if (as === 'nobody' || (as === undefined && isRun)) return {};
     if (as === undefined) return { 'x-api-key': this.#platform.managementKey };
-    if ('key' in as) return { 'x-api-key': this.#filled(as.key) };
-    return { cookie: this.#filled(`<${as.session}>`), 'sec-fetch-site': 'same-origin' };
+    if ('key' in as) return { 'x-api-key': as.key };
+    return { cookie: this.#valueOf(as.session), 'sec-fetch-site': 'same-origin' };
   }
 
   #compare(row: Row, answer: Answer): void {
@@ -83,17 +82,17 @@ export class RowRunner {
     });
     expect(headers['x-request-id']).toMatch(UUID);
     this.#compareBody(row, answer);
-    for (const [name, value] of Object.entries(this.#filled(row.with ?? {})))
+    for (const [name, value] of Object.entries(row.with ?? {}))
       expect({ [name]: headers[name] }).toEqual({ [name]: value });
     for (const [name, path] of Object.entries(row.keeps ?? {})) this.#keep(name, valueAt(answer, path));
   }
 
   #compareBody({ body, whole, text, hides = [] }: Row, answer: Answer): void {
-    if (body !== undefined) expect(answer.body).toMatchObject(this.#filled(body) as object);
-    if (whole !== undefined) expect(answer.body).toEqual(this.#filled(whole));
-    if (typeof text === 'string') expect(answer.text).toBe(this.#filled(text));
+    if (body !== undefined) expect(answer.body).toMatchObject(body as object);
+    if (whole !== undefined) expect(answer.body).toEqual(whole);
+    if (typeof text === 'string') expect(answer.text).toBe(text);
     else if (text !== undefined) expect(answer.text).toMatch(text);
-    for (const hidden of hides) expect(answer.text).not.toContain(this.#filled(hidden));
+    for (const hidden of hides) expect(answer.text).not.toContain(hidden);
   }
 
   #keep(name: string, value: unknown): void {

@@ -61,6 +61,7 @@ export const encryptionKeys: Table = {
           { version: 2, state: 'active', createdAt: expect.any(String), retiredAt: null },
         ]),
       },
+      soon: true,
       oneMachine: PURGES,
     },
     {
