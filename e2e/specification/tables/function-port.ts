@@ -1,6 +1,17 @@
 import { each, type Table } from '../row.ts';
 import { SHOWS } from './shows-calls.ts';
 
+/** Code without a good revision; `missing` is another file. */
+const BROKEN = [
+  { name: 'missing', content: 'x', answers: 404, code: 'handler_not_found' },
+  { name: 'syntax', content: 'export default (;', answers: 500, code: 'handler_syntax_error' },
+  { name: 'export', content: 'export default 7;', answers: 500, code: 'handler_export_error' },
+  {
+    ...{ name: 'load', content: "throw new Error('at load');\nexport default () => {};" },
+    ...{ answers: 500, code: 'handler_load_error' },
+  },
+];
+
 export const functionPort: Table = {
   title: 'Function execution (function port)',
   inCluster: true,
@@ -30,6 +41,23 @@ export const functionPort: Table = {
         keeps: { [name]: 'function.id' },
       }),
     ),
+    ...each(BROKEN, ({ name, content }) => [
+      { says: `PUT ${name}.js`, sends: ['PUT', `/api/sources/<source>/files/${name}.js`, content], answers: 201 },
+      {
+        says: `POST /api/functions: ${name}`,
+        sends: [
+          'POST',
+          '/api/functions',
+          {
+            name,
+            handler: `port/${name}.${name === 'missing' ? 'ts' : 'js'}`,
+            route: `/port/${name}`,
+            methods: ['GET'],
+          },
+        ],
+        answers: 201,
+      },
+    ]),
     {
       says: 'GET /api/functions/:id: the function is ready',
       sends: ['GET', '/api/functions/<open>'],
@@ -194,39 +222,14 @@ export const functionPort: Table = {
       limit: 'Headers of a response',
     },
 
-    // Code that never had a good revision.
-    ...each(
-      [
-        ['missing', undefined, 404, 'handler_not_found'],
-        ['syntax', 'export default (;', 500, 'handler_syntax_error'],
-        ['export', 'export default 7;', 500, 'handler_export_error'],
-        ['load', "throw new Error('at load');\nexport default () => {};", 500, 'handler_load_error'],
-      ] as const,
-      ([name, content, answers, code]) => [
-        {
-          says: `PUT ${name}.js`,
-          sends: ['PUT', `/api/sources/<source>/files/${content === undefined ? 'other' : name}.js`, content ?? 'x'],
-          answers: 201,
-        },
-        {
-          says: `POST /api/functions: its handler is ${name}.js`,
-          sends: [
-            'POST',
-            '/api/functions',
-            { name, handler: `port/${name}.js`, route: `/port/${name}`, methods: ['GET'] },
-          ],
-          answers: 201,
-        },
-        {
-          says: `handler missing, or broken: ${code}`,
-          sends: ['GET', `/run/port/${name}`],
-          answers,
-          code,
-          hides: ['at load'],
-          soon: true,
-        },
-      ],
-    ),
+    ...each(BROKEN, ({ name, answers, code }) => ({
+      says: `handler missing, or broken, and never good before: ${code}`,
+      sends: ['GET', `/run/port/${name}`],
+      answers,
+      code,
+      hides: ['at load'],
+      soon: true as const,
+    })),
     {
       says: 'PUT: debug',
       sends: [

@@ -6,6 +6,27 @@ export const sources: Table = {
   inCluster: true,
   rows: [
     {
+      says: 'POST /api/sources: one whose function is called below',
+      sends: ['POST', '/api/sources', { name: 'Of_a_function', type: 'manual' }],
+      answers: 201,
+      keeps: { used: 'id' },
+    },
+    {
+      says: 'PUT /api/sources/:id/files/:path',
+      sends: ['PUT', '/api/sources/<used>/files/h.js', "export default (c) => c.text('still here');"],
+      answers: 201,
+    },
+    {
+      says: 'POST /api/functions: one whose handler uses the source',
+      sends: [
+        'POST',
+        '/api/functions',
+        { name: 'orphan', handler: 'Of_a_function/h.js', route: '/sources/orphan', methods: ['GET'] },
+      ],
+      answers: 201,
+      keeps: { function: 'function.id' },
+    },
+    {
       says: 'POST (201) → the bare object; manual: name, type, enabled',
       sends: ['POST', '/api/sources', { name: 'My_source-1', type: 'manual' }],
       answers: 201,
@@ -44,7 +65,7 @@ export const sources: Table = {
       says: 'GET /api/sources → {sources: [...]}, sorted by name',
       sends: ['GET', '/api/sources'],
       answers: 200,
-      body: { sources: [{ id: '<another>' }, { id: '<source>' }] },
+      body: { sources: [{ id: '<another>' }, { id: '<source>' }, { id: '<used>' }] },
     },
     {
       says: 'name: unique (409)',
@@ -147,21 +168,6 @@ export const sources: Table = {
       }),
     ),
     {
-      says: 'PUT /api/sources/:id/files/:path',
-      sends: ['PUT', '/api/sources/<source>/files/h.js', "export default (c) => c.text('still here');"],
-      answers: 201,
-    },
-    {
-      says: 'POST /api/functions: one whose handler uses the source',
-      sends: [
-        'POST',
-        '/api/functions',
-        { name: 'orphan', handler: 'My_source-1/h.js', route: '/sources/orphan', methods: ['GET'] },
-      ],
-      answers: 201,
-      keeps: { function: 'function.id' },
-    },
-    {
       says: 'A function is called at /run/<function_route>',
       sends: ['GET', '/run/sources/orphan'],
       answers: 200,
@@ -170,13 +176,13 @@ export const sources: Table = {
     },
     {
       says: 'DELETE → {success: true}; deleting a source that a function’s handler uses is allowed',
-      sends: ['DELETE', '/api/sources/<source>'],
+      sends: ['DELETE', '/api/sources/<used>'],
       answers: 200,
       whole: { success: true },
     },
     {
       says: 'Deleting a source deletes its directory',
-      sends: ['GET', '/api/sources/<source>/files/h.js'],
+      sends: ['GET', '/api/sources/<used>/files/h.js'],
       answers: 404,
       code: 'not_found',
     },
