@@ -29,12 +29,14 @@ try {
     console.log(`kill ${kill + 1} of ${KILLS}: ${point.moment} ${step}`);
   }
   const { wrong, status, states } = await kills.finish();
-  console.log(`${kills.acknowledged} writes acknowledged and ${kills.reads} reads right between the kills`);
+  console.log(
+    `${kills.traffic.acknowledged} writes acknowledged and ${kills.traffic.reads} reads right between the kills`,
+  );
   console.log(`the rotation resumed and ended ${rounded(kills.resumedInMs / 1000, 1)} s after the start (goal 30 s)`);
   console.log(JSON.stringify(status), `keys: ${[...states].join(', ')}`);
   console.log(`values that are lost or do not open: ${wrong.length} (goal 0)`, ...wrong.slice(0, 10));
   console.log(`in all ${rounded((performance.now() - began) / 1000, 0)} s`);
-  if (wrong.length > 0 || status['failed'] !== 0) process.exitCode = 1;
+  if (wrong.length > 0 || status.failed !== 0) process.exitCode = 1;
 } finally {
   await kills.dispose();
 }

@@ -29,6 +29,6 @@ describe('E5: kill -9 of the service during a rotation, with reads and writes', 
     expect(states).toEqual(new Set(['retired', 'active']));
     expect(kills.resumedInMs).toBeLessThan(RESUME_MS);
     // Else nothing was proved.
-    expect(Math.min(kills.acknowledged, kills.reads)).toBeGreaterThan(POINTS.length);
+    expect(Math.min(kills.traffic.acknowledged, kills.traffic.reads)).toBeGreaterThan(POINTS.length);
   }, 180_000);
 });
