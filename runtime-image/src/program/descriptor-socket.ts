@@ -27,6 +27,8 @@ export class DescriptorSocket extends Socket {
   #unwritten: Uint8Array = new Uint8Array();
   #done: Done | undefined;
   #cancelRetry = (): void => undefined;
+  /** When the kernel last took some of it, on the monotonic clock. */
+  #takenAt = 0;
 
   constructor(fd: number, { clock, write = (bytes) => writeSync(fd, bytes) }: DescriptorSocketOptions) {
     super({ fd, readable: true, writable: true });
@@ -54,14 +56,14 @@ export class DescriptorSocket extends Socket {
   }
 
   /**
-   * Blocks until the kernel has accepted everything that was written, for at most this many milliseconds. Used at the
-   * end of a process.
+   * Blocks until the kernel has accepted everything that was written, or nothing of it for this many milliseconds. Used
+   * at the end of a process.
    */
   drainSync(withinMs: number): void {
-    const deadline = this.#clock.monotonic() + withinMs;
     const sleeper = new Int32Array(new SharedArrayBuffer(4));
     this.#advance();
-    while (this.#done !== undefined && this.#clock.monotonic() < deadline) {
+    this.#takenAt = this.#clock.monotonic();
+    while (this.#done !== undefined && this.#clock.monotonic() < this.#takenAt + withinMs) {
       Atomics.wait(sleeper, 0, 0, RETRY_MS);
       this.#advance();
     }
@@ -73,7 +75,10 @@ export class DescriptorSocket extends Socket {
     const done = this.#done;
     if (done === undefined) return;
     try {
-      while (this.#unwritten.length > 0) this.#unwritten = this.#unwritten.subarray(this.#writeSome(this.#unwritten));
+      while (this.#unwritten.length > 0) {
+        this.#unwritten = this.#unwritten.subarray(this.#writeSome(this.#unwritten));
+        this.#takenAt = this.#clock.monotonic();
+      }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') {
         this.#cancelRetry = this.#clock.after(RETRY_MS, () => this.#advance());

@@ -23,8 +23,6 @@ class BackoffClock extends FakeClock {
 }
 
 const HEARTBEAT_MS = HEARTBEAT_SECONDS * 1000;
-/** How long a connection that is stopped waits for its peer to read what was sent. */
-const CLOSE_MS = 1000;
 const HELLO = { type: 'hello', role: 'router', instance: 'r', resourceVersion: '7' } as const;
 
 describe('connectFeed', () => {
@@ -93,10 +91,9 @@ describe('connectFeed', () => {
   });
   afterEach(async () => {
     const stopped = connection?.stop();
-    await clock.advance(CLOSE_MS);
-    await stopped;
     for (const socket of sockets) socket.destroy();
     server.close();
+    await stopped;
   });
 
   it('says hello first, and hands the connection on', async () => {
@@ -215,6 +212,15 @@ describe('connectFeed', () => {
     expect(received).toHaveLength(501);
     expect(connection?.isConnected()).toBe(false);
     expect(sockets).toHaveLength(1);
+  });
+
+  it('stops although its peer reads nothing', async () => {
+    await serve(named);
+    follow();
+    await until(() => channels.length === 1 && sockets.length === 1);
+    sockets[0]?.pause();
+    channels[0]?.send({ filler: 'x'.repeat(12 * 1024 * 1024) });
+    await connection?.stop();
   });
 
   it('stops while there is nobody to connect to', async () => {

@@ -14,7 +14,7 @@ const CONNECT_MS = 5000;
 const MISSED_HEARTBEATS = 3;
 /** Bytes that wait for an operator which does not read, before the connection is given up. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
-/** How long the final messages may take. */
+/** How long the final messages may make no progress. */
 const CLOSE_MS = 1000;
 
 /** The authorities to trust, and the client's own certificate where it needs one. PEM texts. */
@@ -40,7 +40,7 @@ export interface FeedConnectionOptions {
 export interface FeedConnection {
   /** Whether there is a connection, as far as is known. */
   isConnected(): boolean;
-  /** Ends it for good, after what was sent before has been written. */
+  /** Ends it for good, after what was sent before has been written, or when its peer takes none of it for a second. */
   stop(): Promise<void>;
 }
 
@@ -75,11 +75,8 @@ class ReconnectingFeed {
   async stop(): Promise<void> {
     this.#stopping.abort();
     const socket = this.#socket;
-    if (socket !== undefined) {
-      const cancel = this.#options.clock.after(CLOSE_MS, () => socket.destroy());
-      socket.end();
-      socket.once('close', cancel);
-    }
+    // Node's own timeout of a socket also sees that a part of a long write was taken.
+    socket?.setTimeout(CLOSE_MS, () => socket.destroy()).end();
     await this.#ended;
   }
 
