@@ -2,10 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { compileCache } from '@wherry/testing/compile-cache.ts';
+import { quietPort } from '@wherry/testing/quiet-port.ts';
 import { CONTEXT_HEADER, TOKEN_HEADER } from '@wherry/core/feed/invocation.ts';
 import { runtimeUpSchema, type RuntimeUp } from '@wherry/core/feed/messages.ts';
 import { systemClock } from '@wherry/service/clock.ts';
@@ -30,15 +30,6 @@ const state = (logLevel = 'info', secret = 'one') => ({
 });
 const revisionOf = (artifact: string): string => createHash('sha256').update(artifact).digest('hex');
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await systemClock.sleep(5);
 }
@@ -59,8 +50,8 @@ describe('an instance in a pod', () => {
     directory = mkdtempSync(path.join(tmpdir(), 'wherry-pod-'));
     writeFileSync(path.join(directory, 'ca.crt'), authority.ca);
     writeFileSync(path.join(directory, 'token'), 'token-of-hello\n');
-    feed = await TestFeedServer.start(operator);
-    probePort = await freePort();
+    feed = await TestFeedServer.start(operator, await quietPort(['localhost']));
+    probePort = await quietPort();
   });
   afterEach(async () => {
     child.kill('SIGKILL');
@@ -182,9 +173,10 @@ describe('an instance in a pod', () => {
     await serving(artifact);
     expect(await call()).toEqual([200, 'one 1']);
     const { port: feedPort } = feed;
+    // An attempt to connect may already have read it when the next operator listens.
+    writeFileSync(path.join(directory, 'token'), 'the-next-token');
     await feed.close();
     expect(await call()).toEqual([200, 'one 2']);
-    writeFileSync(path.join(directory, 'token'), 'the-next-token');
     feed = await TestFeedServer.start(operator, feedPort);
     await eventually(() => client() !== undefined);
     expect(client()?.hello).toMatchObject({ token: 'the-next-token' });
