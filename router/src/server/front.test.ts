@@ -114,13 +114,24 @@ describe('drain', () => {
   });
 
   it('answers in its lame-duck time, and cuts what runs past its bound', async () => {
-    const harness = await Harness.start();
-    const instance = await harness.instance((req, res) => void (req.url === '/hello?hangs' || res.end('ok')));
-    await harness.serve([routerFunction({ instances: [instance] })]);
+    const clock = new FakeClock();
+    const harness = await Harness.start({ clock });
+    const arrived = Promise.withResolvers<void>();
+    const instance = await harness.instance((req, res) => {
+      if (req.url === '/hello?hangs') arrived.resolve();
+      else res.end('ok');
+    });
+    await clock.advanceUntil(harness.serve([routerFunction({ instances: [instance] })]));
     const hanging = harness.call('/run/hello?hangs').catch((error: Error) => error.message);
-    const drained = harness.router.drain({ lameDuckMs: 200, boundMs: 100 });
+    await arrived.promise;
+    let isDrained = false;
+    const drained = harness.router.drain({ lameDuckMs: 1000, boundMs: 500 }).then(() => (isDrained = true));
+    await clock.advance(999);
     const answer = await harness.call('/run/hello');
     expect([answer.body, answer.headers.connection]).toEqual(['ok', 'close']);
+    await clock.advance(500);
+    expect(isDrained).toBe(false);
+    await clock.advance(1);
     await drained;
     expect(await hanging).toBe('socket hang up');
     await harness.stop();
