@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { compileCache } from '@wherry/testing/compile-cache.ts';
 import { eventually } from '@wherry/testing/eventually.ts';
 import { FakeContentStore } from '@wherry/testing/fakes/fake-content-store.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
+import { quietPort } from '@wherry/testing/quiet-port.ts';
 import { systemClock as clock } from '@wherry/service/clock.ts';
 import { createBuilderClient } from './socket/builder-client.ts';
 import { makeRequest, type Sources } from './testing/build-bench.ts';
@@ -148,7 +148,7 @@ describe('the builder as a program', () => {
   }, 30_000);
 
   it('serves its metrics and that it is ready, and ends with all its processes on SIGTERM', async () => {
-    const port = await freePort();
+    const port = await quietPort();
     const program = start({ OPS_PORT: String(port) });
     const side = operatorSide();
     expect(await side.build()).toMatchObject({ ok: true });
@@ -167,7 +167,7 @@ describe('the builder as a program', () => {
     const registry = createServer((_request, response) => response.writeHead(404).end()).listen(0, '127.0.0.1');
     await once(registry, 'listening');
     const { port } = registry.address() as { port: number };
-    const opsPort = await freePort();
+    const opsPort = await quietPort();
     const installer = start(
       {
         WHERRY_NPM_REGISTRY: `http://127.0.0.1:${port}/`,
@@ -209,12 +209,3 @@ describe('the builder as a program', () => {
     expect(program.said()).not.toContain('canary');
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}

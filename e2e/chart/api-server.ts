@@ -11,12 +11,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { mustRun, runProgram, type CommandResult } from '../cluster/command.ts';
 import { machineTime } from '../tooling/machine-time.ts';
+import { quietPort } from '../testing/quiet-port.ts';
 import { programPath } from './programs.ts';
 
 const START_LIMIT_MS = 90_000;
@@ -32,7 +32,7 @@ export class TestApiServer {
 
   /** @throws Error with the end of the server's output when it does not come up */
   async start(): Promise<void> {
-    const [etcdPort, peerPort, port] = await freePorts(3);
+    const [etcdPort, peerPort, port] = [await quietPort(), await quietPort(), await quietPort()];
     const token = randomBytes(16).toString('hex');
     this.#writeFiles(token, `https://127.0.0.1:${port}`);
     this.#run('etcd', [
@@ -164,16 +164,4 @@ export class TestApiServer {
 interface StoredObject {
   metadata: { name: string; uid: string; resourceVersion: string; annotations?: Record<string, string> };
   spec: Record<string, unknown>;
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers: Server[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    servers.push(server);
-  }
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  for (const server of servers) server.close();
-  return ports;
 }

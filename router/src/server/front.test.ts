@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { FakeClock } from '@wherry/testing/fakes/fake-clock.ts';
+import { quietPort } from '@wherry/testing/quiet-port.ts';
 import { eventually, Harness, httpCall, readWhileSending, routerFunction } from '../testing/harness.ts';
 
 describe('R11: slow clients', () => {
@@ -80,7 +81,8 @@ describe('R11: slow clients', () => {
 
 describe('drain', () => {
   it('finishes what runs on kept-alive connections, has callers reconnect, and fails no call', async () => {
-    const harness = await Harness.start();
+    const port = await quietPort();
+    const harness = await Harness.start({}, port);
     const release = Promise.withResolvers<void>();
     let [arrived, begun] = [0, 0];
     const instance = await harness.instance((req, res) => {
@@ -91,7 +93,7 @@ describe('drain', () => {
     await harness.serve([routerFunction({ instances: [instance] })]);
     const agent = new Agent({ keepAlive: true });
     const call = async (target: string): Promise<[IncomingMessage, string]> => {
-      const req = request({ host: '127.0.0.1', port: harness.port, path: target, agent });
+      const req = request({ host: '127.0.0.1', port, path: target, agent });
       req.end();
       const [res] = (await once(req, 'response')) as [IncomingMessage];
       begun += 1;
@@ -101,7 +103,6 @@ describe('drain', () => {
     };
     const calls = [call('/run/hello?begun'), call('/run/hello?waiting')];
     await eventually(() => arrived === 2 && begun === 1);
-    const { port } = harness;
     const drained = harness.router.drain({ lameDuckMs: 0, boundMs: 10_000 });
     release.resolve();
     const [first, waiting] = await Promise.all(calls);

@@ -60,9 +60,9 @@ export class Harness {
     this.#channel = this.attach();
   }
 
-  static async start(options: Partial<RouterOptions> = {}): Promise<Harness> {
+  static async start(options: Partial<RouterOptions> = {}, port = 0): Promise<Harness> {
     const harness = new Harness(await mkdtemp(path.join(tmpdir(), 'wherry-router-')), options);
-    harness.router.server.listen(0, '127.0.0.1');
+    harness.router.server.listen(port, '127.0.0.1');
     await once(harness.router.server, 'listening');
     return harness;
   }
