@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
+import { quietPort } from '@wherry/testing/quiet-port.ts';
 import { startMeddlingProxy, type MeddlingProxy } from './testing/meddling-proxy.ts';
 import { registryBench, type RegistryBench } from './testing/registry-bench.ts';
 import { startTestRegistry, type TestRegistry } from './testing/test-registry.ts';
@@ -20,7 +21,7 @@ describe('createPackageRegistry, when the registry fails', () => {
   afterAll(() => registry.stop());
   beforeEach(async () => {
     proxy = await startMeddlingProxy(registry.url);
-    bench = await registryBench({ registry: { url: proxy.url, token: 'canary-token' }, limits: { silenceMs: 1000 } });
+    bench = await registryBench({ registry: { url: proxy.url, token: 'canary-token' } });
   });
   afterEach(async () => {
     await bench.stop();
@@ -35,12 +36,6 @@ describe('createPackageRegistry, when the registry fails', () => {
   it.each<[string, MeddlingProxy['meddle'], string]>([
     ['fails', (_request, response) => (response.writeHead(500).end(), true), 'it answered with status 500'],
     ['is overloaded', (_request, response) => (response.writeHead(429).end(), true), 'it answered with status 429'],
-    ['does not answer', () => true, 'it did not answer in time'],
-    [
-      'stops in the middle',
-      (_request, response) => (response.write('{"versions'), true),
-      'it stopped in the middle of its answer',
-    ],
     ['cuts the connection', (_request, response) => (response.destroy(), true), 'it closed the connection'],
     ['speaks of something else', (_request, response) => (response.end('<html>'), true), 'its answer is not JSON'],
     [
@@ -65,6 +60,29 @@ describe('createPackageRegistry, when the registry fails', () => {
     expect(await bench.resolve(MANIFEST)).toMatchObject({ ok: true });
   });
 
+  it.each<[string, MeddlingProxy['meddle'], string]>([
+    ['does not answer', () => true, 'it did not answer in time'],
+    [
+      'stops in the middle',
+      (_request, response) => (response.write('{"versions'), true),
+      'it stopped in the middle of its answer',
+    ],
+  ])('says so when it %s, and that it may be better later', async (_name, meddle, why) => {
+    const inner = { dependencies: { inner: '1.0.0' } };
+    const impatient = await registryBench({ registry: { url: proxy.url }, limits: { silenceMs: 1000 } });
+    proxy.meddle = meddle;
+    const outcome = await impatient.resolve(inner);
+    await impatient.stop();
+    expect(outcome).toMatchObject({
+      ok: false,
+      reason: 'RegistryUnavailable',
+      retry: true,
+      message: expect.stringContaining(`did not deliver inner: ${why}`),
+    });
+    proxy.meddle = () => false;
+    expect(await bench.resolve(inner)).toMatchObject({ ok: true });
+  });
+
   it('does not take an optional package for absent because the registry failed', async () => {
     await registry.publish({ name: 'easy', version: '1.0.0', optionalDependencies: { inner: '1.0.0' } });
     proxy.meddle = (request, response) => request.url === '/inner' && (response.writeHead(503).end(), true);
@@ -79,7 +97,7 @@ describe('createPackageRegistry, when the registry fails', () => {
     ['http://registry.invalid/', 'its host name '],
     [undefined, 'it refuses connections (ECONNREFUSED)'],
   ])('says so when there is none at %s', async (url, why) => {
-    const offline = await registryBench({ registry: { url: url ?? (await closedPort()) } });
+    const offline = await registryBench({ registry: { url: url ?? `http://127.0.0.1:${await quietPort()}/` } });
     expect(await offline.resolve(MANIFEST)).toMatchObject({
       ok: false,
       reason: 'RegistryUnavailable',
@@ -173,12 +191,3 @@ describe('createPackageRegistry, when the registry fails', () => {
     expect(proxy.requests).toHaveLength(2);
   });
 });
-
-async function closedPort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return `http://127.0.0.1:${port}/`;
-}
