@@ -9,6 +9,7 @@ import { feedToken } from '@wherry/core/feed/feed-token.ts';
 import { FakeLogger } from '@wherry/testing/fakes/fake-logger.ts';
 import { FakeMetrics } from '@wherry/testing/fakes/fake-metrics.ts';
 import { logEntry } from '@wherry/testing/log-entry.ts';
+import { quietPort } from '@wherry/testing/quiet-port.ts';
 import type { FeedChannel } from '@wherry/core/ports/feed-channel.ts';
 import { sha256 } from '@wherry/core/trees/tree.ts';
 import { systemClock } from '@wherry/service/clock.ts';
@@ -52,7 +53,7 @@ describe('router and runtime over the network', () => {
     port = await listener.listen(port, 'localhost');
   }
   beforeEach(async () => {
-    port = 0;
+    port = await quietPort(['localhost']);
     world = new TestWorld();
     await world.content.put(Buffer.from(ARTIFACT));
     await world.store.create({ kind: 'KeyGroup', metadata: { name: 'team' }, spec: {} });
@@ -70,11 +71,13 @@ describe('router and runtime over the network', () => {
     hello: () => Hello,
     credentials: FeedCredentials,
   ): { down: unknown[]; channel: () => FeedChannel | undefined } {
+    /** All messages but heartbeats, which come whenever their time is there. */
     const down: unknown[] = [];
     let channel: FeedChannel | undefined;
     const serve = async (connection: FeedChannel): Promise<void> => {
       channel = connection;
-      for await (const message of connection.messages()) down.push(message);
+      for await (const message of connection.messages())
+        if ((message as { type: string }).type !== 'heartbeat') down.push(message);
     };
     clients.push(
       connectFeed({
