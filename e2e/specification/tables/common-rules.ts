@@ -145,6 +145,15 @@ export const commonRules: Table = {
       answers: 404,
       code: 'not_found',
     })),
+    ...each(['constructor', 'prototype'], (key) => ({
+      says: `The keys __proto__, constructor and prototype are rejected: ${key}, inside a field too`,
+      sends: ['POST', '/api/functions', `{"cors":{"${key}":{}}}`],
+      headers: JSON_TYPE,
+      answers: 400,
+      code: 'validation_failed',
+      body: { details: [{ path: `cors.${key}`, message: expect.any(String) }] },
+    })),
+    { says: 'HEAD: what GET answers, without the body', sends: ['HEAD', '/api/functions'], answers: 200, text: '' },
     {
       says: 'without credentials, 401 comes first',
       sends: ['GET', '/api/nothing'],

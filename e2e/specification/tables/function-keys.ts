@@ -334,6 +334,27 @@ export const functionKeys: Table = {
       body: { group: 'callers' },
       soon: true as const,
     })),
+    {
+      says: 'PUT {value}: a supplied one …',
+      sends: ['PUT', '/api/keys/<key>', { value: 'another-value-of-a-caller' }],
+      answers: 200,
+    },
+    {
+      says: '… is valid on every router within 1 s …',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: 'another-value-of-a-caller' },
+      answers: 200,
+      body: { group: 'callers' },
+      soon: true,
+    },
+    {
+      says: '… in place of the one before',
+      sends: ['GET', '/run/keyed/guarded'],
+      as: { key: '<newValue>' },
+      answers: 401,
+      code: 'unauthorized',
+      soon: true,
+    },
     { says: 'A disabled key …', sends: ['PUT', '/api/keys/<key>', { enabled: false }], answers: 200 },
     {
       says: '… is an invalid key on every router within 1 s',

@@ -170,6 +170,13 @@ export const functions: Table = {
       body: { function: { keys: null } },
     })),
     {
+      says: 'no groups (open to all): calls without a key are accepted within 1 s',
+      sends: ['GET', '/run/functions/shop'],
+      answers: 200,
+      text: 'first',
+      soon: true,
+    },
+    {
       says: 'A client can send back what it read: id, status, createdAt, … are ignored',
       sends: [
         'PUT',

@@ -20,7 +20,7 @@ export const roles: Table = {
       body: { role },
       keeps: { [`${role}Id`]: 'id' },
     })),
-    ...each(['editor', 'viewer'], (role) => ({
+    ...each(['admin', 'editor', 'viewer'], (role) => ({
       says: `Sign-in: ${role}`,
       sends: ['POST', '/api/auth/sign-in/email', { email: `${role}@roles.example`, password: PASSWORD }],
       as: 'nobody' as const,
@@ -115,6 +115,31 @@ export const roles: Table = {
       sends: ['PUT', '/api/settings', { settings: { 'api.access-groups': '' } }],
       answers: 403,
       code: 'forbidden',
+    },
+    {
+      says: 'only a session may empty api.access-groups',
+      sends: ['PUT', '/api/settings', { settings: { 'api.access-groups': '' } }],
+      as: { session: 'admin' },
+      answers: 200,
+    },
+    {
+      says: 'no group is allowed to use the management API: its keys get 401',
+      sends: ['GET', '/api/functions'],
+      answers: 401,
+      code: 'unauthorized',
+      soon: true,
+    },
+    {
+      says: 'a session still is',
+      sends: ['PUT', '/api/settings', { settings: { 'api.access-groups': null } }],
+      as: { session: 'admin' },
+      answers: 200,
+    },
+    {
+      says: 'the group management is again: its keys are accepted',
+      sends: ['GET', '/api/functions'],
+      answers: 200,
+      soon: true,
     },
     {
       says: 'GET /api/settings: global, plus user settings if authenticated as a user',
