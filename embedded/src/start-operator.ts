@@ -96,15 +96,17 @@ export async function startOperator(
   return {
     attachRouter: (channel) => operator.attachRouter(channel),
     async firstInstance() {
-      await operator.idle();
-      await Promise.race([untilReady(workloads), clock.sleep(FIRST_INSTANCE_MS)]);
-      await operator.idle();
+      const late = Promise.withResolvers<void>();
+      const cancel = clock.after(FIRST_INSTANCE_MS, late.resolve);
+      await Promise.race([knownInstance(operator, workloads, late.promise), late.promise]);
+      cancel();
     },
   };
 }
 
-/** Resolves when an instance is ready, or none is wanted. */
-function untilReady(workloads: Workloads): Promise<void> {
+/** Resolves when an instance is ready, or none is wanted, and routers know. */
+async function knownInstance(operator: Operator, workloads: Workloads, late: Promise<void>): Promise<void> {
+  await operator.idle();
   const { promise, resolve } = Promise.withResolvers<void>();
   const check = (): void => {
     const all = workloads.list();
@@ -112,7 +114,9 @@ function untilReady(workloads: Workloads): Promise<void> {
   };
   const stop = workloads.watch(check);
   check();
-  return promise.finally(stop);
+  await Promise.race([promise, late]);
+  stop();
+  await operator.idle();
 }
 
 /** Loaded for the first build that needs packages: it is no part of a start. */
