@@ -1,4 +1,7 @@
+import path from 'node:path';
 import { useInstances } from '../testing/use-instances.ts';
+
+const WITHOUT_PATIENCE = path.join(import.meta.dirname, '..', 'testing', 'main-without-patience.ts');
 
 const { created, stopAll } = useInstances();
 afterEach(stopAll);
@@ -81,10 +84,11 @@ describe('an artifact that does not load', () => {
   });
 
   it('awaits for ever at its top level', async () => {
-    const instance = created('await new Promise(() => {});', { environment: { WHERRY_LOAD_TIMEOUT_SECONDS: '0.2' } });
+    const environment = { WHERRY_LOAD_TIMEOUT_SECONDS: '60' };
+    const instance = created('await new Promise(() => {});', { environment, main: WITHOUT_PATIENCE });
     expect(await instance.start()).toMatchObject({
       type: 'failed',
-      message: expect.stringMatching(/did not finish within 0\.2 s: an await/),
+      message: expect.stringMatching(/did not finish within 60 s: an await/),
     });
   });
 

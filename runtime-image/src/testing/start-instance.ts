@@ -70,7 +70,7 @@ export class TestInstance {
     const program = options.main ?? MAIN;
     // Unbundled, it reads its own sources; the permission model is tried with the bundle.
     const flags = runtimeNodeFlags({ memoryMiB: 128, temporaryDirectory: this.directory });
-    const readable = program === MAIN ? ['--allow-fs-read=*', '--disable-warning=ExperimentalWarning'] : [];
+    const readable = program.endsWith('.ts') ? ['--allow-fs-read=*', '--disable-warning=ExperimentalWarning'] : [];
     this.child = spawn(process.execPath, [...flags, ...readable, program], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       env: { ...options.environment },
