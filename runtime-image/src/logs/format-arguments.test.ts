@@ -78,7 +78,12 @@ describe('formatArguments', () => {
   it('never holds a masked value, in whatever it stands', () => {
     fc.assert(
       fc.property(
-        fc.string({ minLength: 3, maxLength: 20 }).filter((value) => !'[Circular]***null,{}"\\'.includes(value)),
+        // Not a text that stands there whatever the value is.
+        fc
+          .string({ minLength: 3, maxLength: 20 })
+          .filter(
+            (value) => !'["a***b",{"***":["***"]}]'.includes(value) && !'[Circular]***null,{}"\\'.includes(value),
+          ),
         (value) => {
           const mask = new SecretMask();
           mask.add(value);
