@@ -23,8 +23,9 @@ export default async (c) => {
 let platform: Platform;
 let api: ApiClient;
 let id: string;
+let hangingId: string;
 
-const run = (query = ''): Promise<Answer> => send(`${platform.functionUrl}/run/measured${query}`);
+const run = (target: string): Promise<Answer> => send(`${platform.functionUrl}/run${target}`);
 const metrics = async (query: string): Promise<unknown> => (await api.expect('GET', `/api/metrics?${query}`)).body.data;
 
 beforeAll(async () => {
@@ -32,7 +33,9 @@ beforeAll(async () => {
   api = new ApiClient(platform.managementUrl, platform.managementKey);
   await api.source('measured', { 'h.js': HANDLER });
   await api.expect('PUT', '/api/settings', { settings: { 'metrics.aggregation-interval-seconds': '10' } });
-  id = await api.readyFunction({ name: 'measured', handler: 'measured/h.js', route: '/measured', timeoutSeconds: 1 });
+  const handler = 'measured/h.js';
+  id = await api.readyFunction({ name: 'measured', handler, route: '/measured' });
+  hangingId = await api.readyFunction({ name: 'hanging', handler, route: '/hanging', timeoutSeconds: 1 });
 }, 60_000);
 
 afterAll(async () => {
@@ -42,18 +45,23 @@ afterAll(async () => {
 
 it('metrics count executions, those that failed, and their times, and no call that reached no instance', async () => {
   const statuses = [];
-  for (const query of ['', '?act=fail', '?act=wait', '?act=throw', '?act=hang', '?act=exit'])
-    statuses.push((await run(query)).status);
-  expect(statuses).toEqual([200, 500, 200, 500, 504, 502]);
+  for (const query of ['', '?act=fail', '?act=wait', '?act=throw', '?act=exit'])
+    statuses.push((await run(`/measured${query}`)).status);
+  expect(statuses).toEqual([200, 500, 200, 500, 502]);
+  expect((await run('/hanging?act=hang')).status).toBe(504);
   expect((await send(`${platform.functionUrl}/run/measured`, { method: 'DELETE' })).status).toBe(405);
 
-  const series = await eventually(async () => {
-    const found = (await metrics(`resolution=hours&functionId=${id}`)) as Series;
-    expect(found.summary.totalExecutions).toBe(6);
-    return found;
-  }, 40_000);
-  expect(series.summary.totalErrors).toBe(3);
-  expect(series.summary.maxExecutionTime).toBeGreaterThanOrEqual(900);
+  const seriesOf = (functionId: string, calls: number): Promise<Series> =>
+    eventually(async () => {
+      const found = (await metrics(`resolution=hours&functionId=${functionId}`)) as Series;
+      expect(found.summary.totalExecutions).toBe(calls);
+      return found;
+    }, 40_000);
+  const series = await seriesOf(id, 5);
+  expect(series.summary.totalErrors).toBe(2);
+  const hanging = await seriesOf(hangingId, 1);
+  expect(hanging.summary).toMatchObject({ totalErrors: 1 });
+  expect(hanging.summary.maxExecutionTime).toBeGreaterThanOrEqual(900);
   for (const resolution of ['minutes', 'hours', 'days']) {
     const all = (await metrics(`resolution=${resolution}&functionId=${id}`)) as Series;
     expect(all.summary).toEqual(series.summary);
