@@ -48,6 +48,14 @@ const BEHAVIOURS = {
 /** The router's clock has a fraction, the handler's has none. */
 const CLOCKS_DIFFER_MS = 20;
 
+/** With `hold`, its answer begins at once and goes on until its caller leaves. */
+const HOLD = `
+  const held = (signal) => new ReadableStream({ start(controller) {
+    controller.enqueue(new TextEncoder().encode('held'));
+    signal.addEventListener('abort', () => controller.close());
+  } });
+  export default (c, ctx) => (ctx.params['*'] === 'hold' ? new Response(held(ctx.signal)) : c.text('seen'));`;
+
 /** Reports how many calls there were at once at most. */
 const PEAK = `
 let [now, peak] = [0, 0];
@@ -209,7 +217,7 @@ describe('limits of a function', () => {
   beforeAll(async () => {
     await api.source('limits', {
       'length.ts': 'export default async (c) => c.json((await c.req.text()).length);',
-      'wait.ts': FORMS['(c, ctx)'](BEHAVIOURS.wait),
+      'hold.ts': HOLD,
       'peak.ts': PEAK,
     });
     await Promise.all([
@@ -221,7 +229,7 @@ describe('limits of a function', () => {
         methods: ['POST'],
         maxRequestBytes: 1000,
       }),
-      api.readyFunction({ name: 'one at once', handler: 'limits/wait.ts', route: '/one/*', maxConcurrency: 1 }),
+      api.readyFunction({ name: 'one at once', handler: 'limits/hold.ts', route: '/one/*', maxConcurrency: 1 }),
     ]);
   }, 60_000);
 
@@ -245,8 +253,8 @@ describe('limits of a function', () => {
 
   it('calls over maxConcurrency answer 429 with Retry-After, and are served again afterwards', async () => {
     const caller = new AbortController();
-    const held = run('/one/hold', { signal: caller.signal });
-    held.catch(() => undefined);
+    const { body } = await fetch(`${platform.functionUrl}/run/one/hold`, { signal: caller.signal });
+    await body!.getReader().read();
     const refused = await eventually(async () => {
       const answer = await run('/one/seen');
       expect(answer.status).toBe(429);
