@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer, type Server as HttpServer, type ServerResponse } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { ApiClient, eventually, send } from '../testing/api-client.ts';
 import { startService, type Service } from '../testing/embedded-service.ts';
@@ -12,13 +13,14 @@ import { descendants, stillRunning, type Process } from '../testing/processes.ts
 const HANDLERS = {
   'hello.js': 'export default (c) => c.text("hello");',
   'armed.js':
-    'export default (c, ctx) => { ctx.waitUntil(new Promise(() => {})); return c.text(String(process.pid)); };',
+    'export default (c, ctx) => { ctx.waitUntil(fetch(c.req.query("gate"))); return c.text(String(process.pid)); };',
 };
 const HAS_IPV6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
 const LOOPBACKS = ['127.0.0.1', ...(HAS_IPV6 ? ['::1'] : [])];
 
 let service: Service;
 let ports: number[];
+let gate: HttpServer | undefined;
 beforeAll(async () => {
   service = await startService();
   const api = new ApiClient(service.managementUrl, service.managementKey!);
@@ -26,7 +28,10 @@ beforeAll(async () => {
   await api.readyFunction({ name: 'hello', handler: 'some/hello.js', route: '/hello' });
   ports = [service.functionUrl, service.managementUrl].map((url) => Number(new URL(url).port));
 }, 30_000);
-afterAll(() => service?.dispose(), 30_000);
+afterAll(async () => {
+  gate?.close().closeAllConnections();
+  await service?.dispose();
+}, 30_000);
 
 /** What a function would do: listen on the port. */
 async function listens(port: number, host?: string): Promise<boolean> {
@@ -76,8 +81,14 @@ describe('R6, S1: the function port and the management port', () => {
 
   it("stay the service's while it stops, until the last instance is gone", async () => {
     const api = new ApiClient(service.managementUrl, service.managementKey!);
-    await api.readyFunction({ name: 'armed', handler: 'some/armed.js', route: '/armed', timeoutSeconds: 5 });
-    const pid = Number((await send(`${service.functionUrl}/run/armed`)).text);
+    await api.readyFunction({ name: 'armed', handler: 'some/armed.js', route: '/armed', timeoutSeconds: 60 });
+    // The instance lives until this one answers.
+    gate = createHttpServer().listen(0, '127.0.0.1');
+    await once(gate, 'listening');
+    const requested = once(gate, 'request') as Promise<[unknown, ServerResponse]>;
+    const gateUrl = `http://127.0.0.1:${(gate.address() as AddressInfo).port}/`;
+    const pid = Number((await send(`${service.functionUrl}/run/armed?gate=${gateUrl}`)).text);
+    const [, held] = await requested;
     const before = descendants(service.process.pid!);
     const instance = before.filter((process) => process.pid === pid);
     const front = router();
@@ -92,7 +103,8 @@ describe('R6, S1: the function port and the management port', () => {
       // The management API may stop a moment later than the router.
       const answers = await Promise.all(ports.map((port) => send(`http://127.0.0.1:${port}/run/hello`)));
       isRefused = answers.every(({ status }) => status === 503);
-      if (!isRefused) expect(answers.map(({ status }) => status)).toEqual([503, 404]);
+      if (isRefused) held.end();
+      else expect(answers.map(({ status }) => status)).toEqual([503, 404]);
     }
     expect([tries > 0, isRefused]).toEqual([true, true]);
     expect(await service.exited).toBe(0);
