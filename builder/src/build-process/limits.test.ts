@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
-  existsSync,
+  type Dirent,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -376,13 +376,21 @@ describe('a build and the disk (B1)', () => {
 
 function sizeOf(folder: string): number {
   let bytes = 0;
-  // A folder of others may be gone meanwhile.
-  if (!existsSync(folder)) return 0;
-  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+  for (const entry of entriesBelow(folder)) {
     if (entry.isFile())
       bytes += statSync(path.join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0;
   }
   return bytes;
+}
+
+/** None where the folder, or one in it that is being read, is gone meanwhile: the next look sees what is left. */
+function entriesBelow(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true, recursive: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 /** Processes below this one that build or install; the registry of the test is none of them. */
