@@ -254,17 +254,19 @@ describe('KubeClient', () => {
 
   it('watches until the server ends it, and until it is aborted', async () => {
     const { resourceVersion } = await listObjects(client, { path: MAPS });
-    const watch = (signal: AbortSignal) =>
-      client.watch({ path: MAPS, query: { resourceVersion }, signal, timeoutSeconds: 1 });
-    await create('watched');
-    const events: RawEvent[] = [];
-    for await (const event of watch(new AbortController().signal)) events.push(event);
-    expect(events).toMatchObject([{ type: 'ADDED', object: { metadata: { name: 'watched' } } }]);
     const stop = new AbortController();
-    for await (const event of watch(stop.signal)) {
-      expect(event.type).toBe('ADDED');
+    const events: RawEvent[] = [];
+    await create('watched');
+    const until = { signal: stop.signal, timeoutSeconds: 60 };
+    for await (const event of client.watch({ path: MAPS, query: { resourceVersion }, ...until })) {
+      events.push(event);
       stop.abort();
     }
+    expect(events).toMatchObject([{ type: 'ADDED', object: { metadata: { name: 'watched' } } }]);
+    const query = { resourceVersion, fieldSelector: 'metadata.name=nothing' };
+    const { signal } = new AbortController();
+    for await (const event of client.watch({ path: MAPS, query, signal, timeoutSeconds: 1 })) events.push(event);
+    expect(events).toHaveLength(1);
   });
 });
 
