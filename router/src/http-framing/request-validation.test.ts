@@ -8,7 +8,7 @@ describe('framing on the wire', () => {
   let reached = 0;
 
   beforeAll(async () => {
-    harness = await Harness.start({ front: { headersTimeoutMs: 300 } });
+    harness = await Harness.start();
     const instance = await harness.instance((req, res) => {
       reached++;
       req.resume().on('end', () => res.end('reached'));
@@ -162,14 +162,19 @@ describe('framing on the wire', () => {
     ['nothing', ''],
     ['half a head', `GET /run/hello HTTP/1.1\r\n${HOST}`],
   ])('R9: a connection that sent %s in time gets 408 and is closed', async (_name, bytes) => {
-    const answer = parse(await harness.raw(bytes));
+    const impatient = await Harness.start({ front: { headersTimeoutMs: 300 } });
+    const answer = parse(await impatient.raw(bytes));
+    await impatient.stop();
     expect([answer.status, answer.code, answer.closes]).toEqual([408, 'request_timeout', true]);
   });
 
   it('R11: a byte a moment does not keep a head open', async () => {
-    const socket = harness.connect();
+    const impatient = await Harness.start({ front: { headersTimeoutMs: 300 } });
+    const socket = impatient.connect();
     socket.write(`GET /run/hello HTTP/1.1\r\n${HOST}X-A: `);
-    expect(parse(await readWhileSending(socket, 'a')).status).toBe(408);
+    const received = await readWhileSending(socket, 'a');
+    await impatient.stop();
+    expect(parse(received).status).toBe(408);
   });
 
   it('meets 100-continue only for a call that may send its body', async () => {
