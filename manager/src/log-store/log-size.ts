@@ -8,8 +8,10 @@ const BEGIN = 15 / 16;
 const KEPT = 7 / 8;
 /** How much is summed up anew within one write: a page is free only when the last of its rows is removed. */
 const MAX_ROUNDS = 8;
+/** What an entry takes beside its texts. */
+const LEAST_BYTES = 300;
 /** Of an entry, as it counts here: its texts, without reading them, and what its other columns and indexes take. */
-const ROW_BYTES = '(octet_length(message) + COALESCE(octet_length(args), 0) + 4 * octet_length(function_name) + 300)';
+const ROW_BYTES = `(octet_length(message) + COALESCE(octet_length(args), 0) + 4 * octet_length(function_name) + ${LEAST_BYTES})`;
 /** Entries that one step removes where the database is over its limit. */
 const MOST_AT_ONCE = 2000;
 /** Of the entries that one step removes: twice a batch. */
@@ -93,7 +95,10 @@ export class LogSize {
           SELECT id, timestamp, sequence, ${ROW_BYTES} AS own FROM logs INDEXED BY logs_of_function
           WHERE function_name = ? AND ${IS_REFUSAL} = ? ORDER BY timestamp, sequence, id LIMIT ?)
       ) WHERE bytes - own < ?) RETURNING ${ROW_BYTES} AS own`;
-    const removed = this.#database.prepare(sql).all(name, refusal, entries, Math.min(bytes, STEP_BYTES));
+    const most = Math.min(bytes, STEP_BYTES);
+    // No more entries than may have so many bytes are looked at.
+    const looked = Math.min(entries, Math.floor(most / LEAST_BYTES) + 1);
+    const removed = this.#database.prepare(sql).all(name, refusal, looked, most);
     return { entries: removed.length, bytes: removed.reduce((sum, { own }) => sum + Number(own), 0) };
   }
 
