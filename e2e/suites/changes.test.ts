@@ -93,13 +93,11 @@ describe('keys and groups', () => {
     await answers('another-value-of-this-key', 401);
     await put({ expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
     await answers('another-value-of-this-key', 200);
-    const expiresAt = Date.now() + 600;
-    await put({ expiresAt: new Date(expiresAt).toISOString() });
+    await put({ expiresAt: new Date(Date.now() + 600).toISOString() });
     await eventually(
       async () => expect((await keyed('/changing', 'another-value-of-this-key')).status).toBe(401),
       600 + WITHIN_MS,
     );
-    expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
 
     await api.expect('PUT', `/api/functions/${id}`, { ...definition, keys: [] });
     await becomes('/changing', 200);

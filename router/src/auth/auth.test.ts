@@ -86,6 +86,24 @@ describe('BadKeyThrottle', () => {
   });
 });
 
+it('R7: a key is good until the moment at which it expires, and no longer', async () => {
+  const clock = new FakeClock();
+  const harness = await Harness.start({ clock });
+  const fn = routerFunction({
+    keyGroups: ['team'],
+    instances: [await harness.instance((_req, res) => void res.end())],
+  });
+  const expiresAt = clock.now() + 60_000;
+  await clock.advanceUntil(harness.serve([fn], [routerKey(GOOD_KEY, { expiresAt })]));
+  const call = async (): Promise<number> =>
+    (await harness.call('/run/hello', { headers: { 'X-API-Key': GOOD_KEY } })).status;
+  await clock.advance(expiresAt - 1 - clock.now());
+  expect(await call()).toBe(200);
+  await clock.advance(1);
+  expect(await call()).toBe(401);
+  await harness.stop();
+});
+
 describe('keys on the wire', () => {
   let harness: Harness;
   let seen: IncomingMessage[];
@@ -105,7 +123,7 @@ describe('keys on the wire', () => {
       [
         routerKey(GOOD_KEY),
         routerKey(OTHER_KEY, { id: 'key-2', groupId: 'other', groupName: 'other' }),
-        routerKey(EXPIRED_KEY, { id: 'key-3', expiresAt: Date.now() - 1 }),
+        routerKey(EXPIRED_KEY, { id: 'key-3', expiresAt: Date.now() - 60_000 }),
       ],
     );
   });
