@@ -117,7 +117,7 @@ export class FunctionService {
   async #checkGroups(ids: readonly string[]): Promise<void> {
     for (const [index, id] of ids.entries()) {
       if ((await this.#groups.find(id)) !== undefined) continue;
-      throw refused([{ path: `keys.${index}`, message: `there is no key group ${id}` }]);
+      throw refused([{ path: `keys.${index}`, message: `there is no key group with the id ${id}` }]);
     }
   }
 

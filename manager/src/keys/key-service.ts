@@ -89,7 +89,7 @@ export class KeyService {
     return this.#options.lock.run('keys', async () => {
       this.requireMayHold(body.groupId, principal);
       if ((await this.#groups.find(body.groupId)) === undefined) {
-        throw refused([{ path: 'groupId', message: `there is no key group ${body.groupId}` }]);
+        throw refused([{ path: 'groupId', message: `there is no key group with the id ${body.groupId}` }]);
       }
       const expiresAt = normalTime(body.expiresAt);
       if (expiresAt !== undefined && Date.parse(expiresAt) <= this.#options.clock.now()) {

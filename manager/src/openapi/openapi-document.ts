@@ -4,6 +4,7 @@ import { nameSchema } from '@wherry/core/resources/meta.ts';
 import type { AnyEndpoint } from '../http/endpoint.ts';
 import { ERROR_ANSWERS } from '../http/error-mapper.ts';
 import { ALL_ENDPOINTS } from './all-endpoints.ts';
+import { BODY_EXAMPLES } from './body-examples.ts';
 import { FILE_PATH } from '../http/patterns.ts';
 import { linksOf } from './links.ts';
 import { JsonSchemas, type Json } from './json-schemas.ts';
@@ -86,7 +87,7 @@ function operation(endpoint: AnyEndpoint, schemas: JsonSchemas): Json {
       ...(endpoint.reply.events === undefined ? [] : [LAST_EVENT_ID]),
       ...headerParameters(endpoint),
     ],
-    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, schemas) }),
+    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, operationId, schemas) }),
     responses: { ...goodAnswers(endpoint, schemas), ...errorAnswers(endpoint) },
   };
 }
@@ -149,7 +150,7 @@ function headerParameters({ headers = {} }: AnyEndpoint): Json[] {
   }));
 }
 
-function requestBody(body: NonNullable<AnyEndpoint['body']>, schemas: JsonSchemas): Json {
+function requestBody(body: NonNullable<AnyEndpoint['body']>, operationId: string, schemas: JsonSchemas): Json {
   if (body.kind === 'stream') {
     return {
       required: body.isOptional !== true,
@@ -161,7 +162,12 @@ function requestBody(body: NonNullable<AnyEndpoint['body']>, schemas: JsonSchema
   }
   return {
     required: body.isOptional !== true,
-    content: { 'application/json': { schema: schemas.ofBody(body.schema as z.ZodType, body.readOnly ?? []) } },
+    content: {
+      'application/json': {
+        schema: schemas.ofBody(body.schema as z.ZodType, body.readOnly ?? []),
+        example: BODY_EXAMPLES[operationId],
+      },
+    },
   };
 }
 

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import supertest from 'supertest';
+import type { z } from 'zod';
 import { KEY, rawRequest, startTestManager } from '../testing/test-manager.ts';
 import { ALL_ENDPOINTS } from './all-endpoints.ts';
+import { BODY_EXAMPLES } from './body-examples.ts';
 import { openapiDocument } from './openapi-document.ts';
 
 const reference = path.join(import.meta.dirname, '../../../docs/reference');
@@ -63,6 +65,15 @@ describe('the OpenAPI document', () => {
       ]);
     }
     await manager.stop();
+  });
+
+  it('has an example of each JSON body, which its endpoint takes', () => {
+    const bodies = ALL_ENDPOINTS.flatMap(({ operationId, body }) =>
+      body === undefined || body.kind === 'stream' ? [] : [{ operationId, schema: body.schema as z.ZodType }],
+    );
+    expect(bodies.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(BODY_EXAMPLES).sort());
+    for (const { operationId, schema } of bodies)
+      expect([operationId, schema.safeParse(BODY_EXAMPLES[operationId]).error]).toEqual([operationId, undefined]);
   });
 
   it('refers only to what it holds', () => {

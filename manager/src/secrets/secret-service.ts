@@ -113,7 +113,7 @@ export class SecretService {
     if (owner === undefined) return undefined;
     const found = await this.#owners[owner.kind].find(owner.id);
     if (found !== undefined) return found;
-    throw refused([{ path: owner.givenAs, message: `there is no ${NOUNS[owner.kind]} ${owner.id}` }]);
+    throw refused([{ path: owner.givenAs, message: `there is no ${NOUNS[owner.kind]} with the id ${owner.id}` }]);
   }
 
   async #refuseTakenName(name: string, owner: Owner | undefined): Promise<void> {

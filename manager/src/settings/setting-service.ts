@@ -148,7 +148,7 @@ export class SettingService {
 
   async #requireGroup(id: string): Promise<void> {
     if ((await this.#groups.find(id)) !== undefined) return;
-    throw refused([{ path: ACCESS_GROUPS_PATH, message: `there is no key group ${id}` }]);
+    throw refused([{ path: ACCESS_GROUPS_PATH, message: `there is no key group with the id ${id}` }]);
   }
 }
 

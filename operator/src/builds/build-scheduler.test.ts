@@ -157,6 +157,27 @@ describe('the build scheduler', () => {
     expect(builder.requests).toHaveLength(2);
   });
 
+  it('builds an order that comes while an aborted build is still ending', async () => {
+    const withText = (text: string): Promise<BuildTarget> =>
+      order('a/main.ts', { a: { 'main.ts': "import { b } from '../b/b.ts';" }, b: { 'b.ts': text } });
+    const first = await withText('1');
+    scheduler.request(first);
+    await clock.advance(0);
+    const build = builder.build.bind(builder);
+    builder.build = async (_request, signal) => {
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => clock.after(20, resolve)));
+      builder.build = build;
+      throw signal.reason;
+    };
+    const second = await withText('2');
+    scheduler.request(second);
+    await clock.advance(1);
+    expect(scheduler.request(first).state).toBe('built');
+    expect(scheduler.request(second).state).toBe('building');
+    await clock.advance(20);
+    expect(scheduler.request(second).state).toBe('built');
+  });
+
   it('B1: runs at most four builds at once', async () => {
     builder.hang();
     const files = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`f${i}.ts`, '1']));

@@ -97,22 +97,23 @@ export class BuildScheduler {
   /** The known result; starts a build when there is none. */
   request(target: BuildTarget): BuildState {
     const { handler } = target;
-    const { digest } = target.activeTrees;
+    const order = { target, digest: target.activeTrees.digest };
     const entry = this.#entries.get(handler) ?? {};
     this.#entries.set(handler, entry);
-    const known = lookUp(entry.known, { target, digest });
-    const building = { state: 'building', first: entry.known === undefined } as const;
-    if (entry.wanted?.digest === digest) return known ?? building;
-    if (known !== undefined) {
-      entry.running?.abort.abort();
-      delete entry.wanted;
-      return known;
+    const known = lookUp(entry.known, order);
+    if (entry.wanted?.digest !== order.digest) {
+      if (known === undefined) this.#want(entry, order);
+      else dropOrder(entry);
     }
-    entry.wanted = { target, digest };
-    if (entry.running !== undefined && sameSource(entry.running.target, target)) return building;
+    return known ?? { state: 'building', first: entry.known === undefined };
+  }
+
+  /** It is the newest order of its handler now. A build that is under way goes on where it may answer this one too. */
+  #want(entry: Entry, order: Order): void {
+    entry.wanted = order;
+    if (mayAnswer(entry.running, order)) return;
     entry.running?.abort.abort();
-    this.#queue.add(handler);
-    return building;
+    this.#queue.add(order.target.handler);
   }
 
   /** Whether the handler's last result may change when this source does. */
@@ -150,36 +151,40 @@ export class BuildScheduler {
   async #work(handler: string): Promise<number | undefined> {
     const entry = this.#entries.get(handler);
     if (entry?.wanted === undefined) return undefined;
-    const { target, digest } = entry.wanted;
-    const abort = new AbortController();
-    entry.running = { target, digest, abort };
+    const running = { ...entry.wanted, abort: new AbortController() };
+    const { signal } = running.abort;
+    entry.running = running;
     try {
-      const result = await this.#build(target, abort.signal);
-      abort.signal.throwIfAborted();
-      const known: Known = {
-        trees: digest,
-        state: stateOf(result),
-        inputs: result.inputs,
-        restsOn: restsOn(target, result.inputs),
-      };
-      // A source that it depends on has changed meanwhile.
-      if (lookUp(known, entry.wanted) === undefined) return AT_ONCE_MS;
-      entry.known = known;
-      const again = !result.ok && result.retry === true;
-      if (!again) delete entry.wanted;
-      if (!again) this.#retries.forget(handler);
-      if (this.#entries.get(handler) !== entry) return undefined;
-      this.#listeners.notify(handler);
-      return again ? this.#retries.failed(handler) : undefined;
+      const result = await this.#build(running.target, signal);
+      signal.throwIfAborted();
+      return this.#finish(entry, running, result);
     } catch (error) {
       // Whoever aborted it has already decided what comes next.
-      if (abort.signal.aborted) return undefined;
+      if (signal.aborted) return undefined;
       const retryInMs = this.#retries.failed(handler);
       this.#options.logger.warn({ err: error, handler, retryInMs }, 'a build could not run');
       return retryInMs;
     } finally {
       delete entry.running;
     }
+  }
+
+  /** @returns in how many milliseconds the handler is built again; undefined: not before somebody requests it. */
+  #finish(entry: Entry, { target, digest }: Order, result: BuildResult): number | undefined {
+    const { handler } = target;
+    const { inputs } = result;
+    const known: Known = { trees: digest, state: stateOf(result), inputs, restsOn: restsOn(target, inputs) };
+    // A source that it depends on has changed meanwhile.
+    if (entry.wanted !== undefined && lookUp(known, entry.wanted) === undefined) return AT_ONCE_MS;
+    entry.known = known;
+    // Before the listeners, which request again.
+    delete entry.running;
+    const again = !result.ok && result.retry === true;
+    if (!again) delete entry.wanted;
+    if (!again) this.#retries.forget(handler);
+    if (this.#entries.get(handler) !== entry) return undefined;
+    this.#listeners.notify(handler);
+    return again ? this.#retries.failed(handler) : undefined;
   }
 
   /** Builds, and stores the locks and the artifact before it notifies anybody. */
@@ -229,10 +234,21 @@ function lookUp(known: Known | undefined, { target, digest }: Order): BuildState
   return known.state;
 }
 
-/** Whether the handler's own source is the same in both. */
-function sameSource(one: BuildTarget, other: BuildTarget): boolean {
-  const { source } = parseHandler(one.handler);
-  return one.activeTrees.trees.get(source)?.digest === other.activeTrees.trees.get(source)?.digest;
+/**
+ * Whether the build may answer the order: its handler's own source is the same. One that is aborted may still be ending,
+ * and answers nothing any more.
+ */
+function mayAnswer(running: Entry['running'], { target }: Order): boolean {
+  if (running === undefined || running.abort.signal.aborted) return false;
+  const { source } = parseHandler(target.handler);
+  const digestIn = ({ activeTrees }: BuildTarget): Digest | undefined => activeTrees.trees.get(source)?.digest;
+  return digestIn(running.target) === digestIn(target);
+}
+
+/** What is known answers the newest order. */
+function dropOrder(entry: Entry): void {
+  entry.running?.abort.abort();
+  delete entry.wanted;
 }
 
 function stateOf(result: BuildResult): Known['state'] {

@@ -40,6 +40,8 @@ export class MetricsReporter {
   #sequence = 0;
   #send: ((batch: Batch) => void) | undefined;
   #cancelTimer: (() => void) | undefined;
+  /** By which the timer was set. */
+  #timerMs = 0;
   #onEmpty: (() => void) | undefined;
 
   constructor(options: MetricsReporterOptions) {
@@ -60,7 +62,8 @@ export class MetricsReporter {
 
   /** The interval may be another one: what is counted already is sent by the new one, too. */
   followInterval(): void {
-    if (this.#cancelTimer === undefined) return;
+    // A timer that is due stays: the end of a minute is not put off by a message.
+    if (this.#cancelTimer === undefined || this.#timerMs === this.#intervalMs()) return;
     this.#cancelTimer();
     this.#cancelTimer = undefined;
     this.#reportLater();
@@ -93,12 +96,17 @@ export class MetricsReporter {
 
   /** At the next multiple of the interval, so that a minute is sent when it ends. */
   #reportLater(): void {
-    const { clock, intervalSeconds } = this.#options;
-    const intervalMs = intervalSeconds() * 1000;
-    this.#cancelTimer ??= clock.after(intervalMs - (clock.now() % intervalMs), () => {
+    if (this.#cancelTimer !== undefined) return;
+    const { clock } = this.#options;
+    this.#timerMs = this.#intervalMs();
+    this.#cancelTimer = clock.after(this.#timerMs - (clock.now() % this.#timerMs), () => {
       this.#report();
       if (this.#sent !== undefined) this.#reportLater();
     });
+  }
+
+  #intervalMs(): number {
+    return this.#options.intervalSeconds() * 1000;
   }
 
   #report(): void {

@@ -1,0 +1,36 @@
+/** By operation, what a reader of the document may send after changing a word: the same names as in the README. */
+export const BODY_EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  createFunction: { name: 'hello', handler: 'demo/hello.ts', route: '/hello/:name', methods: ['GET'] },
+  replaceFunction: {
+    name: 'hello',
+    handler: 'demo/hello.ts',
+    route: '/hello/:name',
+    methods: ['GET', 'POST'],
+    timeoutSeconds: 10,
+  },
+  rollbackFunction: { revision: '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae' },
+  createSource: { name: 'demo', type: 'manual' },
+  updateSource: { enabled: false },
+  createKeyGroup: { name: 'customers', description: 'Callers of hello' },
+  updateKeyGroup: { description: 'Callers of hello' },
+  createKey: { groupId: 'customers', name: 'first-customer' },
+  updateKey: { enabled: false },
+  rotateKey: { overlapSeconds: 3600 },
+  createSecret: { name: 'plan', value: 'free', scope: 'global' },
+  updateSecret: { value: 'gold' },
+  createUser: {
+    email: 'ada@example.com',
+    password: 'correct horse battery',
+    passwordConfirmation: 'correct horse battery',
+    role: 'editor',
+  },
+  updateUser: { role: 'viewer' },
+  setUp: {
+    email: 'ada@example.com',
+    password: 'correct horse battery',
+    passwordConfirmation: 'correct horse battery',
+    token: 'printed-at-the-first-start',
+  },
+  signIn: { email: 'ada@example.com', password: 'correct horse battery' },
+  updateSettings: { settings: { 'log.level': 'warn' } },
+};
